@@ -86,7 +86,7 @@ describe("GET /docs/api", () => {
     },
   );
 
-  it("has one element of each id, and links that lead somewhere", () => {
+  it("has unique element ids, and no broken links within the page", () => {
     const ids = Array.from(page.matchAll(/\sid="([^"]+)"/g), ([, id = ""]) => id);
     expect(ids.toSorted()).toEqual([...new Set(ids)].toSorted());
     const links = Array.from(page.matchAll(/href="#([^"]+)"/g), ([, id = ""]) => id);
@@ -199,8 +199,8 @@ const silent = (output: string): readonly string[] =>
     .slice(1)
     .filter((part) => /^\w+\s*$/.test(part));
 
-describe("the code of the page, as it stands, against the service", () => {
-  it("is enough of it to mean something", () => {
+describe("the code samples of the page, run unchanged against the service", () => {
+  it("cover the most important operations", () => {
     expect(RUNNABLE.map(({ id }) => id)).toEqual(
       expect.arrayContaining([
         ...["get_signal", "get_factors", "get_darkpool", "find_instruments", "get_track_record"],
@@ -210,14 +210,14 @@ describe("the code of the page, as it stands, against the service", () => {
     );
   });
 
-  it("runs in curl", async () => {
+  it("run in curl", async () => {
     const commands = RUNNABLE.map(({ id, curl }) => `echo "@@ ${id}"\n${curl.code}\necho`);
     const script = commands.join("\n").replaceAll("curl -sS", "curl -sS --fail-with-body");
     const { stdout } = await run("sh", ["-ec", script], { env: await withToken(), ...LARGE });
     expect(silent(stdout)).toEqual([]);
   });
 
-  it("runs in TypeScript", async () => {
+  it("run in TypeScript", async () => {
     const folder = await mkdtemp(join(tmpdir(), "reference-"));
     onTestFinished(() => rm(folder, { recursive: true }));
     for (const { id, typescript } of RUNNABLE) {

@@ -114,7 +114,7 @@ async function elsewhere(html: string): Promise<string> {
 const keysOf = async (person: Person) =>
   (await person.web.get("/account")).html.match(/\/account\/keys\/[^/]+\/revoke/g) ?? [];
 
-describe("a page of another site", () => {
+describe("a page on another site", () => {
   it("cannot show a page of the service in a frame", async () => {
     const person = testService.person();
     const context = await browserOf(person);
@@ -148,7 +148,7 @@ describe("a page of another site", () => {
     await context.close();
   });
 
-  it("cannot read anything of a person", async () => {
+  it("cannot read the pages or API answers of a signed-in person", async () => {
     const person = testService.person();
     const context = await browserOf(person);
     const page = await context.newPage();

@@ -174,7 +174,7 @@ describeStores("audit rows of replays", (engine) => {
     expect(await audited(records)).toMatchObject({ "grant.replayed": 1 });
   });
 
-  it("are written once for a used code with its verifier, and never without, when it revokes nothing", async () => {
+  it("are written once when a used code is replayed with its verifier, and never without the verifier, since that revokes nothing", async () => {
     const { records, server, person, probe } = await build(engine);
     const { form } = await consented(server, person);
     const { body } = await exchange(server, form);

@@ -102,7 +102,7 @@ async function everyForm(person: Person) {
   return [...new Map(forms.map((form) => [pathOf(form.action), form])).values()];
 }
 
-describe("a form of another site", () => {
+describe("a form on another site", () => {
   it("changes nothing, whatever it sends and wherever it is sent from", async () => {
     const person = await settled();
     const forms = await everyForm(person);
@@ -156,7 +156,7 @@ describe("a form of another site", () => {
     expect(textOf((await person.web.get("/account")).html)).toBe(before);
   });
 
-  it("cannot be replaced by a link, since GET requests change nothing", async () => {
+  it("changes nothing when its fields are sent by GET", async () => {
     const person = await settled();
     const forms = await everyForm(person);
     for (const { action, fields } of forms) {

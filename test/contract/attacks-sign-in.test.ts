@@ -70,7 +70,7 @@ describe("an attacker who requests sign-in codes for a person's address", () => 
     expect((await person.signIn()).url.pathname).toBe("/account");
   });
 
-  it("gains nothing from a browser in which somebody else has signed in, or one over its limit", async () => {
+  it("gains nothing from a browser in which somebody else has signed in, nor from one that is over its limit", async () => {
     const [attacker, victim] = [testService.person("attacker@example.com"), "other@example.com"];
     await attacker.signIn();
     expect(await ask(victim, "127.0.0.1", 6)).toBe(429);

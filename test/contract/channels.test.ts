@@ -82,25 +82,28 @@ const emailed = (to: string, count: number) =>
   expect.poll(async () => (await wholeEmails(testService, to)).length).toBe(count);
 
 describe("a channel", () => {
-  it.each(CHATS)("%s gets a code, is verified with it, and gets a test", async (kind) => {
-    const chat = await chatOf(kind);
-    const person = testService.person();
-    await person.signIn();
-    const before = chat.taken.length;
-    const added = await add(person, chat.typed);
-    expect(cardsOf(added)[0]).toMatch(/Waits for its code/);
-    const code = codeIn((await chat.took(before + 1)).at(-1)?.text);
-    expect(code).toMatch(/^\d{6}$/);
-    const verified = await enter(person, code);
-    expect(cardsOf(verified)[0]).toMatch(/Status Active/);
-    const id = idIn(verified);
-    await person.web.submit(verified.form(`/account/channels/${id}/test`));
-    const tests = await chat.took(before + 2);
-    expect(tests.at(-1)?.text).toContain("Test of a channel");
-    await expect
-      .poll(async () => cardsOf(await person.web.get("/account"))[0])
-      .toMatch(/Last success \d+ November 2026/);
-  });
+  it.each(CHATS)(
+    "%s receives a code, is verified with it, and receives a test message",
+    async (kind) => {
+      const chat = await chatOf(kind);
+      const person = testService.person();
+      await person.signIn();
+      const before = chat.taken.length;
+      const added = await add(person, chat.typed);
+      expect(cardsOf(added)[0]).toMatch(/Waits for its code/);
+      const code = codeIn((await chat.took(before + 1)).at(-1)?.text);
+      expect(code).toMatch(/^\d{6}$/);
+      const verified = await enter(person, code);
+      expect(cardsOf(verified)[0]).toMatch(/Status Active/);
+      const id = idIn(verified);
+      await person.web.submit(verified.form(`/account/channels/${id}/test`));
+      const tests = await chat.took(before + 2);
+      expect(tests.at(-1)?.text).toContain("Test of a channel");
+      await expect
+        .poll(async () => cardsOf(await person.web.get("/account"))[0])
+        .toMatch(/Last success \d+ November 2026/);
+    },
+  );
 
   it("never shows its secrets again", async () => {
     const chat = await chatOf("telegram");
@@ -110,7 +113,7 @@ describe("a channel", () => {
     expect(html).not.toContain(chat.typed.token.slice(7));
   });
 
-  it("takes five wrong codes, and then none", async () => {
+  it("accepts no further code after five wrong ones", async () => {
     const chat = await chatOf("slack");
     const person = testService.person();
     await person.signIn();
@@ -128,7 +131,7 @@ describe("a channel", () => {
     expect(cardsOf(await enter(person, second))[0]).toMatch(/Status Active/);
   });
 
-  it("has a code for 15 minutes", async () => {
+  it("has a code that expires after 15 minutes", async () => {
     const service = await startTestService({ ALLOW_INSECURE_WEBHOOKS: "1" });
     const chat = await chatOf("slack");
     const person = service.person();
@@ -142,7 +145,7 @@ describe("a channel", () => {
     await service.stop();
   });
 
-  it("of another person is not found, whatever is done with it", async () => {
+  it("of another person is reported as not found by every operation", async () => {
     const chat = await chatOf("slack");
     const owner = await withChannel(chat);
     const before = await owner.web.get("/account");
@@ -163,7 +166,7 @@ describe("a channel", () => {
     expect(chat.taken).toHaveLength(1);
   });
 
-  it("is refused under a name that is taken, and beyond ten", async () => {
+  it("is rejected when its name is taken, and when the person already has ten", async () => {
     const chat = await chatOf("slack");
     const person = testService.person();
     await person.signIn();
@@ -177,7 +180,7 @@ describe("a channel", () => {
     expect(textOf(page.html)).toContain("You have 10 channels, which is the maximum.");
   });
 
-  it("has quiet hours, a digest and a time zone, or an error at the field", async () => {
+  it("can have quiet hours, a digest and a time zone, and reports an invalid one at its field", async () => {
     const chat = await chatOf("slack");
     const person = await withChannel(chat);
     const page = await person.web.get("/account");
@@ -205,7 +208,7 @@ describe("a channel", () => {
   });
 });
 
-describe("an alert by a channel", () => {
+describe("an alert that is sent to a channel", () => {
   /** An API key of a person. */
   async function keyOf({ web }: Person): Promise<string> {
     const form = (await web.get("/account")).form("/account/keys");
@@ -224,7 +227,7 @@ describe("an alert by a channel", () => {
     return { status: response.status, body: (await response.json()) as Record<string, unknown> };
   };
 
-  it("is made by name with a person's key, tells its owner of the channel, and is sent", async () => {
+  it("is created with the channel's name and a person's API key, shows the channel to its owner, and can be tested", async () => {
     const chat = await chatOf("slack");
     const person = await withChannel(chat);
     const key = await keyOf(person);
@@ -240,7 +243,7 @@ describe("an alert by a channel", () => {
     expect((await call(key, `/${made.body.id}/rotate`, {})).status).toBe(409);
   });
 
-  it("of an agent is sent by a channel only while the person lets applications use it", async () => {
+  it("of an agent is sent only while the person lets applications use the channel", async () => {
     const chat = await chatOf("slack");
     const person = await withChannel(chat);
     const { token } = await claimedAgent(testService, person);
@@ -267,7 +270,7 @@ describe("an alert by a channel", () => {
     expect(chat.taken).toHaveLength(2);
   });
 
-  it("moves from one channel to another, and to none", async () => {
+  it("can be moved to another channel, and to no channel", async () => {
     const chat = await chatOf("slack");
     const person = await withChannel(chat);
     const key = await keyOf(person);
@@ -288,7 +291,7 @@ describe("an alert by a channel", () => {
     expect((await patch(key, `/${hooked.body.id}`, { channel: "Mine" })).status).toBe(409);
   });
 
-  it("is refused for a channel that is unknown, another person's, or not verified", async () => {
+  it("is rejected for a channel that is unknown, belongs to another person, or is not verified", async () => {
     const chat = await chatOf("slack");
     await withChannel(chat);
     const person = testService.person();
@@ -299,7 +302,7 @@ describe("an alert by a channel", () => {
     expect((await call(key, "", { symbols: ["ALDER.SIM"], channel: "Mine" })).status).toBe(409);
   });
 
-  it("is only recorded once its channel is removed, and the page says so before", async () => {
+  it("is recorded but no longer sent after its channel is removed, and the page warns of that beforehand", async () => {
     const chat = await chatOf("slack");
     const person = await withChannel(chat);
     const key = await keyOf(person);
@@ -359,7 +362,7 @@ describe("an email channel", () => {
 });
 
 describe("an unsubscribed address", () => {
-  it("gets nothing more by any channel, also of other people", async () => {
+  it("receives no more messages from any channel, not even from those of other people", async () => {
     const to = "two@mail.example";
     const people: Person[] = [];
     for (const count of [1, 2]) {
@@ -385,7 +388,7 @@ describe("an unsubscribed address", () => {
   });
 });
 
-describe("a target", () => {
+describe("the target of a channel", () => {
   it.each([
     ["slack", "https://evil.example/services/T0/B0/x"],
     ["slack", "https://hooks.slack.com.evil.example/services/T0/B0/x"],
@@ -406,7 +409,7 @@ describe("a target", () => {
     ["ntfy", "https://ntfy.sh/one,two"],
     ["telegram", "../sendMessage"],
     ["email", "ann@mail.example, bob@mail.example"],
-  ] as const)("%s %s is refused at the field", async (kind, to) => {
+  ] as const)("%s %s is rejected with an error at its field", async (kind, to) => {
     const service = await sharedTestService();
     const person = service.person();
     await person.signIn();
@@ -417,7 +420,7 @@ describe("a target", () => {
     expect(cardsOf(refused)).toEqual([]);
   });
 
-  it("gets few codes, however it is spelled", async () => {
+  it("receives a limited number of codes, however it is spelled", async () => {
     const service = await startTestService({
       ALLOW_INSECURE_WEBHOOKS: "1",
       RATE_LIMITS: "register=1000/60",
@@ -436,7 +439,7 @@ describe("a target", () => {
     await service.stop();
   });
 
-  it("gets few codes, whoever asks for them", async () => {
+  it("receives a limited number of codes, whoever requests them", async () => {
     const service = await startTestService({
       ALLOW_INSECURE_WEBHOOKS: "1",
       RATE_LIMITS: "register=1000/60",

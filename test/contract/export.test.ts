@@ -45,7 +45,7 @@ async function rowsOf(query: string): Promise<Row[]> {
 }
 
 describe("GET /api/export", () => {
-  it("has every session of an asset class by date and symbol, on pages of whole sessions", async () => {
+  it("returns every session of an asset class by date and symbol, and never splits a session between pages", async () => {
     const rows = await rowsOf("assetClass=stock");
     const wanted = sessionsBetween("2013-01-01", "2014-03-31").flatMap((date) =>
       (date < "2013-11-04" ? ["ACME"] : ["ACME", "LATE"]).map((symbol) => `${date} ${symbol}`),
@@ -57,7 +57,7 @@ describe("GET /api/export", () => {
     ]);
   });
 
-  it("links to all pages of a small limit, each with whole sessions", async () => {
+  it("links to every page when the limit is small, and still never splits a session", async () => {
     const all = await rowsOf("assetClass=crypto&from=2013-01-01&limit=50000");
     const pages = await pagesOf("assetClass=crypto&from=2013-01-01&limit=100");
     const rows = (await Promise.all(pages.map((page) => page.text()))).map(parse);

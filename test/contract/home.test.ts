@@ -235,7 +235,7 @@ describe("the home page for agents", () => {
   });
 });
 
-describe("the filter of the market", () => {
+describe("the filter of the market page", () => {
   const page = async (query: string) => (await createWeb(base).get(`/${query}`)).html;
 
   it("selects by text, class and signal, like the API", async () => {
@@ -263,7 +263,7 @@ describe("the filter of the market", () => {
     expect(symbolsIn(await page("?sector=Tech"))).toEqual([]);
   });
 
-  it("sorts by when the signal began, and counts signals whatever signal is chosen", async () => {
+  it("sorts by the start of the signal, and shows the count of each signal whichever one is selected", async () => {
     const html = await page("?sort=since&signal=SHORT");
     const begun = [...html.matchAll(/<td class="since".*?datetime="([^"]*)"/gs)].map(
       ([, at]) => at,
@@ -442,7 +442,7 @@ describe("the page of an instrument", () => {
     expect(await csv.text()).toBe(await rest.text());
   });
 
-  it("marks each range as kept or left, as its forecast and the returns since then say", async () => {
+  it("marks each forecast range as held or left, by the returns that followed", async () => {
     const { html } = await createWeb(base).get(path);
     const { asOf } = await ask<{ readonly asOf: string }>(
       "/api/signals?detail=full&symbol=ALDER.SIM",
@@ -478,7 +478,7 @@ describe("the page of an instrument", () => {
     expect(textOf(html)).toContain(`kept ${kept} times of ${marks.length}, 80 % promised`);
   });
 
-  it("tells what moved the score in the last week, as the API attributes it", async () => {
+  it("shows what moved the score in the last week, with the attribution of the API", async () => {
     const { html } = await createWeb(base).get(path);
     const [sentence = ""] = /In the last 5 sessions the score.*?<\/p>/s.exec(html) ?? [];
     const { asOf } = await ask<{ readonly asOf: string }>(
@@ -786,7 +786,7 @@ describe("a market with no access for unclaimed agents", () => {
 describe("the proof of a signal", () => {
   const page = (query = "") => createWeb(base).get(`/market/ALDER.SIM/proof${query}`);
 
-  it("shows the entry of the log, that it is still answered, and the proof as a file", async () => {
+  it("shows the log entry, states that the service still gives the same answer, and offers the proof as a file", async () => {
     const { html, url, status } = await page();
     expect(status).toBe(200);
     const entry = url.searchParams.get("entry");
@@ -836,7 +836,7 @@ describe("the proof of a signal", () => {
     expect((await fetch(file, { redirect: "manual" })).status).toBe(302);
   });
 
-  it("is closed to those who may not see signals, and absent where time stands still", async () => {
+  it("is denied to callers without access to signals, and does not exist in a market with a stopped clock", async () => {
     const closed = await fetch(`${recorded.base}/market/ACME/proof?entry=1`);
     expect(closed.status).toBe(403);
     expect(await closed.text()).not.toContain("ACME<");

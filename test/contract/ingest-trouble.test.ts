@@ -155,7 +155,7 @@ describeStores("a provider answer that no store can hold", (engine) => {
     expect(await series("bad")).toMatchObject({ cursor: "read", failures: 0 });
   });
 
-  it("puts a fault only on its own series", async () => {
+  it("records the fault for its own series only", async () => {
     const { series } = await followed([{ ...print("1"), symbol: "A\u0000" }]);
     expect(await series("bad")).toMatchObject({
       ...{ cursor: null, failures: 2 },

@@ -118,7 +118,7 @@ describe("the market of the sandbox", () => {
     }
   });
 
-  it("says why in words in a brief answer too, where a factor is missing and only there", async () => {
+  it("explains a factor in words in a brief answer if it is missing, and only then", async () => {
     for (const { symbol, factors } of all) {
       const brief = await read<{
         factors: Readonly<Record<string, { z: number | null; summary?: string }>>;
@@ -130,7 +130,7 @@ describe("the market of the sandbox", () => {
     expect(all.some(({ factors }) => factors.valuation?.z === null)).toBe(true);
   });
 
-  it("repeats a day that was asked for beside the instant of the answer", async () => {
+  it("returns the requested day next to the instant of the answer", async () => {
     const day = "2026-11-21";
     for (const path of [
       "signals?symbol=ALDER.SIM",

@@ -211,7 +211,7 @@ describe("a client with a client ID metadata document", () => {
     expect((await askFor(server, CLIENT_ID)).status).toBe(303);
   });
 
-  it("keeps few requests waiting at once, however many hosts named by one network never answer", async () => {
+  it("has a bounded number of waiting fetches, however many silent hosts one network names", async () => {
     web.set(CLIENT_ID, document);
     const { promise: end, resolve: answer } = Promise.withResolvers<void>();
     const fetchSlowly: typeof fetch = async (input) => {

@@ -213,7 +213,7 @@ describe("a person who is prompted", () => {
     expect(interactionOn(page)).toMatchObject({ prompt: "consent", scopes: ["alerts:write"] });
   });
 
-  it("is prompted every time by a native client, and may decide differently", async () => {
+  it("is prompted again at each request of a native client, and can decide differently each time", async () => {
     const person = await newPerson();
     const client = await registerPublic(base);
     const scope = "signals:read alerts:write";

@@ -55,7 +55,7 @@ async function toolAnswer(path: string) {
 }
 
 describe("widgets.json and apps.json", () => {
-  it.each(Object.entries(sites))("keep to the documented rules: an instance %s", (_what, site) => {
+  it.each(Object.entries(sites))("follow the documented rules: an instance %s", (_what, site) => {
     const both = [
       WidgetsJson.parse(openbbWidgets(site)),
       AppsJson.parse(openbbApps(site)),
@@ -63,12 +63,12 @@ describe("widgets.json and apps.json", () => {
     expect(workspaceFaults(...both)).toEqual([]);
   });
 
-  it("are served as they are rendered", async () => {
+  it("are served as the code generates them", async () => {
     expect(AppsJson.parse(await documentAt("/apps.json"))).toHaveLength(1);
     expect(entries.map(([id]) => id)).toEqual(widgets.map(widgetId));
   });
 
-  it("say that the market is simulated", () => {
+  it("state that the market is simulated", () => {
     for (const [, { name, description, source }] of entries) {
       expect(name).toContain("(simulated)");
       expect(description).toContain("simulated market");
@@ -79,7 +79,7 @@ describe("widgets.json and apps.json", () => {
     }
   });
 
-  it("would not pass with a fault", () => {
+  it("are checked by rules that reject an overlap, an unknown widget and an invalid type", () => {
     const [app] = AppsJson.parse(openbbApps(sites.ordinary));
     const [first, ...others] = app?.tabs.signals?.layout ?? [];
     const moved = { ...app, tabs: { signals: { ...app?.tabs.signals, layout: [first, first] } } };
@@ -96,7 +96,7 @@ describe("widgets.json and apps.json", () => {
 });
 
 describe.each(entries)("%s", (id, widget) => {
-  it("answers its defaults in the form of its type, with every column that it declares", async () => {
+  it("returns rows in the format of its type for its default parameters, with every column that it declares", async () => {
     const read = await drawn<readonly Row[] | string>(id);
     if (widget.type === "markdown") {
       expect(read).toEqual(expect.stringMatching(/\*\*ALDER\\?\.SIM: (LONG|SHORT|WAIT)\*\*/));
@@ -120,7 +120,7 @@ describe.each(entries)("%s", (id, widget) => {
     }
   });
 
-  it("can be read by pages of Workspace's origins, without cookies", async () => {
+  it("can be read by pages from Workspace's origins, without cookies", async () => {
     for (const origin of WORKSPACE_ORIGINS) {
       const preflight = await fetch(base + widget.endpoint, {
         method: "OPTIONS",
@@ -142,7 +142,7 @@ describe.each(entries)("%s", (id, widget) => {
     }
   });
 
-  it("needs a credential, in a header", async () => {
+  it("requires a credential in a header", async () => {
     for (const path of [widget.endpoint, `${widget.endpoint}?x-api-key=${key}`]) {
       const response = await fetch(base + path);
       expect(response.status).toBe(401);
@@ -168,7 +168,7 @@ describe("a widget", () => {
     expect(sizes).toEqual(sizes.toSorted((a, b) => b - a));
   });
 
-  it("obeys its parameters, and takes Any and nothing for no choice", async () => {
+  it("applies its parameters, and treats Any and an empty value as no filter", async () => {
     const market = (params: Readonly<Record<string, string>>) =>
       drawn<readonly Row[]>("market_signal_market", params);
     const all = await market({ assetClass: "any", signal: "", minCoverage: "" });
@@ -186,7 +186,7 @@ describe("a widget", () => {
     }
   });
 
-  it("offers the instruments among which to choose", async () => {
+  it("offers the instruments to choose from", async () => {
     const options = (await (
       await ask({ endpoint: "/api/openbb/symbols" })
     ).json()) as readonly Row[];
@@ -195,7 +195,7 @@ describe("a widget", () => {
     expect(options[0]).toEqual({ label: "ALDER.SIM: Aldermoor Circuits", value: "ALDER.SIM" });
   });
 
-  it("says what is wrong", async () => {
+  it("states what is wrong with a request", async () => {
     const [, signal] = entries[1] as [string, WorkspaceWidget];
     const unknown = await ask(signal, { symbol: "NOPE.SIM" });
     expect([unknown.status, await unknown.json()]).toEqual([
@@ -211,7 +211,7 @@ describe("a widget", () => {
     expect(wrong.status).toBe(400);
   });
 
-  it("needs the scopes of its tool", async () => {
+  it("requires the scopes of its tool", async () => {
     const token = await newToken(base, { scope: "signals:read" });
     const answers = await Promise.all(
       entries.map(async ([id, { endpoint }]) => {

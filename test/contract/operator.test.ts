@@ -49,7 +49,7 @@ async function visit(): Promise<string> {
 }
 
 describe("GET /operator", () => {
-  it("shows what is configured and what is missing to who comes by the link", async () => {
+  it("shows what is configured and what is missing to a visitor with the link", async () => {
     const response = await open(`${base}/operator`, { cookie: await visit() });
     expect(response.status).toBe(200);
     expect(response.headers.get("cache-control")).toBe("no-store");
@@ -67,7 +67,7 @@ describe("GET /operator", () => {
     }
   });
 
-  it("shows nothing to others: without a link, from this machine, signed in, with a forged pass", async () => {
+  it("shows nothing without the link, not even from this machine, to a signed-in person, or with a forged pass", async () => {
     const someone = testService.person();
     await someone.signIn();
     const visitPass = (await visit()).split("=").slice(1).join("=");
@@ -93,7 +93,7 @@ describe("GET /operator", () => {
     }
   });
 
-  it("opens by a link for ten minutes, and stays open for an hour", async () => {
+  it("opens with a link that is valid for ten minutes, and stays open for an hour", async () => {
     const link = await newLink();
     pass(OPERATOR_LINK_MS - 1);
     expect((await open(link)).status).toBe(303);
@@ -109,7 +109,7 @@ describe("GET /operator", () => {
     expect((await open(`${base}/operator`, { cookie })).status).toBe(403);
   });
 
-  it("is only read", async () => {
+  it("is read-only", async () => {
     const response = await fetch(`${base}/operator`, { method: "POST" });
     expect([response.status, response.headers.get("allow")]).toEqual([405, "GET, HEAD"]);
   });

@@ -75,7 +75,7 @@ async function addChannel({ web }: Person, name: string): Promise<void> {
 }
 
 describe("the form of a new alert", () => {
-  it("makes what register_alert makes by default, as the person's own", async () => {
+  it("creates the alert that register_alert creates by default, owned by the person", async () => {
     const person = await signedIn();
     const page = await make(person, { symbols: "alder.sim, TONIQ.SIM" });
     const id = idIn(page);
@@ -94,7 +94,7 @@ describe("the form of a new alert", () => {
     expect(account.html).toContain(`<a href="/account/alerts/${id}">`);
   });
 
-  it("sends to a channel of the person, which is offered first, and to another or none", async () => {
+  it("offers the person's channels first, and can send to any of them or to none", async () => {
     const person = await signedIn();
     const none = await person.web.get("/account/alerts/new");
     expect(none.html).toContain('href="/account#channels"');
@@ -120,7 +120,7 @@ describe("the form of a new alert", () => {
     expect(await change({ delivery: "poll" })).toContain("Sent to Nowhere");
   });
 
-  it("makes one alert when it is sent twice, and another when it was changed in between", async () => {
+  it("creates one alert when it is submitted twice, and a second one when it was changed in between", async () => {
     const person = await signedIn();
     const form = await newForm(person);
     const send = (label: string) => person.web.submit(form, { symbols: "ALDER.SIM", label });
@@ -129,7 +129,7 @@ describe("the form of a new alert", () => {
     expect(idIn(other)).not.toBe(idIn(first));
   });
 
-  it("takes an empty score move for new signals alone", async () => {
+  it("reports new signals only when the score move is left empty", async () => {
     const page = await make(await signedIn(), { scoreMove: "" });
     expect((await stored(idIn(page))).value.thresholds.scoreMove).toBeNull();
     expect(textOf(page.html)).toContain("Thresholds New signals alone; z of volatility from 2.5");
@@ -151,12 +151,12 @@ describe("the form of a new alert", () => {
       { kinds: ["range", "report"], reportSessions: "3" },
       { kinds: ["report", "range"] },
     ],
-  ])("takes %s", async (_, filled, expected) => {
+  ])("accepts %s", async (_, filled, expected) => {
     const page = await make(await signedIn(), filled);
     expect((await stored(idIn(page))).value).toMatchObject(expected);
   });
 
-  it("shows the secret of a webhook once, with the next steps", async () => {
+  it("shows the signing secret of a webhook once, with the next steps", async () => {
     const person = await signedIn();
     const page = await make(person, { delivery: "webhook", url: HOOK });
     expect(page.html).toMatch(/<code id="secret">whsec_[\w+/=]+<\/code>/);
@@ -190,26 +190,23 @@ describe("the form of a new alert", () => {
     ["a past end", { expiresAt: "2020-01-01T00:00" }, "expiresAt", /It has passed/],
     ["an unknown list", { watch: "watchlist", watchlist: "Mine" }, "save", /You have no watchlist/],
     ["no filter", { watch: "filter" }, "symbols", /either symbols, a watchlist or filters/],
-  ])(
-    "says at its field what is wrong, and keeps what was typed: %s",
-    async (_, filled, id, text) => {
-      const person = await signedIn();
-      const page = await make(person, { label: "Kept <3", ...filled });
-      expect(page.status).toBeGreaterThanOrEqual(400);
-      expect(page.html).toContain(`<a href="#${id}">`);
-      expect(page.html).toContain(`id="${id}-error"`);
-      expect(textOf(page.html)).toMatch(text);
-      expect(page.html).toContain('value="Kept &lt;3"');
-      for (const [name, value] of Object.entries(filled)) {
-        if (typeof value === "string" && !["watch", "watchlist"].includes(name) && value !== "") {
-          expect(page.html.replaceAll("&quot;", '"')).toContain(`value="${value}"`);
-        }
+  ])("shows the error at its field, and preserves the input: %s", async (_, filled, id, text) => {
+    const person = await signedIn();
+    const page = await make(person, { label: "Kept <3", ...filled });
+    expect(page.status).toBeGreaterThanOrEqual(400);
+    expect(page.html).toContain(`<a href="#${id}">`);
+    expect(page.html).toContain(`id="${id}-error"`);
+    expect(textOf(page.html)).toMatch(text);
+    expect(page.html).toContain('value="Kept &lt;3"');
+    for (const [name, value] of Object.entries(filled)) {
+      if (typeof value === "string" && !["watch", "watchlist"].includes(name) && value !== "") {
+        expect(page.html.replaceAll("&quot;", '"')).toContain(`value="${value}"`);
       }
-      expect(textOf((await person.web.get("/account")).html)).not.toContain("Kept <3");
-    },
-  );
+    }
+    expect(textOf((await person.web.get("/account")).html)).not.toContain("Kept <3");
+  });
 
-  it("offers what a name fits, and takes what is chosen", async () => {
+  it("suggests instruments for a name that is not a symbol, and uses the one that is selected", async () => {
     const person = await signedIn();
     const page = await make(person, { symbols: "alder, TONIQ.SIM" });
     expect(textOf(page.html)).toContain("Choose what you mean by “alder”");
@@ -220,7 +217,7 @@ describe("the form of a new alert", () => {
     });
   });
 
-  it("opens filled in from a link, also after a sign-in", async () => {
+  it("is prefilled by a link, also after a sign-in", async () => {
     const person = testService.person();
     const asked = await person.web.get("/account/alerts/new?symbols=ALDER.SIM");
     const codeOf = async (email: string) => (await testService.codesTo(email)).at(-1) ?? "";
@@ -231,7 +228,7 @@ describe("the form of a new alert", () => {
 });
 
 describe("an alert of a person", () => {
-  it("is changed by its form, which has its settings", async () => {
+  it("can be changed in its form, which shows its current settings", async () => {
     const person = await signedIn();
     const id = idIn(await make(person, { scoreMove: "20", label: "Old" }));
     const edit = await person.web.get(`/account/alerts/${id}/edit`);
@@ -241,7 +238,7 @@ describe("an alert of a person", () => {
     expect(value).toMatchObject({ label: null, thresholds: { scoreMove: null, volatilityZ: 2.5 } });
   });
 
-  it("is not overwritten by a form that was opened before another change: both are shown", async () => {
+  it("is not overwritten by a form that was opened before another change; the form then shows both versions", async () => {
     const person = await signedIn();
     const id = idIn(await make(person, { label: "First" }));
     const path = `/account/alerts/${id}`;
@@ -259,7 +256,7 @@ describe("an alert of a person", () => {
     expect((await stored(id)).value.label).toBe("Third");
   });
 
-  it("keeps its form good while its webhook confirms", async () => {
+  it("can still be saved from a form that was open while its webhook confirmed", async () => {
     const person = await signedIn();
     const id = idIn(await make(person, { delivery: "webhook", url: HOOK }));
     const path = `/account/alerts/${id}`;
@@ -270,7 +267,7 @@ describe("an alert of a person", () => {
     expect(value).toMatchObject({ label: "Named", way: { state: { is: "active" }, url: HOOK } });
   });
 
-  it("is paused, resumed and snoozed", async () => {
+  it("can be paused, resumed and snoozed", async () => {
     const person = await signedIn();
     const id = idIn(await make(person));
     const paused = await manage(person, id, { action: "pause" });
@@ -281,7 +278,7 @@ describe("an alert of a person", () => {
     expect(textOf(snoozed.html)).toContain("Status Snoozed until 21 November 2026, 06:00 UTC");
   });
 
-  it("gets a test, another secret and another challenge", async () => {
+  it("can be sent a test, and given a new secret and a new challenge", async () => {
     const person = await signedIn();
     const id = idIn(await make(person, { delivery: "webhook", url: HOOK }));
     expect((await manage(person, id, { action: "test" })).status).toBe(409);
@@ -319,7 +316,7 @@ describe("an alert of a person", () => {
     expect((await manage(person, id, { action: "redeliver" })).status).toBe(200);
   });
 
-  it("is nobody else's: neither other people nor applications see or change it", async () => {
+  it("cannot be seen or changed by other people or by applications", async () => {
     const [person, other] = [await signedIn(), await signedIn()];
     const id = idIn(await make(person, { label: "Private" }));
     for (const path of [`/account/alerts/${id}`, `/account/alerts/${id}/edit`]) {
@@ -335,7 +332,7 @@ describe("an alert of a person", () => {
     expect((await stored(id)).value).toMatchObject({ label: "Private", isPaused: false });
   });
 
-  it("of an agent has no page of the person, who can delete it on the account page", async () => {
+  it("has no page when an agent owns it, but can be deleted on the account page", async () => {
     const person = await signedIn();
     const { token } = await claimedAgent(testService, person);
     const id = await makeAlert(testService, bearer(token));
@@ -365,7 +362,7 @@ describe("the form of a watchlist", () => {
     return { person, save, form, field };
   };
 
-  it("does not overwrite what was changed after it was opened, and shows both", async () => {
+  it("does not overwrite a change that was made after it was opened, and shows both versions", async () => {
     const { person, save, form, field } = await list();
     await save(["ALDER.SIM", "TONIQ.SIM"]);
     const refused = await person.web.submit(form, { [field]: "ALDER.SIM BYTEN.SIM" });
@@ -376,7 +373,7 @@ describe("the form of a watchlist", () => {
     expect(refused.html).toContain("ALDER.SIM BYTEN.SIM</textarea>");
   });
 
-  it("says at the field which symbol is unknown, and keeps what was typed", async () => {
+  it("shows at its field which symbol is unknown, and preserves the input", async () => {
     const { person, form, field } = await list();
     const refused = await person.web.submit(form, { [field]: "ALDER.SIM NOPE.SIM" });
     expect(refused.html).toContain(`<a href="#${field}">No instrument &quot;NOPE.SIM&quot;`);
@@ -395,7 +392,7 @@ describe("a watchlist on the pages", () => {
   const rows = ({ html }: WebPage) =>
     [...html.matchAll(/<tr id="row-([^"]+)"/g)].map(([, symbol]) => symbol);
 
-  it("is made from an instrument, shown on the market, and watched by an alert", async () => {
+  it("is created from an instrument, shown on the market page, and watched by an alert", async () => {
     const person = await signedIn();
     const market = await listed(person, { name: "Chips & more" });
     expect(market.url.pathname).toBe("/");
@@ -415,7 +412,7 @@ describe("a watchlist on the pages", () => {
     );
   });
 
-  it("is that of the person alone", async () => {
+  it("is visible to its owner only", async () => {
     const [person, other] = [await signedIn(), await signedIn()];
     const { url } = await listed(person, { name: "Mine" });
     for (const web of [other.web, testService.person().web]) {
@@ -431,7 +428,7 @@ describe("a watchlist on the pages", () => {
     ["without a name", { name: "" }, "name"],
     ["without instruments", { name: "None", symbols: "" }, "symbols"],
     ["with an unknown instrument", { name: "Odd", symbols: "NOPE.SIM" }, "symbols"],
-  ])("is not made %s, which its field says", async (_, filled, id) => {
+  ])("is rejected %s, with an error at its field", async (_, filled, id) => {
     const page = await listed(await signedIn(), filled);
     expect(page.status).toBe(400);
     expect(page.html).toContain(`id="${id}-error"`);

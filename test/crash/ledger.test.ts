@@ -106,13 +106,13 @@ describe("the write ledger of the crash harness", () => {
     expect(found(reports, emptied)).toEqual({ refusedVisible: 1 });
   });
 
-  it("reports a commit whose condition must have failed but held", () => {
+  it("reports a commit that was accepted although its condition cannot have held", () => {
     expect(found([trying([], { expects: "not held" }), ended("held")], emptied)).toEqual({
       wrong: 1,
     });
   });
 
-  it("reports a commit whose condition must have held but failed", () => {
+  it("reports a commit that was rejected although its condition must have held", () => {
     expect(found([trying([]), ended("not held")], emptied)).toEqual({ wrong: 1 });
   });
 

@@ -118,15 +118,18 @@ describe("the API reference in a browser", () => {
     },
   );
 
-  it.each(["light", "dark"] as const)("has nothing for axe to find: %s", async (colorScheme) => {
-    const { page } = await openReference({ colorScheme });
-    await onlyKinds(page);
-    expect(await page.locator("article").count()).toBe(KINDS.length);
-    await layOut(page);
-    expect(await accessibilityFaults(page)).toEqual([]);
-  });
+  it.each(["light", "dark"] as const)(
+    "has no accessibility faults that axe can find: %s",
+    async (colorScheme) => {
+      const { page } = await openReference({ colorScheme });
+      await onlyKinds(page);
+      expect(await page.locator("article").count()).toBe(KINDS.length);
+      await layOut(page);
+      expect(await accessibilityFaults(page)).toEqual([]);
+    },
+  );
 
-  it("is whole without a script, with the code of every language", async () => {
+  it("is complete without JavaScript, with the code in every language", async () => {
     const { page } = await openReference({ javaScriptEnabled: false });
     const signal = operation(page, "get_signal");
     await signal.getByText("curl -sS").waitFor();
@@ -141,7 +144,7 @@ describe("the API reference in a browser", () => {
     );
   });
 
-  it("opens at an operation linked from the home page, and at addresses of before", async () => {
+  it("opens at the operation that a link on the home page names, and at links to earlier versions of the page", async () => {
     const { page, complaints } = await openReference({}, "/");
     await page.getByRole("link", { name: "work every number out again" }).click();
     await expect.poll(() => topOf(operation(page, "get_factors"))).toBeLessThan(200);
@@ -156,7 +159,7 @@ describe("the API reference in a browser", () => {
     expect(complaints).toEqual([]);
   });
 
-  it("sends calls from a browser at another host name", async () => {
+  it("redirects to the canonical host name, and sends calls from there", async () => {
     const elsewhere = base.replace("127.0.0.1", "localhost");
     const page = await (await browser.newContext()).newPage();
     await page.goto(`${elsewhere}/docs/api#get_health`);
@@ -164,7 +167,7 @@ describe("the API reference in a browser", () => {
     expect(await tried(page, "get_health")).toContain('"simulated": true');
   });
 
-  it("sends a call with a token, and shows what is wrong without one", async () => {
+  it("sends a call with a token, and shows the error without one", async () => {
     const { page } = await openReference();
     expect(await tried(page, "get_signal", "401 in")).toContain('"next": "Get a token at');
     await page.getByLabel("Token or API key").fill(await newToken(base));

@@ -315,7 +315,7 @@ for (const { engine, isMissing, newPlace, way, isServed, answeredBy } of ways) {
       expect(out).not.toContain("sealed");
     });
 
-    it("reject damaged copies 4 of 4 by name, and change nothing", async () => {
+    it("reject each of four damaged copies by name, and change nothing", async () => {
       const place = await newPlace();
       await fill(place);
       const before = lasting(await contents(place));

@@ -64,54 +64,57 @@ const inputs = [
   },
 ] as const;
 
-describe("the form for an alert", () => {
-  it("is for every member of the tool but the key, which is its own", () => {
+describe("the confirmation of an alert", () => {
+  it("is tested with every input of the tool except the idempotency key", () => {
     const members = inputs.flatMap((wish) => Object.keys(wish));
     const wanted = Object.keys(registerAlert.input.shape).filter((one) => one !== "idempotencyKey");
     expect([...new Set(members)].sort()).toEqual(wanted.sort());
   });
 
-  it.each(inputs)("asks with all that is sent, and sends that: %#", async (wish) => {
-    const tool = { name: "register_alert", inputSchema: { type: "object" } };
-    const opened = await showApp({
-      context: { toolInfo: { tool } },
-      callServer: () => {
-        throw new Error("a host that refuses");
-      },
-    });
-    const { app, send, asked } = opened;
-    await send("sendToolInput", { arguments: wish });
-    const wanted = await app.locator("dl").innerText();
-    await send("sendToolCancelled", { reason: "no" });
-    await app.getByRole("button", { name: "Make it myself" }).click();
-    await app.getByRole("button", { name: "Review" }).click();
-    expect(await app.locator("dl").innerText()).toBe(wanted);
-    const shown = await viewText(opened);
-    const { symbols, delivery, ...rest } = { symbols: [], ...wish };
-    const url = "url" in delivery ? [delivery.url] : [];
-    const values = [...symbols, ...url, ...Object.values(rest)].filter(
-      (value) => typeof value === "number" || (typeof value === "string" && !/T.*Z$/.test(value)),
-    );
-    for (const value of values) {
-      expect(shown).toContain(value === "crypto" ? "Coin" : String(value));
-    }
-    for (const date of Object.keys(wish).includes("expiresAt")
-      ? ["4 Mar 2027", "1 Dec 2026"]
-      : []) {
-      expect(shown).toContain(date);
-    }
-    expect(await asked("call")).toEqual([]);
-    await app.getByRole("button", { name: "Make the alert" }).click();
-    await app.getByText("a host that refuses").waitFor();
-    expect(await asked("call")).toEqual([
-      {
-        name: "register_alert",
-        arguments: { ...wish, idempotencyKey: expect.stringMatching(/^[0-9a-f]{32}$/) },
-      },
-    ]);
-  });
+  it.each(inputs)(
+    "shows everything that will be sent, and sends exactly that: %#",
+    async (wish) => {
+      const tool = { name: "register_alert", inputSchema: { type: "object" } };
+      const opened = await showApp({
+        context: { toolInfo: { tool } },
+        callServer: () => {
+          throw new Error("a host that refuses");
+        },
+      });
+      const { app, send, asked } = opened;
+      await send("sendToolInput", { arguments: wish });
+      const wanted = await app.locator("dl").innerText();
+      await send("sendToolCancelled", { reason: "no" });
+      await app.getByRole("button", { name: "Make it myself" }).click();
+      await app.getByRole("button", { name: "Review" }).click();
+      expect(await app.locator("dl").innerText()).toBe(wanted);
+      const shown = await viewText(opened);
+      const { symbols, delivery, ...rest } = { symbols: [], ...wish };
+      const url = "url" in delivery ? [delivery.url] : [];
+      const values = [...symbols, ...url, ...Object.values(rest)].filter(
+        (value) => typeof value === "number" || (typeof value === "string" && !/T.*Z$/.test(value)),
+      );
+      for (const value of values) {
+        expect(shown).toContain(value === "crypto" ? "Coin" : String(value));
+      }
+      for (const date of Object.keys(wish).includes("expiresAt")
+        ? ["4 Mar 2027", "1 Dec 2026"]
+        : []) {
+        expect(shown).toContain(date);
+      }
+      expect(await asked("call")).toEqual([]);
+      await app.getByRole("button", { name: "Make the alert" }).click();
+      await app.getByText("a host that refuses").waitFor();
+      expect(await asked("call")).toEqual([
+        {
+          name: "register_alert",
+          arguments: { ...wish, idempotencyKey: expect.stringMatching(/^[0-9a-f]{32}$/) },
+        },
+      ]);
+    },
+  );
 
-  it("works by keyboard alone", async () => {
+  it("can be used by keyboard alone", async () => {
     const opened = await showResult("get_signal", { symbol });
     const { app, page, asked } = opened;
     const tabTo = async (name: string) => {
@@ -144,7 +147,7 @@ describe("the form for an alert", () => {
 });
 
 describe("an alert", () => {
-  it("is made once a person has agreed to it, and the model is told", async () => {
+  it("is created after a person agrees to it, and the model is informed", async () => {
     const before = (await alertsNow()).length;
     const opened = await showResult("get_signal", { symbol });
     const { app, asked, page } = opened;
@@ -175,7 +178,7 @@ describe("an alert", () => {
     expect(await viewText(opened)).toContain("Where the score comes from");
   });
 
-  it("is not made if the host refuses, and made once if it is tried again", async () => {
+  it("is not created when the host refuses, and is created once when the person tries again", async () => {
     const before = (await alertsNow()).length;
     let tries = 0;
     const opened = await showResult(
@@ -209,7 +212,7 @@ describe("an alert", () => {
     expect(new Set(keys).size).toBe(1);
   });
 
-  it("that fails says why and what next, and can be changed", async () => {
+  it("shows the cause and the next step when it fails, and can then be changed", async () => {
     const opened = await showResult("register_alert", { symbols: ["NOBODY"] });
     const { app } = opened;
     const said = (await call("register_alert", { symbols: ["NOBODY"] })).content[0]?.text ?? "";
@@ -221,7 +224,7 @@ describe("an alert", () => {
     await app.getByText("ALDER.SIM, BYTEN.SIM").waitFor();
   });
 
-  it("of an agent that nobody has claimed leads to the claim page", async () => {
+  it("leads to the claim page when its agent is unclaimed", async () => {
     const token = await tokenOf(base, await register(base));
     const given = { symbols: [symbol] };
     const result = await resultOf<ToolResult>(

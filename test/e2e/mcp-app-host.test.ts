@@ -28,8 +28,8 @@ const PALETTE = {
   "--font-sans": "Host Sans, sans-serif",
 };
 
-describe("a host", () => {
-  it("sets theme, insets and language, and nothing that loads", async () => {
+describe("the app in its host", () => {
+  it("adopts theme, insets and language, but loads nothing that the host names", async () => {
     const context = {
       theme: "dark",
       styles: {
@@ -59,7 +59,7 @@ describe("a host", () => {
     }
   });
 
-  it("has its palette used in both themes, if it has ground and text", async () => {
+  it("uses the host's palette in both themes, if it defines background and text", async () => {
     const half = { "--color-background-primary": "rgb(1, 2, 3)" };
     const opened = await showResult(
       "get_signal",
@@ -84,7 +84,7 @@ describe("a host", () => {
     }
   });
 
-  it("hears how high the content is, after the handshake, when it changes and not again", async () => {
+  it("reports the height of its content after the handshake, and again only when that changes", async () => {
     const { app, asked } = await showResult("get_factors", { symbol });
     const height = async () => (await asked("size")).at(-1)?.height;
     const content = () => app.evaluate<number>("Math.ceil(content.getBoundingClientRect().height)");
@@ -100,7 +100,7 @@ describe("a host", () => {
     expect(await asked("size")).toHaveLength(length);
   });
 
-  it("offers more room where it can", async () => {
+  it("requests the full screen where the host offers it", async () => {
     const context = { availableDisplayModes: ["inline", "fullscreen"], displayMode: "inline" };
     const { app, asked } = await showResult("get_signal", { symbol }, { context });
     await app.getByRole("button", { name: "Larger" }).click();
@@ -108,12 +108,12 @@ describe("a host", () => {
     expect(await asked("mode")).toEqual([{ mode: "fullscreen" }]);
   });
 
-  it("without tools and links is offered neither", async () => {
+  it("shows no buttons when the host supports neither tool calls nor links", async () => {
     const { app } = await showResult("get_signal", { symbol }, { capabilities: {} });
     expect(await app.locator("button:visible").count()).toBe(0);
   });
 
-  it("lets a person look further, and back", async () => {
+  it("lets a person open related views, and go back", async () => {
     const opened = await showResult("get_signal", { symbol });
     const { app, asked } = opened;
     const first = await viewText(opened);
@@ -132,7 +132,7 @@ describe("a host", () => {
     await expect.poll(() => asked("link")).toEqual([{ url: `${base}/market/ALDER.SIM` }]);
   });
 
-  it("streams what a tool is called with, and may stop it", async () => {
+  it("shows the arguments of a call as they arrive, and a call that is canceled", async () => {
     const opened = await showApp();
     const { app, send, asked } = opened;
     expect(await viewText(opened)).toBe("Waiting for the answer…");
@@ -151,7 +151,7 @@ describe("a host", () => {
     expect(await asked("call")).toEqual([]);
   });
 
-  it("shows a second result in place of the first, but never in place of what a person opened", async () => {
+  it("replaces the first result by a second one, but never a view that a person opened", async () => {
     const opened = await showResult("get_signal", { symbol });
     const { app, send } = opened;
     await send("sendToolResult", await call("get_signal", { symbol: "BYTEN.SIM" }));
@@ -166,7 +166,7 @@ describe("a host", () => {
     expect(await viewText(opened)).toContain(symbol);
   });
 
-  it("ends it: nothing is asked or shown any more", async () => {
+  it("asks for nothing and shows nothing more after the host ends it", async () => {
     const opened = await showResult("get_signal", { symbol });
     const before = await viewText(opened);
     expect(await opened.page.evaluate("bridge.teardownResource({})")).toEqual({});
@@ -177,7 +177,7 @@ describe("a host", () => {
     expect(await viewText(opened)).toBe(before);
   });
 
-  it("that answers with anything is told apart from one that works", async () => {
+  it("stays usable after any unexpected answer to a call", async () => {
     let answer: unknown;
     const opened = await showResult("get_signal", { symbol }, { callServer: () => answer });
     const { app } = opened;
@@ -203,7 +203,7 @@ describe("a message", () => {
   const post = ({ page }: ShownApp, window: string, message: unknown) =>
     page.evaluate(`frame.contentWindow${window}.postMessage(${JSON.stringify(message)}, "*")`);
 
-  it("of any window but the host's is ignored", async () => {
+  it("is ignored unless it comes from the host's window", async () => {
     const opened = await showResult("get_signal", { symbol });
     const before = await viewText(opened);
     const forged = {
@@ -219,7 +219,7 @@ describe("a message", () => {
     await opened.app.getByText("forged").waitFor();
   });
 
-  it("that is none, or that nobody asked for, changes nothing", async () => {
+  it("changes nothing when it is malformed, or answers no request", async () => {
     const opened = await showResult("get_signal", { symbol });
     const before = await viewText(opened);
     for (const message of [
@@ -275,20 +275,26 @@ describe("a hostile answer", () => {
     );
   };
 
-  it.each(answers)("of %s %j is text, and marked as simulated", async (name, given) => {
-    const opened = await showResult(name, given);
-    const { structuredContent = {} } = await call(name, given);
-    for (const text of [MARKUP, BIDI, "long ".repeat(2_000), "", "__proto__", "constructor"]) {
-      await opened.send("sendToolResult", resultWith(withTexts(structuredContent, text) as Values));
-      const shown = await viewText(opened);
-      expect(shown).toContain("simulated");
-      expect(shown).not.toMatch(/[\u202a-\u202e\u2066-\u2069]/);
-      expect(await opened.app.locator("img, b, script:not([type])").count()).toBe(1);
-      if (name !== "register_alert") expect(shown).toContain(DIRECTION_WORTH);
-    }
-  });
+  it.each(answers)(
+    "of %s %j is shown as text only, and marked as simulated",
+    async (name, given) => {
+      const opened = await showResult(name, given);
+      const { structuredContent = {} } = await call(name, given);
+      for (const text of [MARKUP, BIDI, "long ".repeat(2_000), "", "__proto__", "constructor"]) {
+        await opened.send(
+          "sendToolResult",
+          resultWith(withTexts(structuredContent, text) as Values),
+        );
+        const shown = await viewText(opened);
+        expect(shown).toContain("simulated");
+        expect(shown).not.toMatch(/[\u202a-\u202e\u2066-\u2069]/);
+        expect(await opened.app.locator("img, b, script:not([type])").count()).toBe(1);
+        if (name !== "register_alert") expect(shown).toContain(DIRECTION_WORTH);
+      }
+    },
+  );
 
-  it("of a million characters is cut", async () => {
+  it("of a million characters is truncated", async () => {
     const opened = await showResult("get_signal", { symbol });
     const text = "long ".repeat(200_000);
     await opened.send("sendToolResult", { content: [{ type: "text", text }] });
@@ -298,21 +304,24 @@ describe("a hostile answer", () => {
     expect(shown.length).toBeLessThan(300_000);
   });
 
-  it.each(answers)("of %s %j without a member says nothing in its place", async (name, given) => {
-    const opened = await showResult(name, given);
-    const { structuredContent = {} } = await call(name, given);
-    for (const missing of Object.keys(structuredContent)) {
-      const { [missing]: _, ...rest } = structuredContent;
+  it.each(answers)(
+    "of %s %j that lacks a member shows no placeholder in its place",
+    async (name, given) => {
+      const opened = await showResult(name, given);
+      const { structuredContent = {} } = await call(name, given);
+      for (const missing of Object.keys(structuredContent)) {
+        const { [missing]: _, ...rest } = structuredContent;
+        await opened.send("sendToolResult", resultWith(rest));
+        const shown = await viewText(opened);
+        expect(shown, missing).toContain("simulated");
+        expect(shown, missing).not.toMatch(/undefined|NaN|\[object|Infinity/);
+        if (name !== "register_alert") expect(shown, missing).toContain(DIRECTION_WORTH);
+      }
+      const { previousSignal: _, missingFactors: __, ...rest } = structuredContent;
       await opened.send("sendToolResult", resultWith(rest));
       const shown = await viewText(opened);
-      expect(shown, missing).toContain("simulated");
-      expect(shown, missing).not.toMatch(/undefined|NaN|\[object|Infinity/);
-      if (name !== "register_alert") expect(shown, missing).toContain(DIRECTION_WORTH);
-    }
-    const { previousSignal: _, missingFactors: __, ...rest } = structuredContent;
-    await opened.send("sendToolResult", resultWith(rest));
-    const shown = await viewText(opened);
-    expect(shown).not.toContain("where the record begins");
-    expect(shown).not.toContain("of 4 factors");
-  });
+      expect(shown).not.toContain("where the record begins");
+      expect(shown).not.toContain("of 4 factors");
+    },
+  );
 });

@@ -19,7 +19,7 @@ const { base, html, eras, askOld, call, showApp, showResult } = await startAppSe
 const symbol = "ALDER.SIM";
 
 describe.each(eras)("the app for a client of $era", ({ ask }) => {
-  it("is one document of at most 60 kB that names no other address than the service", async () => {
+  it("is one document of at most 60 kB that names no host other than the service", async () => {
     const { contents } = await resultOf<AppResource>(ask("resources/read", { uri: APP_URI }));
     expect(contents).toEqual([
       {
@@ -37,7 +37,7 @@ describe.each(eras)("the app for a client of $era", ({ ask }) => {
     expect(addresses.filter((one) => !allowed.includes(one))).toEqual([]);
   });
 
-  it("is linked from the tools that it draws, in both forms that hosts know", async () => {
+  it("is linked from the tools that it displays, in both forms that hosts support", async () => {
     const { tools } = await resultOf<{
       readonly tools: readonly { readonly name: string; readonly _meta?: object }[];
     }>(ask("tools/list"));
@@ -53,7 +53,7 @@ describe.each(eras)("the app for a client of $era", ({ ask }) => {
     }
   });
 
-  it("needs a token and no scope", async () => {
+  it("requires a token, but no scope", async () => {
     const token = await newToken(base, { scope: "darkpool:read" });
     const read = (uri: string) => ask("resources/read", { uri }, token);
     expect((await read(APP_URI)).status).toBe(200);
@@ -61,8 +61,8 @@ describe.each(eras)("the app for a client of $era", ({ ask }) => {
   });
 });
 
-describe("a client that shows no apps", () => {
-  it("gets the same tools and the same answer as one that does", async () => {
+describe("a client that does not support apps", () => {
+  it("gets the same tools and the same answers as one that does", async () => {
     const token = await newToken(base);
     const ask = async (method: string, params: object, extensions: object) => {
       const body = {
@@ -109,25 +109,28 @@ const calls: readonly (readonly [picture: string, name: string, given: object])[
   ["refusal", "register_alert", { symbols: ["NOBODY"] }],
 ];
 
-describe("the picture", () => {
-  it.each(calls)("of %s is whole in both themes from 320 pixels", async (picture, name, given) => {
-    const opened = await showResult(name, given);
-    const { app, page } = opened;
-    for (const theme of ["light", "dark"]) {
-      await opened.send("sendHostContextChange", { theme });
-      for (const width of [320, 390, 700]) {
-        await page.setViewportSize({ width, height: 700 });
-        await settled(opened);
-        await photograph(page, `app-${picture}-${width}-${theme}`);
-        const wide = await app.evaluate("document.documentElement.scrollWidth");
-        expect(wide).toBeLessThanOrEqual(width);
+describe("the view", () => {
+  it.each(calls)(
+    "of %s fits both themes from 320 pixels, without accessibility faults",
+    async (picture, name, given) => {
+      const opened = await showResult(name, given);
+      const { app, page } = opened;
+      for (const theme of ["light", "dark"]) {
+        await opened.send("sendHostContextChange", { theme });
+        for (const width of [320, 390, 700]) {
+          await page.setViewportSize({ width, height: 700 });
+          await settled(opened);
+          await photograph(page, `app-${picture}-${width}-${theme}`);
+          const wide = await app.evaluate("document.documentElement.scrollWidth");
+          expect(wide).toBeLessThanOrEqual(width);
+        }
+        expect(await accessibilityFaults(app)).toEqual([]);
       }
-      expect(await accessibilityFaults(app)).toEqual([]);
-    }
-  });
+    },
+  );
 
   it.each(calls.slice(0, 8))(
-    "of %s is the same in both eras, and from text alone",
+    "of %s is the same in both protocol eras, and from the text content alone",
     async (_, name, given) => {
       const opened = await showResult(name, given);
       const { send, app } = opened;
@@ -142,7 +145,7 @@ describe("the picture", () => {
     },
   );
 
-  it("of the factors adds up to the score", async () => {
+  it("of the factors shows points that add up to the score", async () => {
     const { app } = await showResult("get_factors", { symbol, detail: "full" });
     const { structuredContent: answer } = await call("get_factors", { symbol, detail: "full" });
     const rows = await app
@@ -154,7 +157,7 @@ describe("the picture", () => {
     expect(sum).toBeCloseTo(Number(answer?.scoreRaw), 9);
   });
 
-  it("of a history is that of the columns, and a page says that there are more", async () => {
+  it("of a history shows the columns of the answer, and states when there is another page", async () => {
     const opened = await showResult("get_signal", { symbol, last: 120, detail: "full" });
     const { app, asked } = opened;
     expect(await viewText(opened)).toContain("The sessions after these are on the next page.");
@@ -174,7 +177,7 @@ describe("the picture", () => {
     );
   });
 
-  it("of a graded record has every figure with its interval", async () => {
+  it("of a graded track record shows every figure with its interval", async () => {
     const opened = await showApp();
     const answer: z.input<typeof TrackRecordAnswer> = {
       market: "live",

@@ -55,7 +55,7 @@ it("the package takes at most 10 MB packed and 40 MB installed, and has no depen
   );
 });
 
-it("the code is Latin-1, of which V8 keeps a byte a character", () => {
+it("the code is Latin-1, which V8 stores in one byte per character", () => {
   const code = globSync("dist/*.js", { cwd: installed });
   const beyond = code.filter((name) =>
     /[^\0-\xff]/.test(readFileSync(join(installed, name), "utf8")),
@@ -64,7 +64,7 @@ it("the code is Latin-1, of which V8 keeps a byte a character", () => {
   expect(beyond).toEqual([]);
 });
 
-it("the service starts without the charts, drivers and clients that only some need", () => {
+it("the service does not load at startup the packages for charts, databases and mail, which only some installations need", () => {
   const dist = join(installed, "dist");
   const loaded = new Set<string>();
   const load = (name: string): void => {

@@ -62,7 +62,7 @@ async function workOf(path: string): Promise<number> {
 
 describe("the pages of the market", () => {
   it.each(PAGES)(
-    "%s needs less than a second of work until its largest part is painted",
+    "%s needs less than a second of main-thread work until its largest contentful paint",
     async (path) => {
       const work = await workOf(path);
       expect(work).toBeGreaterThan(1);
@@ -99,7 +99,7 @@ describe("the pages of the market", () => {
     expect(complaints).toEqual([]);
   });
 
-  it.each(PAGES)("%s is whole without JavaScript", async (path) => {
+  it.each(PAGES)("%s is complete without JavaScript", async (path) => {
     const { page, complaints } = await open(path, { javaScriptEnabled: false });
     await page.getByRole("heading", { level: 1 }).waitFor();
     // Hints for keys are about the script.
@@ -115,7 +115,7 @@ describe("the pages of the market", () => {
 });
 
 describe("the crosshair", () => {
-  it("shows the figures where a finger taps", async () => {
+  it("shows the figures at the point that a finger taps", async () => {
     const { page } = await open(INSTRUMENT, {
       hasTouch: true,
       isMobile: true,
@@ -128,7 +128,7 @@ describe("the crosshair", () => {
 });
 
 describe("the search of the market", () => {
-  it("finds as one types, keeps the filter in the address, and survives a reload", async () => {
+  it("filters while a person types, keeps the filter in the URL, and survives a reload", async () => {
     const { page, complaints } = await open("/");
     await page.getByLabel("Symbol, name or sector").pressSequentially("techno");
     const { items } = await ask<{ items: readonly Item[] }>("/api/signals?sector=Technology");
@@ -142,7 +142,7 @@ describe("the search of the market", () => {
   });
 });
 
-describe("a stranger in the browser, by what can be read", () => {
+describe("a person who uses the pages for the first time", () => {
   it.each([true, false])(
     "finds the three strongest signals of a sector with full coverage (script: %s)",
     async (javaScriptEnabled) => {
@@ -164,7 +164,7 @@ describe("a stranger in the browser, by what can be read", () => {
     },
   );
 
-  it("sees why a signal changed", async () => {
+  it("can see why a signal changed", async () => {
     const { page } = await open("/");
     await page.getByRole("columnheader", { name: "Since" }).getByRole("link").click();
     await page.waitForURL(/sort=since/);
@@ -180,7 +180,7 @@ describe("a stranger in the browser, by what can be read", () => {
     );
   });
 
-  it("proves that the signal of a month ago was not altered, and again at a later visit", async () => {
+  it("can prove that the signal of a month ago was not altered, and again at a later visit", async () => {
     const { page, complaints } = await open(INSTRUMENT);
     await page.getByLabel("An earlier signal, as it stood on").fill(monthAgo);
     await page.getByRole("button", { name: "Verify that signal" }).click();
@@ -194,7 +194,7 @@ describe("a stranger in the browser, by what can be read", () => {
     expect(complaints).toEqual([]);
   });
 
-  it("follows the proof of a change in the list", async () => {
+  it("can follow a link from a change to its proof", async () => {
     const { page } = await open("/?sort=since");
     const [symbol = ""] = await firstRows(page, 1);
     await page.getByRole("link", { name: symbol, exact: true }).click();

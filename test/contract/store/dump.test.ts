@@ -99,7 +99,7 @@ describeStores("a dump", (engine) => {
     expect(revisions).toEqual([...new Set(revisions)].sort((a, b) => a - b));
   });
 
-  it("is a snapshot of one instant, whatever is written while it is read", async () => {
+  it("is a snapshot of one instant, whatever is written during the read", async () => {
     const { store, records, archive } = await openStore(engine);
     const rows = numbers(3000).map((at) => ({ kind: "a", at, id: "x", body: at }));
     await records.commit(
@@ -144,7 +144,7 @@ describeStores("a dump", (engine) => {
     expect(await store.counts()).toEqual({ records: 1200, archive: 601 });
   });
 
-  it("never has part of a commit, nor an effect without its cause", async () => {
+  it("never contains part of a commit, nor a later commit without an earlier one", async () => {
     const { store, records, archive } = await openStore(engine);
     let writing = true;
     const write = async () => {

@@ -34,7 +34,7 @@ describeStores("an expired record", (engine) => {
     return { ...opened, read: { key: "a", revision } };
   }
 
-  it("was readable until its last millisecond", async () => {
+  it("is readable until its last millisecond", async () => {
     const { records, clock } = await expiring();
     clock.now += 99;
     expect((await records.get(pages, "a"))?.value).toBe(1);

@@ -31,7 +31,7 @@ const full = { detail: "full", showsFactors: true } as const;
 const call = { scopes: new Set(["factor:read"]) } as unknown as Call;
 
 describe("the attribution of a score change", () => {
-  it("adds up to the change of the score, for all pairs of 50 sessions of 40 instruments", () => {
+  it("adds up to the change of the score, for every pair of sessions among 50 of each of 40 instruments", () => {
     let pairs = 0;
     let largest = 0;
     const check = (from: PastSnapshot, to: PastSnapshot) => {

@@ -201,7 +201,7 @@ describe("entitlement to alerts", () => {
     expect(await held()).toEqual(new Set(["signals:read"]));
   });
 
-  it("of the person themselves is whole, whatever they allowed, while they have an account", async () => {
+  it("of the person themselves covers every scope while they have an account, whatever they allow applications", async () => {
     const { records } = await openStore(embedded);
     const themselves = { kind: "user", id: "x" } as const;
     expect(await currentScopes(records, themselves)).toEqual(new Set());

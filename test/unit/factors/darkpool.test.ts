@@ -54,8 +54,8 @@ const shorts = (volumes: readonly ShortVolume[]) => {
   return pressure.read();
 };
 
-describe("the side proxy", () => {
-  it("grades prints between the quotes as in the worked example", () => {
+describe("the estimate of a print's side", () => {
+  it("follows the position between the quotes as in the worked example", () => {
     const sides = worked.map(sideProxy);
     expect(sides[0]).toBe(0);
     expect(sides[1]).toBeCloseTo(1, 9);
@@ -140,7 +140,7 @@ describe("the dark pool factor", () => {
     expect(combined?.confidence).toBeCloseTo(4 / 9, 12);
   });
 
-  it("uses one part alone with less confidence, the short ratio with a negative sign", () => {
+  it("uses one part alone with less confidence, and reverses the sign of the short ratio", () => {
     expect(combineDarkpool(0.8, null, 5)).toEqual({ z: 0.8, confidence: 0.3 });
     expect(combineDarkpool(null, 1.2, 0)).toEqual({ z: -1.2, confidence: 0.4 });
     expect(combineDarkpool(null, null, 0)).toBeUndefined();
@@ -167,7 +167,7 @@ describe("the dark pool factor", () => {
     expect(shorts([shortVolume(0.5, 1), tiny]).ratio).toBe(0.5);
   });
 
-  it("tells a missing feed, a silent one, an old one and prints without quotes apart", () => {
+  it("distinguishes a missing feed, a silent feed, a stale feed and prints without quotes", () => {
     const closesAfter = () => 0;
     const context = { at: 10 * DAY_MS, dayMs: DAY_MS, closesAfter, feedAt: 10 * DAY_MS };
     const statusOf = (availableAt: number, feedAt = context.feedAt) => {
@@ -181,7 +181,7 @@ describe("the dark pool factor", () => {
     expect(statusOf(10 * DAY_MS)).toBe("not_observed");
   });
 
-  it("forgets a short ratio once a session has closed without a newer one", () => {
+  it("drops a short ratio once a session has closed without a newer one", () => {
     const volumes = [...Array(60).keys()].map((index) =>
       shortVolume(index % 2 ? 0.49 : 0.45, index),
     );
@@ -193,7 +193,7 @@ describe("the dark pool factor", () => {
     expect(read(2)).toMatchObject({ z: null, status: "stale" });
   });
 
-  it("does not freshen a short ratio by volumes too small for one", () => {
+  it("does not treat volumes that are too small for a ratio as a newer ratio", () => {
     const tiny = { ...shortVolume(0.9, 3), totalShares: 900 };
     expect(shorts([shortVolume(0.5, 1), tiny])).toMatchObject({
       ratioAt: DAY_MS,
@@ -201,7 +201,7 @@ describe("the dark pool factor", () => {
     });
   });
 
-  it("calls a thin short volume too little, not silence", () => {
+  it("reports a short volume that is too small as insufficient data, not as no activity", () => {
     const thin = { ...shortVolume(0.5, 10), totalShares: 259 };
     const measurement = { block: blocks([]), short: shorts([thin]) };
     const context = { at: 10 * DAY_MS, dayMs: DAY_MS, closesAfter: () => 0, feedAt: 10 * DAY_MS };

@@ -37,18 +37,18 @@ describe("FNV-1a", () => {
 });
 
 describe("the features of a message", () => {
-  it("are every word, every pair and, once more, every word that is negated", () => {
+  it("are every word and every pair, and each negated word once more", () => {
     const bucket = (feature: string) => fnv1a(feature) % BUCKETS;
     const features = ["", "not", " not", "good", "not good", "not good"];
     expect([...bucketsOf(["not", "good"])]).toEqual(features.map(bucket));
   });
 
-  it("negate three words, and none in the next clause", () => {
+  it("mark three words after a negation as negated, and none in the next clause", () => {
     expect(bucketsOf(["not", "a", "b", "c", "d"]).length).toBe(1 + 2 * 5 + 3);
     expect(bucketsOf(["not", "a", ",", "c", "d"]).length).toBe(1 + 2 * 5 + 2);
   });
 
-  it("do not tell names, addresses and figures apart", () => {
+  it("are the same whatever the names, addresses and figures are", () => {
     const one = tokensOf("$ABC by @ann, +5% to $12.50: https://example.com/1");
     const other = tokensOf("$QRS by @bob, +7% to $1,234: https://example.org/2");
     expect(bucketsOf(one)).toEqual(bucketsOf(other));
@@ -76,7 +76,7 @@ describe("softmax", () => {
 });
 
 describe("training", () => {
-  it("learns what it is shown", () => {
+  it("classifies the messages that it was trained on", () => {
     const right = messages.filter(({ text: said, label }) => {
       const value = modeledPolarity(model, tokensOf(said));
       return label === "bullish" ? value > 0 : label !== "bearish" || value < 0;
@@ -84,7 +84,7 @@ describe("training", () => {
     expect(right.length / messages.length).toBeGreaterThan(0.97);
   });
 
-  it("carries over to words that the lexicon does not know", () => {
+  it("generalizes to words that the lexicon does not contain", () => {
     const said = (word: string, label: Label) =>
       Array.from("abcdefghijklmnopqrst", (other) => ({ text: `${word} thing ${other}`, label }));
     const shown = [...said("zorbing", "bullish"), ...said("glimped", "bearish")];
@@ -94,18 +94,18 @@ describe("training", () => {
     expect(polarity("really zorbing")).toBe(0);
   });
 
-  it("is the same bit for bit with the same seed, and another with another seed", () => {
+  it("gives the same weights bit for bit with the same seed, and others with another seed", () => {
     expect(modelText(train(messages, training))).toBe(text);
     expect(modelText(train(messages, { ...training, seed: 8 }))).not.toBe(text);
   });
 
-  it("reports every pass", () => {
+  it("reports the progress of every pass", () => {
     let passes = 0;
     train(messages.slice(0, 5), { seed: 1, onEpoch: () => passes++ });
     expect(passes).toBe(EPOCHS);
   });
 
-  it("has no opinion without messages", () => {
+  it("gives polarity 0 without messages", () => {
     expect(modeledPolarity(train([], training), ["strong"])).toBe(0);
   });
 });
@@ -123,7 +123,7 @@ describe("polarity with a model", () => {
 });
 
 describe("a model file", () => {
-  it("gives the model back, bit for bit", () => {
+  it("restores the model bit for bit", () => {
     const read = readModel(text);
     expect(read.weights).toEqual(model.weights);
     expect(read.scales).toEqual(model.scales);
@@ -139,7 +139,7 @@ describe("a model file", () => {
     ["null", "null"],
     ["of another kind", '{"format":"other"}'],
     ["too large", " ".repeat(MAX_MODEL_BYTES + 1)],
-  ])("that is %s is refused with a reason", (_, wrong) => {
+  ])("that is %s is rejected with a reason", (_, wrong) => {
     expect(() => readModel(wrong)).toThrow(/^The model is (not valid: .+|too large to be one)\.$/u);
   });
 
@@ -156,7 +156,7 @@ describe("a model file", () => {
     ["weights", "*".repeat(262_144)],
     ["checksum", 5],
     ["more", "members"],
-  ])("whose %s is %j is refused", (member, value) => {
+  ])("whose %s is %j is rejected", (member, value) => {
     const wrong = JSON.stringify({ ...JSON.parse(text), [member]: value });
     expect(() => readModel(wrong)).toThrow(/^The model is not valid: /u);
   });
@@ -167,13 +167,16 @@ describe("a model file", () => {
     expect(() => readModel('{"\u001b[31m":1}')).toThrow(/^[ -~]+$/u);
   });
 
-  it.each(["weights", "scales"])("with other %s than were written is damaged", (member) => {
-    const file = JSON.parse(text);
-    const other = {
-      weights: `${file.weights[0] === "A" ? "B" : "A"}${file.weights.slice(1)}`,
-      scales: [file.scales[0] * 2, ...file.scales.slice(1)],
-    }[member];
-    const damaged = JSON.stringify({ ...file, [member]: other });
-    expect(() => readModel(damaged)).toThrow("The model is damaged: its checksum is another.");
-  });
+  it.each(["weights", "scales"])(
+    "with other %s than were written is rejected as damaged",
+    (member) => {
+      const file = JSON.parse(text);
+      const other = {
+        weights: `${file.weights[0] === "A" ? "B" : "A"}${file.weights.slice(1)}`,
+        scales: [file.scales[0] * 2, ...file.scales.slice(1)],
+      }[member];
+      const damaged = JSON.stringify({ ...file, [member]: other });
+      expect(() => readModel(damaged)).toThrow("The model is damaged: its checksum is another.");
+    },
+  );
 });

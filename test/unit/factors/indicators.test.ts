@@ -8,7 +8,7 @@ import { referenceBars, withCorporateActions } from "./reference.ts";
 const valuesOf = (bars: readonly Bar[]) =>
   Object.fromEntries(indicators(bars).map(({ name, value }) => [name, value]));
 
-describe("the indicators that are only shown", () => {
+describe("the indicators, which are shown but not scored,", () => {
   it("equal the worked example: RSI14 48.318827, ATR14 2.354338, MACD -1.202501", () => {
     const { rsi14, atr14, macd12_26, macdOverAtr } = valuesOf(referenceBars());
     expect(rsi14).toBeCloseTo(48.318827, 6);
@@ -37,7 +37,7 @@ describe("the indicators that are only shown", () => {
     },
   );
 
-  it("are those of the adjusted prices, on the basis of the newest", () => {
+  it("are computed from adjusted prices, on the basis of the newest price", () => {
     const adjusted = valuesOf(withCorporateActions(referenceBars()));
     const plain = valuesOf(referenceBars());
     expect(adjusted.rsi14).toBeCloseTo(plain.rsi14 ?? Number.NaN, 6);
@@ -46,12 +46,12 @@ describe("the indicators that are only shown", () => {
     expect(adjusted.return1m).toBeCloseTo(plain.return1m ?? Number.NaN, 9);
   });
 
-  it("do not depend on how much history there is beyond two years", () => {
+  it("do not depend on history older than two years", () => {
     const [long, longer] = [referenceBars(2_000), referenceBars(2_000).slice(600)].map(valuesOf);
     expect(long).toEqual(longer);
   });
 
-  it("never weigh anything, and are missing while there are too few bars", () => {
+  it("have weight 0, and are missing while there are too few bars", () => {
     for (const count of [0, 1, 14, 26, 50, 199, 200]) {
       const shown = indicators(referenceBars(count));
       expect(shown.map(({ name }) => name)).toEqual(indicators([]).map(({ name }) => name));
@@ -83,12 +83,12 @@ describe("volatility", () => {
     expect(Math.sqrt(squares / 251)).toBeCloseTo(0.001388, 6);
   });
 
-  it("does not notice splits and dividends", () => {
+  it("is unaffected by splits and dividends", () => {
     const adjusted = readingsOf(withCorporateActions(referenceBars())).at(-1);
     expect(adjusted?.q).toBeCloseTo(-0.001149, 4);
   });
 
-  it("passes over a session whose prices make no number", () => {
+  it("skips a session whose prices give no finite number", () => {
     const [first, ...rest] = referenceBars(40) as [Bar, ...Bar[]];
     const absurd = [
       { ...first, high: 1.7e308, close: 5e-324, logReturn: 0.1 },
@@ -99,7 +99,7 @@ describe("volatility", () => {
     expect(readings.slice(3)).toEqual(readingsOf([first, ...rest]).slice(1));
   });
 
-  it("needs 252 sessions for z, and is undefined while prices do not move", () => {
+  it("needs 252 sessions for z, and is undefined while prices do not change", () => {
     const readings = readingsOf(referenceBars());
     expect(readings[0]).toBeUndefined();
     expect(readings[251]?.z).toBeNull();

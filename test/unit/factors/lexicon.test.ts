@@ -22,7 +22,7 @@ describe("the lexicon", () => {
     expect(Math.max(...topics.flat().map(([valence]) => Math.abs(valence)))).toBe(3);
   });
 
-  it("has only phrases that the reader can find: one to three lower-case words, or an emoji", () => {
+  it("has only phrases that the tokenizer can produce: one to three lower-case words, or an emoji", () => {
     const listed = [...roles, ...scales].map(([, list]) => list);
     const forms = [...lists, ...listed].flatMap(spelled);
     const unheard = forms.filter(
@@ -31,7 +31,7 @@ describe("the lexicon", () => {
     expect(unheard).toEqual([]);
   });
 
-  it("has only entries that, read alone, give a verdict of their own sign", () => {
+  it("has only entries whose polarity on their own has the sign of their valence", () => {
     const unheard = [...lexicon]
       .filter(([, { roles: own }]) => own.size === 0)
       .filter(([entry, { valence }]) => {
@@ -40,7 +40,7 @@ describe("the lexicon", () => {
     expect(unheard).toEqual([]);
   });
 
-  it("keeps valence, role and scale of what has more than one", () => {
+  it("preserves valence, role and scale of entries that have several of them", () => {
     expect(lexicon.get("falls")).toMatchObject({ valence: -2, roles: new Set(["fall"]) });
     expect(lexicon.get("less")).toMatchObject({ scale: 0.6, roles: new Set(["fall", "negation"]) });
     expect(lexicon.get("record")).toMatchObject({ valence: 1.5, scale: 1.3 });

@@ -61,14 +61,14 @@ describe("momentum of a stock", () => {
     expect(zs).toEqual([...zs].sort((a, b) => a - b));
   });
 
-  it("counts half when the last session is missing and not at all after two", () => {
+  it("has half the confidence when the last session is missing, and none after two", () => {
     const late = read(measured, {}, { ...fresh, missedSessions: 1 });
     expect(late).toMatchObject({ status: "stale", confidence: 0.5 });
     const old = read(measured, {}, { ...fresh, missedSessions: 2 });
     expect(old).toMatchObject({ status: "stale", confidence: 0, z: null });
   });
 
-  it("counts less while the whole market is volatile", () => {
+  it("has less confidence while the whole market is volatile", () => {
     expect(read(measured, { marketVolatility: 0.32 }).confidence).toBeCloseTo(0.25, 12);
     expect(read(measured, { marketVolatility: 0.1 }).confidence).toBe(1);
     const inputs = read(measured, { marketVolatility: 0.32 }).listInputs();
@@ -173,7 +173,7 @@ describe("momentum of a coin", () => {
     expect(coin(29)).toBeDefined();
   });
 
-  it("remembers a year however long the history grows", () => {
+  it("uses windows of 28, 90 and 365 days, however long the history is", () => {
     expect(coin(5_000)?.trends.map(({ days }) => days)).toEqual([28, 90, 365]);
   });
 });

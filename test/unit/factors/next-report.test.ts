@@ -108,7 +108,7 @@ describe("the next report", () => {
     expect(told(455 + 29)).toMatchObject({ days: [577, 570, 585, 546] });
   });
 
-  it("is late from the day after the window on, and not expected any more in the end", () => {
+  it("is late from the day after the window on, and is dropped in the end", () => {
     const figures = quarters(30, 31, 32, 45);
     expect(inDays(askedOn(figures, 493))).toMatchObject({ is: "expected" });
     expect(inDays(askedOn(figures, 494))).toMatchObject({ is: "late" });
@@ -122,7 +122,7 @@ describe("the next report", () => {
     expect(inDays(askedOn(quarters(30, 31, 32), 310))).toBe("too_few");
   });
 
-  it("has the window that was in use when the newest filing became known", () => {
+  it("uses the window that was in use when the newest filing became known", () => {
     const figures = Array.from({ length: 23 }, (_, index) =>
       quarters(...Array(index + 1).fill(30)),
     ).at(-1);

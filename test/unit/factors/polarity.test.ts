@@ -50,49 +50,49 @@ describe("polarity", () => {
     expect(polarity("growth")).toBeCloseTo(2 / Math.sqrt(10), 12);
   });
 
-  it("counts less of something bad as good and more of it as bad", () => {
+  it("treats less of something bad as good, and more of it as bad", () => {
     expect(polarity("The quarterly loss narrowed")).toBeGreaterThan(0);
     expect(polarity("Unemployment fell in May")).toBeGreaterThan(0);
     expect(polarity("Net debt rose in May")).toBeLessThan(0);
     expect(polarity("The quarterly loss widened")).toBeLessThan(polarity("A quarterly loss"));
   });
 
-  it("negates within three words and not beyond them", () => {
+  it("applies a negation to three words, and not beyond them", () => {
     expect(polarity("isn't really a strong month")).toBeLessThan(0);
     expect(polarity("isn’t strong")).toBeLessThan(0);
     expect(polarity("not in the month of May, strong")).toBe(polarity("strong"));
   });
 
-  it("calls a negated verdict weaker than the opposite one", () => {
+  it("makes a negated verdict weaker than the verdict itself", () => {
     expect(Math.abs(polarity("not strong"))).toBeLessThan(polarity("strong"));
   });
 
-  it("weighs boosted verdicts more and diminished ones less", () => {
+  it("gives boosted verdicts more weight and diminished ones less", () => {
     expect(polarity("extremely weak")).toBeLessThan(polarity("weak"));
     expect(polarity("slightly weak")).toBeGreaterThan(polarity("weak"));
   });
 
-  it("counts what is bad for those who bet on falling prices as good", () => {
+  it("treats what is bad for short sellers as good", () => {
     expect(polarity("the shorts are getting destroyed")).toBeGreaterThan(0.4);
     expect(polarity("we are getting destroyed")).toBeLessThan(-0.4);
   });
 
-  it("does not count a good thing that shrinks", () => {
+  it("does not treat the decrease of something good as good", () => {
     expect(polarity("growth slows")).toBe(polarity("sales slow"));
   });
 
-  it("lets a verb act on a noun of its own statement only", () => {
+  it("applies a verb only to a noun of its own statement", () => {
     expect(polarity("stocks fall on debt")).toBeLessThan(polarity("debt"));
     expect(polarity("stocks fall, debt")).toBeLessThan(polarity("debt"));
     expect(polarity("debt falls")).toBeGreaterThan(0);
   });
 
-  it("ignores concessions and what has ended", () => {
+  it("ignores concessions, and statements about what has ended", () => {
     expect(polarity("shares gain despite weak data")).toBe(polarity("shares gain"));
     expect(polarity("slips from record highs")).toBe(polarity("slips"));
   });
 
-  it("compares figures, in their units", () => {
+  it("compares two figures after converting their units", () => {
     expect(polarity("EPS 84 cents vs. $1.02")).toBeLessThan(0);
     expect(polarity("revenue of $3.12 bln vs. $984.1 mln a year ago")).toBeGreaterThan(0);
     expect(polarity("unemployment rate 4.9% vs 4.1%")).toBeLessThan(0);
@@ -108,17 +108,17 @@ describe("polarity", () => {
     },
   );
 
-  it("counts half of a question, and only of a question", () => {
+  it("halves the verdict of a question, and of no other sentence", () => {
     expect(polarity("strong?")).toBeCloseTo(1 / Math.sqrt(7), 12);
     expect(polarity("strong. Geneva?")).toBe(polarity("strong"));
   });
 
-  it("reads stretched words", () => {
+  it("recognizes words with repeated letters", () => {
     expect(polarity("mooooon")).toBe(polarity("moon"));
     expect(polarity("soooo goooood")).toBe(polarity("so good"));
   });
 
-  it("reads through invisible characters", () => {
+  it("ignores invisible characters within a word", () => {
     expect(polarity("bul\u200bli\u00adsh")).toBe(polarity("bullish"));
     expect(polarity("bul\u0000lish\u202e")).toBe(polarity("bullish"));
     expect(polarity("\u2b06\ufe0f")).toBe(polarity("\u2b06"));
@@ -249,7 +249,7 @@ describe("polarity on sentences written for this project", () => {
     expect(written.length).toBeGreaterThan(300);
   });
 
-  it("does not change its mind for neutral words after the message", () => {
+  it("is unaffected by neutral words after the message", () => {
     const words =
       "the a of this quarter today company table geneva report said its 12 $ABC @someone";
     const tail = fc
@@ -261,7 +261,7 @@ describe("polarity on sentences written for this project", () => {
     fc.assert(property, { seed: 5, numRuns: 500 });
   });
 
-  it("turns every clear verdict that a negation stands before", () => {
+  it("reverses every clear verdict that follows a negation", () => {
     const verdicts = [...lexicon].filter(
       ([entry, { roles, valence, scale }]) =>
         /^[a-z]+$/u.test(entry) && roles.size === 0 && valence !== 0 && scale === 1,

@@ -33,7 +33,7 @@ describe("the price history of a stock", () => {
     expect(0.66 * beta + 0.34).toBeCloseTo(0.638663, 6);
   });
 
-  it("does not notice splits and dividends", () => {
+  it("is unaffected by splits and dividends", () => {
     const adjusted = listedMomentum(historyOf(withCorporateActions(referenceBars())));
     expect(adjusted?.ram).toBeCloseTo(1.767178, 6);
     expect(adjusted?.res).toBeCloseTo(1.308312, 6);
@@ -83,7 +83,7 @@ describe("the price history of a stock", () => {
     ).toBeUndefined();
   });
 
-  it("runs beside its recomputation bar by bar, far longer than its rings are", () => {
+  it("equals its recomputation at every bar, far beyond the length of its ring buffers", () => {
     const value = fc.double({ min: -0.5, max: 0.5, noNaN: true });
     fc.assert(
       fc.property(value, value, fc.integer({ min: 252, max: 1_500 }), (a, b, length) => {
@@ -106,7 +106,7 @@ describe("the price history of a stock", () => {
     );
   });
 
-  it("keeps the rings of neighbors apart", () => {
+  it("does not mix the ring buffers of two instruments", () => {
     const next = createPriceHistories();
     const [first, second] = [next(), next()];
     for (const [session, bar] of referenceBars().entries()) {

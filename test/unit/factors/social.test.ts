@@ -65,7 +65,7 @@ describe("the social counters", () => {
     expect(z).toBeCloseTo(0.053414, 6);
   });
 
-  it("become its z_S -.146586 when attention is 1.8 above habit: the sign is never multiplied", () => {
+  it("give the worked example's z_S -.146586 when attention is 1.8 above its norm, which never changes the sign", () => {
     const { value, effectiveMessages, agreement } = bullishness(counters);
     expect(agreement).toBeCloseTo(0.099443, 6);
     const z = sentimentZ(value, effectiveMessages, { mean: 0.45, sd: 0.6 }) ?? Number.NaN;
@@ -169,7 +169,7 @@ describe("the social reading", () => {
     expect(reading.confidence).toBeCloseTo(4.616711 / 14.616711, 6);
   });
 
-  it("lists inputs whose weighted z, with the attention's threshold, are its z", () => {
+  it("lists inputs whose weighted z add up to its own z, apart from the attention threshold", () => {
     const crowd = { ...context, attention: { value: 1.2, z: 2 } };
     const [calm, loud] = [readSocial(context), readSocial(crowd)];
     expect(loud.z).toBeCloseTo((calm.z ?? Number.NaN) - 0.25, 12);
@@ -178,7 +178,7 @@ describe("the social reading", () => {
     expect(sum + 0.25).toBeCloseTo(loud.z ?? Number.NaN, 12);
   });
 
-  it("is silent below three effective messages, dead without a feed, unknown without a norm", () => {
+  it("has no activity after three silent days, insufficient data below three effective messages or without a norm, and is stale without a feed", () => {
     expect(readSocial({ ...context, asOf: null }).status).toBe("not_observed");
     const statusAfter = (silentMs: number) =>
       readSocial({ ...context, sentiment: sentimentOf(counters, silentMs, DAY_MS) }).status;
@@ -192,7 +192,7 @@ describe("the social reading", () => {
     expect(readSocial({ ...context, baseline: undefined }).status).toBe("insufficient_data");
   });
 
-  it("compares an instrument without history with its class when the class has 30 peers", () => {
+  it("compares an instrument without history with its class if the class has 30 peers", () => {
     const values = Array.from({ length: 30 }, (_, index) => index / 30);
     expect(freezeSocial(values.slice(1))).toBeUndefined();
     const reading = readSocial({

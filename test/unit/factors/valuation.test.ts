@@ -194,7 +194,7 @@ describe("the valuation of a stock", () => {
     expect(readValuation(stock(one, "Tools"), tables, context).z).toBeNull();
   });
 
-  it("misses EBITDA over enterprise value only where a peer has it", () => {
+  it("counts EBITDA over enterprise value as missing only if a peer has it", () => {
     const withEbitda = peers(30, "Tools").map(({ measurement, norms }, index) => ({
       norms,
       measurement: { ...measurement, yields: { ...measurement.yields, ebitdaYield: index } },
@@ -204,7 +204,7 @@ describe("the valuation of a stock", () => {
     expect(readValuation(stock(all(0.5), "Tools"), tables, context).confidence).toBe(0.75);
   });
 
-  it("counts book value half where much of the worth is in no book", () => {
+  it("halves the weight of book value in sectors whose assets are mostly intangible", () => {
     const weights = (sector: string) => {
       const group = peers(30, sector);
       const inputs = bestOf(group).listInputs();
@@ -215,7 +215,7 @@ describe("the valuation of a stock", () => {
     expect(weights("Information Technology").earningsYield).toBeCloseTo(2 / 5, 12);
   });
 
-  it("mixes the stock's own past in, three parts in ten, from 24 months on", () => {
+  it("includes the stock's own past with weight .3 from 24 months on", () => {
     const history = createYieldHistory(DAY_MS);
     const monthAt = (month: number) => day(30.4375 * month + 1);
     for (let month = 0; month < 24; month++) {
@@ -235,7 +235,7 @@ describe("the valuation of a stock", () => {
     expect(past?.z).toBeCloseTo(-0.02 / Math.sqrt((24 * 0.0001) / 23), 9);
   });
 
-  it("keeps five years of months", () => {
+  it("stores five years of months", () => {
     const history = createYieldHistory(DAY_MS);
     for (let month = 0; month < 100; month++) {
       history.add({ bookYield: month < 40 ? 9 : month % 2 }, day(30.4375 * month + 1));
@@ -243,7 +243,7 @@ describe("the valuation of a stock", () => {
     expect(history.norms.bookYield?.mean).toBeCloseTo(0.5, 12);
   });
 
-  it("counts half on a price one session old and not at all on an older one", () => {
+  it("halves the confidence when the price is one session old, and has none when it is older", () => {
     const group = peers(8, "Tools");
     const late = (missedSessions: number) =>
       readValuation(group.at(-1), freezeValuation(group), { ...context, missedSessions });
@@ -251,7 +251,7 @@ describe("the valuation of a stock", () => {
     expect(late(2)).toMatchObject({ confidence: 0, status: "stale", z: null });
   });
 
-  it("tells no filing, old filings and filings without a share count apart", () => {
+  it("distinguishes no filing, old filings, and filings without a share count", () => {
     const none = { ...context, filings: readFilings([], DAY_MS) };
     expect(readValuation(undefined, NO_TABLES, none).status).toBe("not_observed");
     const at = (days: number) =>
@@ -282,7 +282,7 @@ describe("the valuation of a coin", () => {
     expect(readCoin(series(400, 4), day(399), DAY_MS).z).toBeLessThan(-2);
   });
 
-  it("takes half of each ratio: MVRV, and market value over 90 days of transfers", () => {
+  it("gives each ratio half the weight: MVRV, and market value over 90 days of transfers", () => {
     const both = series(500, 1.5).map((figures, index) => ({
       ...figures,
       marketCapUsd: 1000 + (index % 7) * 50,
@@ -299,7 +299,7 @@ describe("the valuation of a coin", () => {
     expect(reading.z).toBeCloseTo(sum, 12);
   });
 
-  it("does without market value over transfers before 90 days of them", () => {
+  it("omits market value over transfers until there are 90 days of transfers", () => {
     const late = series(400, 1.5).map((figures, index) =>
       index < 311 ? figures : { ...figures, marketCapUsd: 1000, nvt: 10 },
     );
@@ -310,7 +310,7 @@ describe("the valuation of a coin", () => {
     ).toEqual(["mvrv"]);
   });
 
-  it("needs 365 days of history and figures of the last three days", () => {
+  it("needs 365 days of history, and figures of the last three days", () => {
     const short = readCoin(series(364, 2), day(363), DAY_MS);
     expect(short.status).toBe("insufficient_data");
     expect(readCoin(series(400, 2), day(403), DAY_MS).status).toBe("stale");

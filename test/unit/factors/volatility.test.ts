@@ -15,7 +15,7 @@ function readingAfter(count: number) {
 }
 
 describe("the volatility of a list of bars", () => {
-  it("is the same in one go as bar by bar, to the last bit", () => {
+  it("is the same from the whole list and bar by bar, to the last bit", () => {
     for (const count of [1, 2, 251, 252, 253, 600]) {
       expect(createVolatility().add(...bars.slice(0, count))).toEqual(readingAfter(count));
     }

@@ -76,7 +76,7 @@ describe("a representation", () => {
     ]);
   });
 
-  it("is 304 only to who has it in the same coding", async () => {
+  it("is answered with 304 only to a client that has it in the same coding", async () => {
     const ask = await serve(LONG);
     const { etag = "" } = (await ask({ "accept-encoding": "br" })).headers;
     const same = await ask({ "accept-encoding": "br", "if-none-match": `W/${etag}` });
@@ -98,7 +98,7 @@ describe("a representation", () => {
     expect(head.bytes).toHaveLength(0);
   });
 
-  it("is not compressed when it is short, and says that it could be", async () => {
+  it("is not compressed when it is short, but still varies by Accept-Encoding", async () => {
     const ask = await serve("short");
     const { headers, bytes } = await ask({ "accept-encoding": "br, gzip" });
     expect(bytes.toString()).toBe("short");

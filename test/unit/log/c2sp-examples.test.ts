@@ -57,8 +57,8 @@ ${LOG_LINE}${line(
 /** Unix seconds of the example of C2SP tlog-cosignature. */
 const COSIGNED_AT = 1_679_315_147n;
 
-describe("the examples of C2SP", () => {
-  it("have a checkpoint with a cosignature, whose time stands before its 64 bytes", () => {
+describe("the published examples of C2SP", () => {
+  it("include a checkpoint with a cosignature, which has its time before its 64 bytes", () => {
     const { size, note, ...tree } = parseCheckpoint(COSIGNED);
     expect(checkpointText({ ...tree, size })).toBe(BODY);
     expect(size).toBe(20_852_163);
@@ -72,14 +72,14 @@ describe("the examples of C2SP", () => {
     expect(cosignaturesOf(note, [])).toEqual([]);
   });
 
-  it("have a request to a witness, which is read and written alike", () => {
+  it("include a request to a witness, which is parsed and written alike", () => {
     const { signed, ...request } = parseAddCheckpoint(REQUEST);
     expect(request).toMatchObject({ old: 20_852_014, proof: { length: 4 } });
     expect(signed.note.signatures).toHaveLength(2);
     expect(addCheckpointText(request)).toBe(REQUEST);
   });
 
-  it("have an answer of a witness, which is read behind the checkpoint", () => {
+  it("include an answer of a witness, which is parsed behind the checkpoint", () => {
     const answer = ANSWER.map(([name, signature]) => line(`witness.example/${name}`, signature));
     const { signatures } = parseNote(`${BODY}\n${LOG_LINE}${answer.join("")}`);
     expect(signatures.map(({ name, keyId }) => `${name} ${keyId}`)).toEqual([
@@ -90,7 +90,7 @@ describe("the examples of C2SP", () => {
     ]);
   });
 
-  it("have a tile of index 1234067, whose path is read and written alike", () => {
+  it("include a tile of index 1234067, whose path is parsed and written alike", () => {
     const tile = { level: 0, index: 1_234_067, width: 256 };
     expect(tilePath(tile)).toBe("0/x001/x234/067");
     expect(parseTilePath("0/x001/x234/067")).toEqual(tile);

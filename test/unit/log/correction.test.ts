@@ -91,7 +91,7 @@ async function verified(log: Log, market: Sessions["market"]) {
 }
 
 describeStores("a settlement whose prices are corrected", (engine) => {
-  it("is followed by one that takes its place, in the log and in the record", async () => {
+  it("is followed by a correction that replaces it in the log and in the track record", async () => {
     const { log, open, close, market } = await played(await openStore(engine));
     const [wrong, next] = await settlementsIn(log);
     expect([wrong.horizon, next.horizon]).toEqual([5, 5]);
@@ -141,7 +141,7 @@ function judged(contents: readonly object[]) {
 }
 
 describeStores("a forged correction", (engine) => {
-  it("is found, whatever it claims to correct", async () => {
+  it("is detected, whatever it claims to correct", async () => {
     const { log, close } = await played(await openStore(engine));
     close(33);
     await log.settle();
@@ -171,7 +171,7 @@ describeStores("a forged correction", (engine) => {
     }
   });
 
-  it("is found if it comes early, or takes away what was known", async () => {
+  it("is detected if it comes early, or removes what was known", async () => {
     const { log, close } = await played(await openStore(engine));
     close(33);
     await log.settle();

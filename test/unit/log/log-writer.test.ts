@@ -66,7 +66,7 @@ describeStores("the signal log", (engine) => {
     expect(origin).toMatch(/^log\.example\/log\/[0-9a-f]{12}$/);
   });
 
-  it("logs every session however far it falls behind", async () => {
+  it("logs every session, however far it falls behind", async () => {
     const sessions = new Sessions();
     sessions.close(0, "stock", symbolsOf(2));
     const log = signalLog(await openStore(engine), sessions);
@@ -106,7 +106,7 @@ describeStores("the signal log", (engine) => {
     expect(await log.reader.proveConsistency(3, 2)).toBeUndefined();
   });
 
-  it("goes on where a process ended in the middle of a run", async () => {
+  it("continues where a process ended in the middle of a run", async () => {
     const store = await openStore(engine);
     const sessions = new Sessions();
     const folder = dataFolder();
@@ -130,7 +130,7 @@ describeStores("the signal log", (engine) => {
     expect(contents.slice(3).map(({ symbol }) => symbol)).toEqual(symbolsOf(700));
   });
 
-  it("is written by one of two leaders", async () => {
+  it("is written by only one of two leaders", async () => {
     const store = await openStore(engine);
     const sessions = new Sessions();
     sessions.close(0, "stock", symbolsOf(300));
@@ -147,7 +147,7 @@ describeStores("the signal log", (engine) => {
     for (const { head } of logs) expect(head.read()?.origin ?? "").toMatch(/^(log\.example|$)/);
   });
 
-  it("goes on in a process of another machine, from what the store says was signed", async () => {
+  it("continues in a process on another machine, from the signed state in the store", async () => {
     const store = await openStore(engine);
     const sessions = new Sessions();
     sessions.close(0, "stock", symbolsOf(10));
@@ -176,7 +176,7 @@ describeStores("the signal log", (engine) => {
     expect(checks).toContainEqual(expect.objectContaining({ name: "history", outcome: "proved" }));
   });
 
-  it("is not signed where the store lost leaves that it says were signed", async () => {
+  it("is not signed when the store has lost leaves that it records as signed", async () => {
     const store = await openStore(engine);
     const sessions = new Sessions();
     sessions.close(0, "stock", symbolsOf(10));
@@ -194,7 +194,7 @@ describeStores("the signal log", (engine) => {
     expect(other.refusals).toEqual(["24 leaves were signed and the store has 13"]);
   });
 
-  it("is not signed by a process that saw what the store lost, though another signed it", async () => {
+  it("is not signed by a process that saw the lost leaves, even if another process signed without them", async () => {
     const store = await openStore(engine);
     const sessions = new Sessions();
     sessions.close(0, "stock", symbolsOf(10));
@@ -220,7 +220,7 @@ describeStores("the signal log", (engine) => {
     expect(other.head.read()?.size).toBe(24);
   });
 
-  it("is signed by a process that was away while two other logs took its place", async () => {
+  it("is signed by a process that was idle while two other logs replaced the log it knew", async () => {
     const store = await openStore(engine);
     const sessions = new Sessions();
     sessions.close(0, "stock", symbolsOf(10));
@@ -263,7 +263,7 @@ describeStores("the signal log", (engine) => {
   });
 });
 
-it("starts another log in a store without one, and names the one that was signed here", async () => {
+it("starts another log in a store without one, and names the log that was signed on this machine before", async () => {
   const folder = dataFolder();
   const sessions = new Sessions();
   sessions.close(0, "stock", symbolsOf(10));
@@ -279,7 +279,7 @@ it("starts another log in a store without one, and names the one that was signed
   expect(next.head.read()?.origin).not.toBe(old?.origin);
 });
 
-it("goes on as another log when the operator says so", async () => {
+it("continues as another log when the operator requests it", async () => {
   const { store } = await openStore(model);
   const folder = dataFolder();
   const sessions = new Sessions();
@@ -320,7 +320,7 @@ it("goes on as another log when the operator says so", async () => {
   expect(again.refusals).toEqual([`${head?.origin} was signed here, which is another log`]);
 });
 
-it("keeps three to four years of the sandbox, which can still be verified", {
+it("keeps three to four years of the sandbox, which still verify", {
   tags: ["full"],
 }, async () => {
   const sessions = new Sessions();
@@ -361,7 +361,7 @@ it("keeps three to four years of the sandbox, which can still be verified", {
   expect(size).toBeGreaterThan(5 * 73 * 3);
 });
 
-it("never signs where the store lacks what was signed, or log-head is gone", async () => {
+it("never signs when the store lacks signed leaves, or log-head is missing", async () => {
   const store = await openStore(model);
   const [folder, other] = [dataFolder(), dataFolder()];
   const sessions = new Sessions();
@@ -390,7 +390,7 @@ it("never signs where the store lacks what was signed, or log-head is gone", asy
   expect(restored.head.read()?.size).toBe(24);
 });
 
-it("finds what was decided on an instrument at a close", async () => {
+it("finds the decision on an instrument at a close", async () => {
   const store = await openStore(model);
   const sessions = new Sessions();
   sessions.close(0, "stock", ["A", "B"]);
@@ -416,7 +416,7 @@ it("finds what was decided on an instrument at a close", async () => {
   expect(of("A", 2)).toBeUndefined();
 });
 
-it("commits to factors and inputs, which an opening proves", async () => {
+it("commits to factors and inputs by a hash, which an opening proves", async () => {
   const sessions = new Sessions();
   sessions.close(0, "stock", ["A"]);
   const [snapshot] = sessions.snapshots.allNewest();

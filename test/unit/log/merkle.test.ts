@@ -79,7 +79,7 @@ function lehmer(seed: number) {
 const base64 = (bytes: Uint8Array) => Buffer.from(bytes).toString("base64");
 
 describe("the Merkle tree", () => {
-  it("has the roots of the vectors of Certificate Transparency", () => {
+  it("has the roots of Certificate Transparency's test vectors", () => {
     const edge = new TreeEdge();
     expect(Buffer.from(edge.root()).toString("hex")).toBe(
       "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855",
@@ -136,7 +136,7 @@ describe("the Merkle tree", () => {
     expect(notes.digest("hex")).toBe(vectors.checkpointsSha256);
   });
 
-  it("accepts its proofs and no proof for another index, size, root or leaf", () => {
+  it("accepts its own proofs, and none for another index, size, root or leaf", () => {
     const below = lehmer(7);
     for (let round = 0; round < 500; round++) {
       const size = 1 + below(3_000);
@@ -155,7 +155,7 @@ describe("the Merkle tree", () => {
     }
   });
 
-  it("accepts every consistency proof of trees of up to 70 leaves and none of another tree", () => {
+  it("accepts every consistency proof of trees of up to 70 leaves, and none of another tree", () => {
     for (let to = 0; to <= 70; to++) {
       for (let from = 0; from <= to; from++) {
         const proof = consistencyPath(from, to).map(tree.hashAt);
@@ -171,7 +171,7 @@ describe("the Merkle tree", () => {
     }
   });
 
-  it("refuses leaves and sizes that a tree does not have", () => {
+  it("rejects leaves and sizes that a tree does not have", () => {
     expect(() => inclusionPath(3, 3)).toThrow("leaf 3 is not in a tree of 3");
     expect(() => inclusionPath(-1, 3)).toThrow(RangeError);
     expect(() => consistencyPath(4, 3)).toThrow("a tree of 4 does not precede one of 3");
@@ -180,7 +180,7 @@ describe("the Merkle tree", () => {
 });
 
 describe("tiles", () => {
-  it("of 70,000 leaves are those of the example of tlog-tiles", () => {
+  it("of 70,000 leaves are those in the example of tlog-tiles", () => {
     const count = (level: number, isFull: boolean) =>
       [...allTiles(70_000)].filter(
         (tile) => tile.level === level && (tile.width === 256) === isFull,
@@ -192,7 +192,7 @@ describe("tiles", () => {
     expect(count(2, false).map(({ width }) => width)).toEqual([1]);
   });
 
-  it("of 256 leaves are a full one and a partial one above it", () => {
+  it("of 256 leaves are a full one, and a partial one in the level above", () => {
     expect([...allTiles(256)]).toEqual([
       { level: 0, index: 0, width: 256 },
       { level: 1, index: 0, width: 1 },
@@ -214,7 +214,7 @@ describe("tiles", () => {
     expect(await rootAt(0, read)).toEqual(EMPTY_ROOT);
   });
 
-  it("of a proof are few", () => {
+  it("of a proof are at most four for 70,000 leaves", () => {
     expect(tilesOf(inclusionPath(33, 70_000), 70_000).length).toBeLessThanOrEqual(4);
   });
 
@@ -229,7 +229,7 @@ describe("tiles", () => {
     );
   });
 
-  it("have one path each", () => {
+  it("have a unique path each", () => {
     expect(vectors.paths).toEqual([
       tilePath({ level: 0, index: 0, width: 256 }),
       tilePath({ level: 1, index: 7, width: 3 }),

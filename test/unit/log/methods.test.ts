@@ -81,7 +81,7 @@ function coverageIn(contents: Awaited<ReturnType<typeof contentsOf>>) {
 }
 
 describeStores("a log of two methods", (engine) => {
-  it("grades each run by the ranges that its own method registered, and verifies so", async () => {
+  it("grades each run by the ranges that its own method registered, and verifies", async () => {
     const { log, sessions } = await played(engine);
     const contents = await contentsOf(log);
     expect(contents.filter(({ kind }) => kind === "method")).toHaveLength(2);
@@ -117,7 +117,7 @@ describeStores("a log of two methods", (engine) => {
     );
   });
 
-  it("keeps the horizons and the verdicts that its first method registered", async () => {
+  it("uses the horizons and verdict dates that its first method registered", async () => {
     const { log } = await played(engine, 23);
     const contents = await contentsOf(log);
     const second = contents.findLastIndex(({ kind }) => kind === "method");
@@ -140,7 +140,7 @@ describeStores("a log of two methods", (engine) => {
     );
   });
 
-  it("has no result of the later method in a run that the earlier one began", async () => {
+  it("has no result of the later method in a run that the earlier method began", async () => {
     const store = await openStore(engine);
     const sessions = new Sessions();
     const folder = dataFolder();
@@ -170,7 +170,7 @@ describeStores("a log of two methods", (engine) => {
   });
 });
 
-it("a step that fails leaves the log behind only while something is not logged", async () => {
+it("after a failed step, the log counts as behind only while a session is not logged", async () => {
   const sessions = new Sessions();
   sessions.close(0, "stock", SYMBOLS);
   const { records, archive } = await openStore(model);
@@ -208,7 +208,7 @@ async function writeEarlierState(log: Log) {
 }
 
 describeStores("a log of an earlier version", (engine) => {
-  it("goes on, and each run is graded by the method that was in force for it", async () => {
+  it("continues, and grades each run by the method that was in force for it", async () => {
     const { log, sessions } = await played(engine, 14);
     await writeEarlierState(log);
     for (let day = 14; day < 40; day++) {
@@ -234,7 +234,7 @@ describeStores("a log of an earlier version", (engine) => {
   });
 });
 
-it("methods of before there were settlements and corrections are read", () => {
+it("methods from before settlements and corrections existed can be parsed", () => {
   const method = {
     ...{ at: "2026-01-01T00:00:00.000Z", kind: "method", market: "live", methodHash: "a" },
     settings: { signal: { thresholds: { exitLong: 55, exitShort: 45 } } },
@@ -251,7 +251,7 @@ it("methods of before there were settlements and corrections are read", () => {
   expect(readLeaf(text)).toMatchObject({ record: { rules: { correctedWithin: 10 } } });
 });
 
-it("a verdict on a class without outcomes, or on another horizon, is found out", () => {
+it("a verdict on a class without outcomes, or on another horizon, is detected", () => {
   const terms = recordTerms(0);
   const entries = { skipped: 0, terms, records: () => [] };
   const answer = (change: object) => ({
@@ -281,6 +281,6 @@ it("a verdict on a class without outcomes, or on another horizon, is found out",
   expect(outcomeOf({ isHeadline: false })).toBe("failed");
 });
 
-it("a horizon longer than any series takes no longer", () => {
+it("a standard error with a lag longer than the series is computed in bounded time", () => {
   expect(neweyWestError([1, 2, 4], 2 ** 50)).toBeGreaterThan(0);
 });

@@ -26,7 +26,7 @@ const mlDsaKey = () => generateKeyPairSync("ml-dsa-44").privateKey;
 const tree = (size: number) =>
   checkpointText({ origin: "log.example/1", size, root: leafHash(`${size}`) });
 
-it("verifies the checkpoint that another implementation has signed with ML-DSA-44", () => {
+it("the ML-DSA-44 signature of a checkpoint by another implementation is verified", () => {
   const { note, size } = parseCheckpoint(CHECKPOINT);
   const verifier = parseVerifier(KEY);
   expect(size).toBe(1);
@@ -38,7 +38,7 @@ it("verifies the checkpoint that another implementation has signed with ML-DSA-4
   expect(() => verifyNote({ ...note, signatures }, [renamed])).toThrow("does not fit");
 });
 
-it("signs a checkpoint with both kinds of keys, each of which proves it", () => {
+it("a checkpoint signed with both kinds of keys is proved by either one", () => {
   const signers = [
     noteSigner("log.example/1", generateKeyPairSync("ed25519").privateKey),
     noteSigner("log.example/1", mlDsaKey()),
@@ -56,7 +56,7 @@ it("signs a checkpoint with both kinds of keys, each of which proves it", () => 
   expect(signature).toHaveLength(8 + 2_420);
 });
 
-it("leaves long signatures out of a short note, which the short ones still prove", () => {
+it("a short note omits the long signatures, and is proved by the short ones", () => {
   const [short, long] = [
     noteSigner("log.example/1", generateKeyPairSync("ed25519").privateKey),
     noteSigner("log.example/1", mlDsaKey()),
@@ -64,7 +64,7 @@ it("leaves long signatures out of a short note, which the short ones still prove
   expect(shortNote(signNote(tree(7), [long, short]))).toBe(signNote(tree(7), [short]));
 });
 
-it("cosigns a checkpoint with ML-DSA-44, with the time and the name of the witness in it", () => {
+it("a cosignature with ML-DSA-44 contains the time and the name of the witness", () => {
   const signer = cosigner("witness.example/1", mlDsaKey());
   const now = Date.UTC(2026, 0, 2, 3, 4, 5);
   const body = tree(7);
@@ -78,14 +78,14 @@ it("cosigns a checkpoint with ML-DSA-44, with the time and the name of the witne
   expect(() => cosignaturesOf(cosigned(body, other.name), [other])).toThrow("does not fit");
 });
 
-it("takes no signature of ML-DSA-44 without a time as a cosignature of a witness", () => {
+it("an ML-DSA-44 signature without a time is not accepted as a cosignature", () => {
   const key = mlDsaKey();
   const note = parseNote(signNote(tree(7), [noteSigner("witness.example/1", key)]));
   const verifier = parseCosigner(verifierText(cosigner("witness.example/1", key)));
   expect(() => cosignaturesOf(note, [verifier])).toThrow("does not fit");
 });
 
-it("signs no text with ML-DSA-44 that is not a checkpoint", () => {
+it("ML-DSA-44 signs no text that is not a checkpoint", () => {
   expect(() => signNote("text\n", [noteSigner("log.example/1", mlDsaKey())])).toThrow(
     "the checkpoint has no size",
   );
@@ -95,6 +95,6 @@ it.each([
   ["of another length", KEY.replace(/A.{7}=$/, "")],
   ["with another id", KEY.replace("b5df45c5", "b5df45c6")],
   ["of another type", KEY.replace("+Bu", "+Au")],
-])("refuses a key %s", (_, text) => {
+])("a key is rejected: %s", (_, text) => {
   expect(() => parseVerifier(text)).toThrow(Error);
 });

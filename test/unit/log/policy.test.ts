@@ -35,7 +35,7 @@ const by = (policy: Policy, ...names: readonly string[]) =>
   });
 
 describe("a policy", () => {
-  it("knows its logs, its witnesses and their addresses", () => {
+  it("lists its logs, and its witnesses with their addresses", () => {
     const policy = new Policy(EXAMPLE);
     expect(policy.logs.map(({ key }) => key)).toEqual([LOG]);
     expect(policy.witnesses.map(({ name, url }) => [name, url])).toEqual([
@@ -44,7 +44,7 @@ describe("a policy", () => {
     ]);
   });
 
-  it("has a quorum of groups of groups, from the moment the last needed witness signed", () => {
+  it("can have a quorum of nested groups, which is reached when the last required witness has signed", () => {
     const policy = new Policy(EXAMPLE);
     expect(policy.hasQuorum(by(policy, "X1", "X2", "X3"))).toBe(false);
     expect(policy.hasQuorum(by(policy, "X1", "Y1", "Y2"))).toBe(false);
@@ -53,7 +53,7 @@ describe("a policy", () => {
     expect(policy.quorumAt(by(policy, "X1", "X3"))).toBeUndefined();
   });
 
-  it("takes keys of both kinds, several of each", () => {
+  it("accepts keys of both kinds, several of each", () => {
     const ed25519 = () => generateKeyPairSync("ed25519").privateKey;
     const mlDsa = () => generateKeyPairSync("ml-dsa-44").privateKey;
     const made = [ed25519(), mlDsa(), ed25519(), mlDsa()];
@@ -66,7 +66,7 @@ describe("a policy", () => {
     expect(() => new Policy(`${lines}log ${keys[3]}\nquorum none\n`)).toThrow("earlier line");
   });
 
-  it("may require no witness, and then proves no time", () => {
+  it("may require no witness, in which case it proves no time", () => {
     const policy = new Policy(`log ${LOG}\nquorum none\n`);
     expect(policy.hasQuorum([])).toBe(true);
     expect(policy.quorumAt([])).toBeUndefined();
@@ -91,7 +91,7 @@ describe("a policy", () => {
     [`witness a ${X1}\ngroup g any a\ngroup h any a`, "line 3: a is a member already"],
     [`group g any a\nwitness a ${X1}`, "line 1: no earlier line defines a"],
     ["group g any none", "line 1: no earlier line defines none"],
-  ])("refuses %j", (text, reason) => {
+  ])("rejects %j", (text, reason) => {
     expect(() => readPolicy(text, "file")).toThrow(reason);
   });
 });

@@ -40,7 +40,7 @@ async function play(log: Log, sessions: Sessions, from: number, count: number) {
 const iso = (day: number) => new Date(closeOf(day)).toISOString();
 
 describeStores("settlements", (engine) => {
-  it("follow when the returns have ended and doubted prices were confirmed", async () => {
+  it("are logged when the returns have ended and doubted prices are confirmed", async () => {
     const sessions = new Sessions();
     const log = signalLog(await openStore(engine), sessions);
     await play(log, sessions, 0, 7);
@@ -68,7 +68,7 @@ describeStores("settlements", (engine) => {
     }
   });
 
-  it("are verified, with the figures of the record, from the entries alone", async () => {
+  it("are verified from the log entries alone, together with the figures of the track record", async () => {
     const sessions = new Sessions();
     const log = signalLog(await openStore(engine), sessions);
     await play(log, sessions, 0, 30);
@@ -112,7 +112,7 @@ describeStores("settlements", (engine) => {
     expect((await look({ verdicts })).of("record")).toMatchObject({ outcome: "failed" });
   });
 
-  it("say why a statement has no outcome, and where a price ended", async () => {
+  it("state why a decision has no outcome, and where a price series ended", async () => {
     const sessions = new Sessions();
     const log = signalLog(await openStore(engine), sessions);
     const trade = (day: number, symbols: readonly string[]) => {
@@ -167,7 +167,7 @@ describeStores("settlements", (engine) => {
     expect(long + short + wait).toBe(600);
   });
 
-  it("do not count statements that a checkpoint covered after their returns began", async () => {
+  it("do not count decisions that were first covered by a checkpoint after their returns began", async () => {
     const sessions = new Sessions();
     const log = signalLog(await openStore(engine), sessions);
     await play(log, sessions, 0, 1);
@@ -183,7 +183,7 @@ describeStores("settlements", (engine) => {
   });
 });
 
-it("the verdicts of a record are those of the entries", async () => {
+it("the verdicts of a track record follow from the log entries", async () => {
   const sessions = new Sessions();
   // The log began almost a year before its first session.
   const beganAt = closeOf(-330);

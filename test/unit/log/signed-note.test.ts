@@ -25,14 +25,14 @@ CsUYapGGPo4dkMgIAUqom/Xajj7h2fB2MPA3j2jxq2I=
 const signerOf = (name: string) => noteSigner(name, generateKeyPairSync("ed25519").privateKey);
 
 describe("signed notes", () => {
-  it("are verified as in the example of C2SP signed-note", () => {
+  it("are verified as in the C2SP example", () => {
     const note = parseNote(EXAMPLE);
     expect(note.text).toBe("This is an example message.\n");
     const [found] = verifyNote(note, [parseVerifier(EXAMPLE_KEY)]);
     expect(found).toMatchObject({ name: "example.com/foo", keyId: "530d903a" });
   });
 
-  it("pass over signatures of unknown keys, but not a wrong one of a known key", () => {
+  it("ignore signatures of unknown keys, but not a wrong signature of a known key", () => {
     const [ours, witness] = [signerOf("log.example/1"), signerOf("witness.example")];
     const verifier = parseVerifier(verifierText(ours));
     const note = parseNote(signNote("text\n", [witness, ours]));
@@ -50,7 +50,7 @@ describe("signed notes", () => {
     expect(verifyNote(note, [parseVerifier(verifierText(signer))])).toHaveLength(1);
   });
 
-  it("are refused when malformed", () => {
+  it("are rejected when malformed", () => {
     for (const text of [
       ...["", "text\n", "text\n\n", "text\n\n— name\n", `${EXAMPLE}\n`, EXAMPLE.trimEnd()],
       ...[EXAMPLE.replace("—", "-"), EXAMPLE.replace("message", "mess\tage"), `\uD800${EXAMPLE}`],
@@ -61,7 +61,7 @@ describe("signed notes", () => {
     }
   });
 
-  it("have keys as text that are checked", () => {
+  it("reject malformed keys in text form", () => {
     for (const text of [
       ...["", "name", EXAMPLE_KEY.replace("530d", "530e"), EXAMPLE_KEY.replace("+Ae", "+Be")],
       ...[EXAMPLE_KEY.replace("foo", "fo o"), EXAMPLE_KEY.slice(0, -4)],
@@ -72,13 +72,13 @@ describe("signed notes", () => {
 });
 
 describe("checkpoints", () => {
-  it("are read as in the example of C2SP tlog-checkpoint, and written alike", () => {
+  it("are parsed and written as in the C2SP example", () => {
     const found = parseCheckpoint(CHECKPOINT);
     expect(found).toMatchObject({ origin: "example.com/behind-the-sofa", size: 20_852_163 });
     expect(checkpointText(found)).toBe(found.note.text);
   });
 
-  it("are refused when malformed", () => {
+  it("are rejected when malformed", () => {
     for (const [from, to] of [
       ["20852163", "020852163"],
       ["20852163", "-1"],
@@ -97,14 +97,14 @@ describe("proofs as text", () => {
   const checkpoint = signNote(checkpointText({ origin: signer.name, size: 1, root }), [signer]);
   const whole = { index: 12, proof: [root, root], checkpoint, extra: Buffer.from("entry") };
 
-  it("are read as they were written", () => {
+  it("are parsed as they were written", () => {
     for (const one of [whole, { index: 0, proof: [], checkpoint }]) {
       expect(parseProof(proofText(one))).toMatchObject(one);
     }
     expect(proofText(whole)).toMatch(/^c2sp\.org\/tlog-proof@v1\nextra ZW50cnk=\nindex 12\n/);
   });
 
-  it("are refused when malformed", () => {
+  it("are rejected when malformed", () => {
     const text = proofText(whole);
     for (const [from, to] of [
       ["@v1", "@v2"],

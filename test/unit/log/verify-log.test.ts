@@ -46,7 +46,7 @@ async function seenHistory(seed: number) {
 describe("the verifier of a log", () => {
   // Each history is looked at twice.
   it.each([0, 1, 2, 3, 4, 5, 6, 7, 8, 9])(
-    "refuses none of 10,000 honest histories, thousand %i",
+    "rejects none of 10,000 honest histories, thousand %i",
     { tags: ["full"] },
     async (thousand) => {
       for (let seed = 500 * thousand; seed < 500 * (thousand + 1); seed++) {
@@ -59,7 +59,9 @@ describe("the verifier of a log", () => {
     },
   );
 
-  it("accepts none of 1,000 forgeries and names the entry", { tags: ["full"] }, async () => {
+  it("accepts none of 1,000 forgeries, and names the entry of each", {
+    tags: ["full"],
+  }, async () => {
     const kinds = Object.entries(forgers);
     const accepted: string[] = [];
     const misnamed: string[] = [];
@@ -79,7 +81,7 @@ describe("the verifier of a log", () => {
     expect(misnamed).toEqual([]);
   });
 
-  it("proves what it can and claims no more", async () => {
+  it("reports as proved only what the available data can prove", async () => {
     const entries = honestEntries(below(3), 4);
     const first = await look(filesOf(entries), undefined, closeOf(5), []);
     expect(named(first.checks)).toEqual({
@@ -103,7 +105,7 @@ describe("the verifier of a log", () => {
     expect(named(again.checks)).toMatchObject({ signature: "proved", history: "proved" });
   });
 
-  it("proves times from verifications between two closes", async () => {
+  it("proves the times of entries by verifications between two closes", async () => {
     let known: KnownLog | undefined;
     for (let day = 1; day <= 4; day++) {
       const looked = await look(
@@ -119,7 +121,7 @@ describe("the verifier of a log", () => {
     expect(Number(/^\d+/.exec(times?.detail ?? "")?.[0])).toBeGreaterThan(2);
   });
 
-  it("finds false entries in a log signed with its own key", async () => {
+  it("detects false entries in a log that is signed with its own key", async () => {
     const honest = honestEntries(below(1), 3);
     const wrong = (kind: string, change: object) => {
       const at = honest.findIndex((entry) => JSON.parse(entry).kind === kind);
@@ -144,7 +146,7 @@ describe("the verifier of a log", () => {
     expect(failures(checks)[0]).toMatchObject({ name: "entries", entry: 0 });
   });
 
-  it("finds runs without a settlement", async () => {
+  it("detects runs without a settlement", async () => {
     for (let seed = 0; seed < 20; seed++) {
       const isSettled = ({ assetClass, day }: MadeRun) => assetClass !== "stock" || day !== 2;
       const entries = honestEntries(below(seed), 16, { isSettled });
@@ -188,7 +190,7 @@ describe("the verifier of a log", () => {
     expect(named(fewer.checks)).toMatchObject({ outcomes: "not_proved" });
   });
 
-  it("does not judge kinds that it does not know", async () => {
+  it("reports entries of an unknown kind as not proved", async () => {
     const entries = [...honestEntries(below(1), 1), json({ kind: "another", v: 1 })];
     const { checks } = await look(filesOf(entries), undefined, closeOf(9));
     expect(named(checks)).toMatchObject({ entries: "not_proved", tree: "proved" });
@@ -202,7 +204,7 @@ describe("the verifier of a log", () => {
     expect(size).toBe(entries.length);
   });
 
-  it("says what is wrong with files that are no log", async () => {
+  it("states what is wrong with files that are not a log", async () => {
     for (const files of [new Map(), new Map([["checkpoint", Buffer.from("<html>")]])]) {
       const { checks } = await look(files, undefined, 0);
       expect(failures(checks)).toMatchObject([{ name: "checkpoint" }]);
@@ -214,7 +216,7 @@ describe("the verifier of a proof", () => {
   const entries = honestEntries(below(6), 30);
   const files = filesOf(entries);
 
-  it("proves every entry, and refuses every other index", async () => {
+  it("proves every entry, and rejects every other index", async () => {
     for (let index = 0; index < entries.length; index += 7) {
       const proof = await proofOf(files, entries, index);
       const trust = { keys: [VERIFIER], known: undefined };
@@ -230,7 +232,7 @@ describe("the verifier of a proof", () => {
     }
   });
 
-  it("compares the checkpoint with those that were seen", async () => {
+  it("compares the checkpoint with those seen before", async () => {
     const proof = proofText(await proofOf(files, entries, 1));
     const { known } = await look(files, undefined, 0);
     const seen = verifyProofFile(proof, { keys: [], known });
@@ -241,7 +243,7 @@ describe("the verifier of a proof", () => {
     expect(failures(checks)).toMatchObject([{ name: "history" }]);
   });
 
-  it("says when no key was given, and when the text is not a proof", async () => {
+  it("states when no key was given, and when the text is not a proof", async () => {
     const proof = proofText(await proofOf(files, entries, 1));
     const { checks } = verifyProofFile(proof, { keys: [], known: undefined });
     expect(named(checks)).toMatchObject({ signature: "not_proved", inclusion: "proved" });

@@ -95,7 +95,7 @@ async function requestOf({ store }: Log, old: number): Promise<string> {
   return addCheckpointText({ old, proof, note });
 }
 
-it("is published with its quorum, and proved by a stranger's first look", async () => {
+it("a witnessed log is published with its quorum, and proved by a first verification without earlier state", async () => {
   const { sessions, log, policy } = await witnessedLog(3, "2");
   for (const day of [1, 2]) {
     sessions.close(day, "stock", SYMBOLS);
@@ -121,7 +121,7 @@ it("is published with its quorum, and proved by a stranger's first look", async 
   expect(named(file.checks)).toMatchObject({ witnesses: "proved", inclusion: "proved" });
 });
 
-it("needs no key but of ML-DSA-44, where its policy names such keys", async () => {
+it("a log needs only ML-DSA-44 keys when its policy names only such keys", async () => {
   const { sessions, log, policy, key } = await witnessedLog(1, "all", true);
   sessions.close(1, "stock", SYMBOLS);
   await log.settle();
@@ -145,7 +145,7 @@ it("needs no key but of ML-DSA-44, where its policy names such keys", async () =
   expect(look.checks[0]).toMatchObject({ name: "signature", outcome: "failed" });
 });
 
-it("publishes nothing new without a quorum, and says since when and why", async () => {
+it("a log without a quorum publishes nothing new, and reports since when and why", async () => {
   const { sessions, store, folder, policy, witnesses, log } = await witnessedLog(2);
   const size = (await log.reader.checkpoint())?.size;
   witnesses[1]?.close();
@@ -161,7 +161,7 @@ it("publishes nothing new without a quorum, and says since when and why", async 
   expect(next.witnesses?.fault).toBe(`no quorum of witnesses since ${since} (w1 does not answer)`);
 });
 
-it("does not sign a store that was restored to an earlier state, and goes on as another log", async () => {
+it("a log restored to an earlier state is not signed, and continues as another log", async () => {
   const { sessions, store, policy, log } = await witnessedLog(2);
   const copy = await copyOf(log, store);
   const origin = await originOf(log);
@@ -192,7 +192,7 @@ it("does not sign a store that was restored to an earlier state, and goes on as 
   expect((await restored.store.checkpoint())?.origin).not.toBe(origin);
 });
 
-it("has a fork refused by its witnesses, and named by the verifier", async () => {
+it("a fork of a log is rejected by its witnesses, and named by the verifier", async () => {
   const { sessions, store, policy, witnesses, log } = await witnessedLog(2);
   const copy = await copyOf(log, store);
   const forked = new Sessions();
@@ -247,29 +247,32 @@ it.each([
   ["what is no checkpoint", () => answered(200, "1000 entries\n")],
   ["what this log did not sign", (note: string) => answered(200, forged(note))],
   ["a checkpoint of this log before", (note: string) => answered(200, note)],
-])("stops no log by inventing a larger one, where it shows %s", async (_, shown) => {
-  const { lies, clock, log, size } = await doubtfulLog();
-  const note = (await log.store.checkpoint())?.note ?? "";
-  lies.addCheckpoint = () => answered(409, "9007199254740991\n");
-  lies.checkpoint = () => shown(note);
-  await log.settle();
-  clock.now += PATIENCE_MS;
-  await log.settle();
-  expect(await log.store.refusal()).toBeUndefined();
-  expect(await size()).toBe(11);
-  expect(log.problems).toEqual([
-    expect.stringMatching(/^w0 says that it has cosigned 9007199254740991 entries, and shows /),
-  ]);
-  expect((await log.store.published())?.size).toBe(6);
+])(
+  "a witness cannot stop a log by claiming a larger checkpoint, when it shows %s",
+  async (_, shown) => {
+    const { lies, clock, log, size } = await doubtfulLog();
+    const note = (await log.store.checkpoint())?.note ?? "";
+    lies.addCheckpoint = () => answered(409, "9007199254740991\n");
+    lies.checkpoint = () => shown(note);
+    await log.settle();
+    clock.now += PATIENCE_MS;
+    await log.settle();
+    expect(await log.store.refusal()).toBeUndefined();
+    expect(await size()).toBe(11);
+    expect(log.problems).toEqual([
+      expect.stringMatching(/^w0 says that it has cosigned 9007199254740991 entries, and shows /),
+    ]);
+    expect((await log.store.published())?.size).toBe(6);
 
-  // Once it tells the truth, it is a witness again.
-  lies.addCheckpoint = undefined;
-  clock.now += PATIENCE_MS;
-  await log.settle();
-  expect((await log.store.published())?.size).toBe(11);
-});
+    // Once it tells the truth, it is a witness again.
+    lies.addCheckpoint = undefined;
+    clock.now += PATIENCE_MS;
+    await log.settle();
+    expect((await log.store.published())?.size).toBe(11);
+  },
+);
 
-it("stops no log by refusing what extends its checkpoint", async () => {
+it("a witness cannot stop a log by rejecting a valid extension of its checkpoint", async () => {
   const { lies, clock, log, size } = await doubtfulLog();
   lies.addCheckpoint = () => answered(422, "the proof is wrong\n");
   await log.settle();
@@ -291,7 +294,7 @@ it("stops no log by refusing what extends its checkpoint", async () => {
   expect(await log.store.refusal()).toBeUndefined();
 });
 
-it("has a minute to show a checkpoint for its claim, so that a lost answer is not taken for a fork", async () => {
+it("a witness has a minute to show the checkpoint that it claims, so that a lost answer is not taken for a fork", async () => {
   const { sessions, store, policy, witnesses, log } = await witnessedLog(1);
   const copy = await copyOf(log, store);
   sessions.close(1, "stock", SYMBOLS);
@@ -313,7 +316,7 @@ it("has a minute to show a checkpoint for its claim, so that a lost answer is no
   expect((await restored.store.checkpoint())?.size).toBe(6);
 });
 
-it("has a rollback named by the verifier, with the entries that are missing", async () => {
+it("a rollback of a log is named by the verifier, with the missing entries", async () => {
   const { sessions, log, policy } = await witnessedLog(1);
   const old = await log.store.published();
   sessions.close(1, "stock", SYMBOLS);
@@ -336,7 +339,7 @@ it("has a rollback named by the verifier, with the entries that are missing", as
   expect(witnesses).toMatchObject({ name: "witnesses", outcome: "failed", entry: old?.size });
 });
 
-it("answers as C2SP tlog-witness says", async () => {
+it("a witness answers as C2SP tlog-witness specifies", async () => {
   const { sessions, log, witnesses } = await witnessedLog(1);
   const [one] = witnesses as [Awaited<ReturnType<typeof openWitness>>];
   const post = async (body: string) => {
@@ -376,7 +379,7 @@ it("answers as C2SP tlog-witness says", async () => {
   expect(await readAddress(`${one.url}/${hashOf("other")}/checkpoint`)).toBeUndefined();
 });
 
-it("keeps what it cosigned over a restart, and its file from another process", async () => {
+it("a witness preserves what it cosigned over a restart, and locks its file against other processes", async () => {
   const { log, witnesses } = await witnessedLog(1);
   const [one] = witnesses as [Awaited<ReturnType<typeof openWitness>>];
   expect(() => one.start()).toThrow("locked");

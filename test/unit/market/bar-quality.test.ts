@@ -41,7 +41,7 @@ function outcome(...bars: readonly ReportedBar[]) {
   };
 }
 
-describe("a bar that cannot be true", () => {
+describe("an impossible bar", () => {
   it.each([
     ["the price 0 is not above 0", { low: 0 }],
     ["the price -1 is not above 0", { close: -1, low: -1 }],
@@ -52,7 +52,7 @@ describe("a bar that cannot be true", () => {
     ["the close 102 is not between 99 and 101", { close: 102 }],
     ["the volume -1 is not at least 0", { volume: -1 }],
     ["the volume NaN is not at least 0", { volume: Number.NaN }],
-  ])("is held, named and dropped: %s", (detail, wrong) => {
+  ])("is held back, reported and dropped: %s", (detail, wrong) => {
     const one = bar(0, 100, { high: 101, low: 99, close: 100, ...wrong });
     expect(impossibility(one)).toBe(detail);
     expect(outcome(one)).toMatchObject({ accepted: [[]], doubts: ["impossible held"], detail });
@@ -60,7 +60,7 @@ describe("a bar that cannot be true", () => {
     expect(settled).toMatchObject({ accepted: [[], [101]], doubts: ["impossible dropped"] });
   });
 
-  it("is doubted even as the first of all", () => {
+  it("is doubted even when it is the first bar", () => {
     const filter = new BarFilter();
     expect(filter.add(bar(0, 100, { low: 0 }))).toEqual([]);
     expect(filter.add(bar(1, 100))).toHaveLength(1);
@@ -68,7 +68,7 @@ describe("a bar that cannot be true", () => {
 });
 
 describe("a jump", () => {
-  it("is dropped when the next bar opens where prices were before", () => {
+  it("is dropped when the next bar opens at the earlier prices", () => {
     const settled = outcome(bar(0, 900), bar(1, 102));
     expect(settled).toMatchObject({ accepted: [[], [102]], doubts: ["jump dropped"] });
     expect(settled.detail).toBe(
@@ -83,18 +83,18 @@ describe("a jump", () => {
     expect(settled.bars[0]).toEqual({ ...crash, availableAt: bar(1, 29).availableAt });
   });
 
-  it("that recovers by half is confirmed by the open after it", () => {
+  it("that recovers by half is confirmed by the open of the next bar", () => {
     const crash = bar(0, 30, { open: 34, high: 36, low: 27, volume: 40_000 });
     const rebound = bar(1, 60, { open: 33, low: 31, volume: 40_000 });
     expect(outcome(crash, rebound)).toMatchObject({ accepted: [[], [30, 60]] });
   });
 
-  it("is compared after splits and dividends, and passes with them", () => {
+  it("is measured after splits and dividends, and accepted when they explain it", () => {
     expect(outcome(bar(0, 25, { split: 4 })).doubts).toEqual([]);
     expect(outcome(bar(0, 20, { dividend: 80 })).doubts).toEqual([]);
   });
 
-  it("passes up to a factor of 2.2, in instruments of a wide range further", () => {
+  it("is accepted up to a factor of 2.2, and further in instruments with a wide range", () => {
     const fall = { open: 80, high: 81, volume: 9_000 };
     expect(outcome(bar(0, 46, fall)).doubts).toEqual([]);
     const filter = new BarFilter();
@@ -102,7 +102,7 @@ describe("a jump", () => {
     expect(filter.add(bar(0, 280, { open: 110, low: 99 }))).toHaveLength(1);
   });
 
-  it("of a doubted bar that is itself in doubt is settled by the bar after it", () => {
+  it("onto a bar that is itself doubted is settled by the bar after that", () => {
     const settled = outcome(bar(0, 900), bar(1, 0.6), bar(2, 101));
     expect(settled).toMatchObject({
       accepted: [[], [], [101]],
@@ -112,7 +112,7 @@ describe("a jump", () => {
 });
 
 describe("a spike", () => {
-  it("of a high or low is dropped with its bar, unless the next bar opens near it", () => {
+  it("in a high or low is dropped with its bar, unless the next bar opens near it", () => {
     expect(outcome(bar(0, 100, { high: 1e8 }), bar(1, 101)).doubts).toEqual(["spike dropped"]);
     expect(outcome(bar(0, 100, { low: 1e-4 }), bar(1, 101)).doubts).toEqual(["spike dropped"]);
     expect(outcome(bar(0, 100, { high: 500 }), bar(1, 450)).doubts).toEqual([
@@ -121,7 +121,7 @@ describe("a spike", () => {
     ]);
   });
 
-  it("passes up to a factor of 3, as in a flash crash", () => {
+  it("is accepted up to a factor of 3, as in a flash crash", () => {
     expect(outcome(bar(0, 100, { low: 40 })).doubts).toEqual([]);
   });
 });
@@ -135,33 +135,33 @@ describe("a repeated bar", () => {
     expect(settled.doubts).toEqual(["repeat dropped", "repeat dropped"]);
   });
 
-  it("passes with another volume, and without trading", () => {
+  it("is accepted with another volume, and without trading", () => {
     expect(outcome(bar(0, 101), bar(1, 101)).doubts).toEqual([]);
     const still = { high: 100, low: 100, open: 100, close: 100, volume: 0 };
     expect(outcome(bar(0, 100, still), bar(1, 100, still)).doubts).toEqual([]);
   });
 });
 
-describe("a split that was not announced", () => {
-  it.each([1.5, 2, 3, 4, 7, 10, 20, 0.5, 0.1])("of %d new shares for one is put in", (ratio) => {
+describe("an unannounced split", () => {
+  it.each([1.5, 2, 3, 4, 7, 10, 20, 0.5, 0.1])("of %d new shares for one is inserted", (ratio) => {
     const settled = outcome(bar(0, 100 / ratio), bar(1, 101 / ratio));
     expect(settled.doubts).toEqual(["split adjusted"]);
     expect(settled.bars.map(({ split }) => split)).toEqual([ratio, 1]);
   });
 
-  it("is no split when it is reversed, or announced a session later", () => {
+  it("is not inserted when the jump is reversed, or when the split is announced a session later", () => {
     expect(outcome(bar(0, 25), bar(1, 100)).doubts).toEqual(["split dropped"]);
     const late = outcome(bar(0, 25), bar(1, 100, { split: 1 }), bar(2, 25, { split: 4 }));
     expect(late.doubts).toEqual(["split dropped"]);
   });
 
-  it("is not seen in a crash to half, which has a wide range or many times the volume", () => {
+  it("is not inferred from a crash to half, which has a wide range or many times the volume", () => {
     expect(outcome(bar(0, 50, { volume: 9_000 })).doubts).toEqual([]);
     expect(outcome(bar(0, 50, { high: 56, low: 46 })).doubts).toEqual([]);
   });
 });
 
-it("splits and dividends of a dropped bar pass to the next", () => {
+it("splits and dividends of a dropped bar are carried over to the next one", () => {
   const settled = outcome(
     bar(0, 25, { split: 4, dividend: 1, high: 1e8 }),
     bar(1, 12.5, { split: 2, dividend: 0.25 }),

@@ -67,7 +67,7 @@ describe("the sessions of the New York exchanges", () => {
     [2024, 252],
     [2025, 250],
     [2030, 251],
-  ])("of %i number %i", (year, count) => {
+  ])("in %i number %i", (year, count) => {
     expect(sessionsBetween(`${year}-01-01`, `${year}-12-31`)).toHaveLength(count);
   });
 

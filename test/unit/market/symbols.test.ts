@@ -107,13 +107,13 @@ describe("a search", () => {
     expect(symbolsOf(searchInstruments(list, query))).toEqual(found);
   });
 
-  it("lists everything for an empty query and nothing for a foreign one", () => {
+  it("lists everything for an empty query, and nothing for a query without a match", () => {
     expect(searchInstruments(instruments, "")).toEqual(instruments);
     expect(searchInstruments(instruments, "%")).toEqual([]);
   });
 });
 
-it("finds nothing for a text longer than any name, whose comparison would cost much", () => {
+it("an overlong text is not compared with names, since that would cost too much", () => {
   expect(candidatesOf(resolveSymbol(instruments, `AAPL-${"X".repeat(50)}`))).toEqual(["AAPL"]);
   expect(candidatesOf(resolveSymbol(instruments, `AAPL-${"X".repeat(5_000)}`))).toEqual([]);
   expect(symbolsOf(searchInstruments(instruments, "Apple "))).toEqual(["AAPL", "APLE"]);

@@ -213,7 +213,7 @@ describe("a guarded fetch", () => {
         res.end(gzipSync("a".repeat(100_000)));
       },
     ],
-  ])("takes no body that is too large: %s", async (_, listener) => {
+  ])("rejects a body that is too large: %s", async (_, listener) => {
     const port = await friend(listener);
     const fetch = guarded({ maxBytes: 1000 });
     const reason = await reasonOf(fetch(`http://agent.example.com:${port}/`));

@@ -79,7 +79,7 @@ describe("a URL", () => {
     expect(urlFault(url, {})).toContain(fault);
   });
 
-  it("may have only what the policy allows", () => {
+  it("can use only the schemes, addresses and names that the policy allows", () => {
     const policy = {
       schemes: ["https:", "http:"] as const,
       isAllowed: (address: string) => address === "10.0.0.1",

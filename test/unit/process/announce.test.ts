@@ -4,7 +4,7 @@ import { provider } from "../../support/providers/states.ts";
 
 const DOCTOR = "market-signal doctor shows the state of each provider.";
 
-it("names the providers in use, missing settings, unclaimed access and terms of use", () => {
+it("the startup lines name the providers in use, missing settings, unclaimed access and terms of use", () => {
   const providers = [
     provider("coinbase", { isForOwnUse: true }),
     provider("kraken", { feeds: [], isForOwnUse: true }),
@@ -22,7 +22,7 @@ it("names the providers in use, missing settings, unclaimed access and terms of 
   ]);
 });
 
-it("leaves out the lines that do not apply", () => {
+it("the startup lines omit what does not apply", () => {
   const setup = { instruments: 1, unpriced: 0, providers: [provider("coinbase")] };
   expect(liveMarketLines(setup, ["signals:read"])).toEqual([
     "Follows 1 instrument by 1 provider: coinbase.",

@@ -20,7 +20,7 @@ function preflightOf(version: string, preflight = PREFLIGHT) {
 }
 
 it.each(["18.19.1", "20.20.2", "22.18.0", "23.11.0", "24.9.0", "24.17.9"])(
-  "refuses Node %s in words, because it lacks what the service needs",
+  "Node %s is rejected with a message that names the required version",
   (version) => {
     const { status, said } = preflightOf(version);
     expect(status).toBe(1);
@@ -30,7 +30,7 @@ it.each(["18.19.1", "20.20.2", "22.18.0", "23.11.0", "24.9.0", "24.17.9"])(
   },
 );
 
-it("does not speak of npm ci in an installed package", () => {
+it("the message in an installed package does not mention npm ci", () => {
   const folder = mkdtempSync(join(tmpdir(), "market-signal-"));
   onTestFinished(() => rmSync(folder, { recursive: true }));
   const installed = join(folder, "node_modules/market-signal/preflight.js");
@@ -41,11 +41,11 @@ it("does not speak of npm ci in an installed package", () => {
   expect(said).not.toContain("npm ci");
 });
 
-it.each(["24.18.0", "24.21.0", "25.0.0", "26.1.0"])("takes Node %s", (version) => {
+it.each(["24.18.0", "24.21.0", "25.0.0", "26.1.0"])("Node %s is accepted", (version) => {
   expect(preflightOf(version)).toEqual({ status: 0, said: "" });
 });
 
-it("asks for the same version as package.json", () => {
+it("the required version is the one in package.json", () => {
   const { engines, optionalDependencies } = JSON.parse(
     readFileSync(new URL("../../../package.json", import.meta.url), "utf8"),
   );

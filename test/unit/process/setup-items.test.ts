@@ -21,8 +21,8 @@ const READY: SetupFacts = {
 const stateOf = (changes: Partial<SetupFacts>, name: string) =>
   setupItems({ ...READY, ...changes }).find((item) => item.name === name);
 
-describe("the operator's list", () => {
-  it("leaves only backups, which the service cannot see, where all is in place", () => {
+describe("the operator's setup list", () => {
+  it("contains only backups, which the service cannot check, when everything else is done", () => {
     const open = setupItems(READY).filter(({ state }) => state !== "done");
     expect(open.map(({ name }) => name)).toEqual(["Backups"]);
   });
@@ -45,7 +45,7 @@ describe("the operator's list", () => {
     expect(item?.next).toContain(words);
   });
 
-  it("puts a fault before everything else", () => {
+  it("lists a fault before everything else", () => {
     const faults = [{ name: "store", detail: "the disk is full" }];
     expect(nextItem(setupItems({ ...READY, mailFrom: undefined, faults }))).toMatchObject({
       name: "Component store",

@@ -80,12 +80,12 @@ describe("returns", () => {
     expect(followed(0, 0, 3)).toBeCloseTo(Math.log(((56 * 2) / 110) * (60 / 55) * (66 / 60)), 12);
   });
 
-  it("do not exist beyond the calendar", () => {
+  it("do not exist beyond the end of the calendar", () => {
     expect(followed(0, 0, 4)).toBeNaN();
     expect(followed(0, 3, 1)).toBeNaN();
   });
 
-  it("keep the last price after trading has ended, and need a bar after the entry", () => {
+  it("use the last price after trading has ended, and need a bar after the entry", () => {
     expect(followed(1, 0, 3)).toBeCloseTo(Math.log(40 / 50), 12);
     expect(followed(1, 1, 1)).toBeNaN();
   });
@@ -95,11 +95,11 @@ describe("returns", () => {
     expect(followed(2, 0, 2)).toBeCloseTo(Math.log(2), 12);
   });
 
-  it("average over the names that traded to the market's", () => {
+  it("of the market are the average over the instruments that traded", () => {
     expect(grid.market[3]).toBeCloseTo((Math.log(60 / 55) + Math.log(2)) / 2, 12);
   });
 
-  it("read nothing after the last date", () => {
+  it("use nothing after the last date", () => {
     const records = [
       stock("A", [
         [MON, 100],
@@ -135,7 +135,7 @@ describe("exposures", () => {
     return one && exposuresAt(grid, one, place);
   };
 
-  it("are slope, volatility and value traded up to the close", () => {
+  it("are beta, volatility and value traded up to the close", () => {
     expect(of(0, 299)?.beta).toBeCloseTo(0.5, 9);
     expect(of(1, 299)?.beta).toBeCloseTo(1.5, 9);
     const volatility = Math.exp(of(1, 299)?.logVolatility ?? 0);
@@ -143,7 +143,7 @@ describe("exposures", () => {
     expect(Math.exp(of(0, 299)?.size ?? 0)).toBeGreaterThan(10);
   });
 
-  it("know nothing of the next session", () => {
+  it("use nothing of the next session", () => {
     const until = createReturnGrid([mover("A", 0.5), mover("B", 1.5)], "stock", dates[299] ?? "");
     const row = until.rows[1];
     expect(row && exposuresAt(until, row, 299)).toEqual(of(1, 299));
@@ -208,7 +208,7 @@ describe("walk-forward probabilities", () => {
     expect(walkForward({ ...slow, overlap: daily }).next.rho).toBeCloseTo(0.26, 12);
   });
 
-  it("are not graded for an outcome on the median itself", () => {
+  it("are not graded for an outcome exactly at the median", () => {
     const [first] = outcomes;
     if (!first) throw new Error("There is no date.");
     const middle = { row: 2, z: 0.5, call: 0 as const, followed: 0 };
@@ -217,7 +217,7 @@ describe("walk-forward probabilities", () => {
     expect(forecasts.flat().map(({ outcome }) => outcome)).toEqual([1, 0]);
   });
 
-  it("never invert a score", () => {
+  it("never reverse a score, even if its past correlation was negative", () => {
     const coefficients = figures(40, -0.3);
     const { years } = walkForward({ dates: outcomes, coefficients, grid, overlap: daily });
     expect(years[1]?.rho).toBe(0);
@@ -258,12 +258,12 @@ describe("duplicate instruments", () => {
     expect(found(alike, old, walk("OTHER", 2))).toEqual({ copies: [], still: [] });
   });
 
-  it("need a common past before a verdict", () => {
+  it("need a common history before they are detected", () => {
     expect(found(walk("OLD", 1), walk("NEW", 1, { from: 250 })).copies).toEqual([]);
     expect(found(walk("OLD", 1), walk("NEW", 1, { from: 230 })).copies).toEqual(["NEW"]);
   });
 
-  it("are those that hardly move beside the others", () => {
+  it("include instruments whose price hardly moves compared with the others", () => {
     const others = [walk("A", 1), walk("B", 2), walk("C", 3)];
     expect(found(...others, walk("PEG", 4, { size: 0.0019 })).still).toEqual(["PEG"]);
     expect(found(...others, walk("CALM", 4, { size: 0.003 })).still).toEqual([]);
@@ -331,18 +331,18 @@ describe("graded dates", () => {
   const labels = (question: Pick<Question, "from" | "pace">) =>
     gradedDates(grid, question).map((place) => grid.sessions[place]?.label);
 
-  it("are the last sessions of the weeks, whatever day they fall on", () => {
+  it("are the last sessions of the weeks, whatever weekday that is", () => {
     expect(labels({ from: "2024-01-01", pace: "week" })).toEqual([FRI, "2024-01-10"]);
     expect(labels({ from: "2024-01-06", pace: "week" })).toEqual(["2024-01-10"]);
   });
 
-  it("or every session but the last, after which nothing follows", () => {
+  it("can be every session but the last, which has no return", () => {
     expect(labels({ from: THU, pace: "session" })).toEqual([
       ...[THU, FRI, "2024-01-08", "2024-01-10", "2024-01-16"],
     ]);
   });
 
-  it("have a pace, a step and a headline that fit what is tested", () => {
+  it("have a pace, a step and a headline horizon that fit the subject", () => {
     expect([usualPace("composite"), usualPace("social")]).toEqual(["week", "session"]);
     expect([stepOf("week", "stock"), stepOf("week", "crypto")]).toEqual([5, 7]);
     expect(stepOf("session", "etf")).toBe(1);
@@ -352,7 +352,7 @@ describe("graded dates", () => {
     expect(headlineHorizon("darkpool", "etf")).toBe(1);
   });
 
-  it("fall into years and thirds of turbulence", () => {
+  it("are grouped by year, and by thirds of market volatility", () => {
     const figures = [...grid.sessions.keys()].map((place) => ({ place, value: place }));
     expect(byYear(figures, grid)).toEqual([
       { label: "2024", dates: 9, mean: 4, plainT: expect.closeTo(4.38, 2) },
@@ -379,7 +379,7 @@ describe("the verdict", () => {
     expect(verdictOf(summary(9, { dates: 150 }), { horizon: 21, step: 5 }, 1)).toBe("positive");
   });
 
-  it("grows with t, and the interval has to agree", () => {
+  it("grows with t, and requires that the interval excludes zero", () => {
     expect(verdictOf(summary(1.9), weekly, 1)).toBe("no_evidence");
     expect(verdictOf(summary(2.5), weekly, 1)).toBe("weak_positive");
     expect(verdictOf(summary(3.1), weekly, 1)).toBe("positive");
@@ -389,7 +389,7 @@ describe("the verdict", () => {
     expect(verdictOf(summary(-3.1, across), weekly, 1)).toBe("no_evidence");
   });
 
-  it("grows stricter with every variant that was tried", () => {
+  it("becomes stricter with every variant that was tried", () => {
     expect(deflatedT(1)).toBeCloseTo(1.959964, 6);
     expect(deflatedT(40)).toBeCloseTo(3.227218, 5);
     expect(verdictOf(summary(2.5), weekly, 10)).toBe("no_evidence");
@@ -404,7 +404,7 @@ describe("variants", () => {
     ...{ subject: "momentum", from: MON, to: FRI, symbols: ["B", "A"], pace: "week", seed: 1 },
   };
 
-  it("are the same whatever the order of the symbols or the seed", () => {
+  it("have the same name whatever the order of symbols and the seed", () => {
     const CIRCUMSTANCES = { methodVersion: "1.0.0", dataHash: "ab12" };
     const text = variantOf(question, "stock", CIRCUMSTANCES);
     expect(text).toBe("1.0.0 ab12 momentum stock A+B 2024-01-01..2024-01-05 week");
@@ -414,7 +414,7 @@ describe("variants", () => {
     expect(variantOf({ ...question, pace: "session" }, "stock", CIRCUMSTANCES)).not.toBe(text);
   });
 
-  it("count once each, the newest figure of a repeated one", () => {
+  it("are counted once each, with the newest figure of a repeated one", () => {
     const trials = [
       { variant: "a", sharpePerYear: 9 },
       { variant: "b", sharpePerYear: null },

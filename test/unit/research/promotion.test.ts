@@ -23,8 +23,8 @@ const measured = (dates: number, low: number, net: number, assetClass = "stock")
 
 const LIVE = { subject: CANDIDATE.name, from: "2026-11-24" } as const;
 
-describe("the registered rule of the candidate", () => {
-  it("holds when the interval lies above 0 and the book earns more than its costs", () => {
+describe("the registered rule for promoting the candidate method", () => {
+  it("is met when the interval lies above 0 and the portfolio earns more than its costs", () => {
     expect(promotionOf(measured(60, 0.001, 0.001), LIVE)).toBe("held");
     expect(promotionOf(measured(60, 0, 0.001), LIVE)).toBe("failed");
     expect(promotionOf(measured(60, 0.001, 0), LIVE)).toBe("failed");
@@ -35,12 +35,12 @@ describe("the registered rule of the candidate", () => {
     expect(promotionOf(measured(51, 0.001, 0.001), LIVE)).toBe("held");
   });
 
-  it("counts no session up to the registration", () => {
+  it("counts no session up to the registration date", () => {
     const known = { ...LIVE, from: CANDIDATE.registered };
     expect(promotionOf(measured(500, 0.001, 0.001), known)).toBe("not_live");
   });
 
-  it("is of no other subject or class", () => {
+  it("does not apply to another subject or class", () => {
     expect(promotionOf(measured(60, 1, 1), { ...LIVE, subject: "composite" })).toBeUndefined();
     expect(promotionOf(measured(60, 1, 1, "crypto"), LIVE)).toBeUndefined();
   });

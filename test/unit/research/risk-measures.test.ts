@@ -63,10 +63,10 @@ const QUESTION: RiskQuestion = {
 const verdictOn = (error: Error, change: Partial<RiskQuestion> = {}) =>
   measureRisk(invented(error), { ...QUESTION, ...change }).evidence.verdict;
 
-describe("a risk forecast that is right", () => {
+describe("the evidence of a correct risk forecast", () => {
   const measures = measureRisk(invented(), QUESTION);
 
-  it("is supported, and its ranges hold in every third and year", () => {
+  it("is positive, and its ranges hold in every year and every third of volatility", () => {
     const { evidence, thirds, years } = measures;
     expect(evidence.verdict).toBe("supported");
     expect(evidence.qlike.before?.t).toBeLessThan(-2);
@@ -80,7 +80,7 @@ describe("a risk forecast that is right", () => {
     }
   });
 
-  it("has a chance of a fall with skill, on the diagonal of a chart", () => {
+  it("shows skill in the probability of a fall, which lies on the diagonal of the reliability chart", () => {
     const { fallSkill } = measures.evidence;
     expect(fallSkill?.low).toBeGreaterThan(0);
     expect(fallSkill?.value).toBeCloseTo(measures.fall?.skill ?? 9, 12);
@@ -92,14 +92,14 @@ describe("a risk forecast that is right", () => {
 });
 
 describe("the verdict on a risk forecast", () => {
-  it("reflects an equally good rival, ranges that miss, and too few names or weeks", () => {
+  it("is negative for an equally good rival and for ranges that miss, and insufficient with too few names or weeks", () => {
     expect(verdictOn({ rivalError: 0 })).toBe("not_supported");
     expect(verdictOn({ scale: 1.3 })).toBe("not_supported");
     expect(verdictOn({ names: 9 })).toBe("insufficient_data");
     expect(verdictOn({}, { fittedBefore: "2018-06-01" })).toBe("insufficient_data");
   });
 
-  it("is the baseline where the forecast is the rival itself", () => {
+  it('is "baseline" when the forecast is the rival model itself', () => {
     expect(verdictOn({ rivalError: 0 }, { model: "ewma" })).toBe("baseline");
   });
 });
@@ -107,7 +107,7 @@ describe("the verdict on a risk forecast", () => {
 describe("the date of the fit", () => {
   const all = invented();
 
-  it("keeps later outcomes out of the quantiles, including those that span the date", () => {
+  it("excludes later outcomes from the quantiles, including those that span the date", () => {
     const known = all.filter(({ end }) => end < "2020-01-01");
     expect(fitQuantiles(all, "2020-01-01")).toEqual(fitQuantiles(known, "2020-01-01"));
     expect(measureRisk(known, QUESTION).evidence.forecasts).toBe(0);
@@ -125,7 +125,7 @@ describe("the simulated market", () => {
   const grid = createReturnGrid(records, "stock", "9999");
 
   it.each(SIMULATED_RISK_TABLE.classes.stock)(
-    "stays within its ranges over $horizon sessions",
+    "stays within the forecast ranges over $horizon sessions",
     (table) => {
       const places = [...grid.sessions.keys()].filter((place) => place % 5 === 0);
       const graded = new Set(grid.rows.keys());

@@ -99,18 +99,21 @@ describe.skipIf(isMissing)(
       return { table, fitted, measures };
     };
 
-    it("gives the table of the method again", () => {
+    it("reproduces the risk table of the method", () => {
       expect(recordedRiskTable(records)).toEqual(RISK_TABLE);
     });
 
-    it.each(["stock", "crypto"] as const)("has ranges of %s left as often as stated", (name) => {
-      const { grid, graded } = gridOf(name);
-      const counts = [...graded].map((row) => countLeft(recordsOf(grid, row)));
-      const ranges = counts.reduce((sum, one) => sum + one.ranges, 0);
-      const left = counts.reduce((sum, one) => sum + one.left, 0);
-      const share = Number((left / ranges).toFixed(4));
-      expect({ ranges, share }).toEqual(RANGE_BREACHES[name]);
-    });
+    it.each(["stock", "crypto"] as const)(
+      "has ranges of %s that are left as often as documented",
+      (name) => {
+        const { grid, graded } = gridOf(name);
+        const counts = [...graded].map((row) => countLeft(recordsOf(grid, row)));
+        const ranges = counts.reduce((sum, one) => sum + one.ranges, 0);
+        const left = counts.reduce((sum, one) => sum + one.left, 0);
+        const share = Number((left / ranges).toFixed(4));
+        expect({ ranges, share }).toEqual(RANGE_BREACHES[name]);
+      },
+    );
 
     /** Asserts that two lists of figures lie closer than a tolerance. */
     const expectNear = (
@@ -132,15 +135,18 @@ describe.skipIf(isMissing)(
       expect(after?.t).toBeLessThan(-2);
     });
 
-    it.each([0, 1])("has its coverage and skill at horizon %i, from the close after", (index) => {
-      const known = INDEPENDENT[index] as (typeof INDEPENDENT)[number];
-      const { fitted, measures } = graded("stock", index, 1);
-      const { coverage, fallSkill } = measures.evidence;
-      const thirds = measures.thirds.map((third) => third.coverage[1]);
-      expectNear([coverage[1], ...thirds], known.coverage80, 0.005);
-      expectNear([fitted[10], fitted[90]], known.range80, 0.02);
-      if (index === 0) expectNear([fallSkill?.value], [0.017], 0.003);
-      else expect(fallSkill?.value).toBeLessThan(0);
-    });
+    it.each([0, 1])(
+      "has the documented coverage and skill at horizon %i, from the close after",
+      (index) => {
+        const known = INDEPENDENT[index] as (typeof INDEPENDENT)[number];
+        const { fitted, measures } = graded("stock", index, 1);
+        const { coverage, fallSkill } = measures.evidence;
+        const thirds = measures.thirds.map((third) => third.coverage[1]);
+        expectNear([coverage[1], ...thirds], known.coverage80, 0.005);
+        expectNear([fitted[10], fitted[90]], known.range80, 0.02);
+        if (index === 0) expectNear([fallSkill?.value], [0.017], 0.003);
+        else expect(fallSkill?.value).toBeLessThan(0);
+      },
+    );
   },
 );

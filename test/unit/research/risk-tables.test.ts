@@ -7,7 +7,7 @@ import { simulatedRiskTable } from "../../method/risk-tables.ts";
 /** Ten simulated markets, on a busy machine. */
 const TIMEOUT_MS = 120_000;
 
-it("the risk table of the simulated market is the one that is measured", {
+it("the risk table of the simulated market can be reproduced from that market", {
   timeout: TIMEOUT_MS,
 }, () => {
   expect(simulatedRiskTable()).toEqual(SIMULATED_RISK_TABLE);

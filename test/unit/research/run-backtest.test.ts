@@ -35,8 +35,8 @@ const skilled = driftingMarket({ names: 40, days: 1_830, drift: 0.002, ending: 2
 const found = run(skilled);
 const nothing = run(driftingMarket({ names: 40, days: 1_830, drift: 0 }));
 
-describe("a market in which momentum is right", () => {
-  it("is found positive, with coefficients, tenths and hits to match", () => {
+describe("a simulated market in which momentum predicts returns", () => {
+  it("gets a positive verdict, with matching coefficients, deciles and hit rates", () => {
     const headline = horizonOf(found, 21);
     expect(found.stock?.verdict).toBe("positive");
     expect(headline?.ic?.mean).toBeGreaterThan(0.2);
@@ -48,13 +48,13 @@ describe("a market in which momentum is right", () => {
     expect(found.stock?.probabilities?.skill).toBeGreaterThan(0);
   });
 
-  it("gives its twins no skill", () => {
+  it("shows no skill for shuffled scores, nor for an always-long rule", () => {
     const headline = horizonOf(found, 21);
     expect(Math.abs(headline?.shuffledIc?.t ?? 9)).toBeLessThan(3);
     expect(headline?.hits?.alwaysLong.rate).toBe(headline?.hits?.alwaysLong.baseRate);
   });
 
-  it("counts who stopped trading, and grades them until then", () => {
+  it("includes instruments that stopped trading, and grades them until then", () => {
     expect(found.stock?.coverage).toMatchObject({ instruments: 40, ended: 2 });
     expect(found.stock?.coverage.names).toMatchObject({ fewest: 38, most: 40 });
     const dates = found.stock?.coverage.history.map(({ date }) => date) ?? [];
@@ -67,7 +67,7 @@ describe("a market in which momentum is right", () => {
     expect(found.stock?.signals.sessions).toBe(traded.length);
   });
 
-  it("charges costs in proportion to what is replaced", () => {
+  it("pays costs in proportion to turnover", () => {
     const book = horizonOf(found, 21)?.book;
     const [gross = 0, , ten = 0, twenty = 0] = book?.net.map(({ mean }) => mean) ?? [];
     expect(gross).toBeCloseTo(book?.spread.mean ?? 9, 12);
@@ -75,7 +75,7 @@ describe("a market in which momentum is right", () => {
     expect(gross - twenty).toBeCloseTo(2 * (gross - ten), 12);
   });
 
-  it("stays positive only while few variants were tried", () => {
+  it("has a lower deflated Sharpe ratio when many variants were tried", () => {
     const many = Array.from({ length: 5_000 }, (_, index) => ({
       variant: `other ${index}`,
       sharpePerYear: index / 1_000,
@@ -89,8 +89,8 @@ describe("a market in which momentum is right", () => {
   });
 });
 
-describe("a market without any skill to find", () => {
-  it("is not called evidence", () => {
+describe("a simulated market in which nothing predicts returns", () => {
+  it("gets the verdict no_evidence", () => {
     expect(nothing.stock?.verdict).toBe("no_evidence");
     expect(Math.abs(horizonOf(nothing, 21)?.ic?.mean ?? 9)).toBeLessThan(0.05);
   });
@@ -111,12 +111,12 @@ describe("the verdict on a horizon", () => {
     );
   };
 
-  it("that was not announced is corrected for all horizons", () => {
+  it("that was not announced beforehand is corrected for the number of horizons", () => {
     expect(verdictsAt(2.3)).toMatchObject({ 5: "no_evidence", 21: "weak_positive" });
     expect(verdictsAt(2.6)).toMatchObject({ 5: "weak_positive", 21: "weak_positive" });
   });
 
-  it("counts the variants of the log as well", () => {
+  it("counts the variants in the log as well", () => {
     const earlier = Array.from({ length: 9 }, (_, index) => ({
       variant: `other ${index}`,
       sharpePerYear: null,
@@ -127,11 +127,11 @@ describe("the verdict on a horizon", () => {
 });
 
 describe("a backtest", () => {
-  it("is the same every time", () => {
+  it("gives the same result every time", () => {
     expect(run(skilled)).toEqual(found);
   });
 
-  it("sees nothing after its last date", () => {
+  it("uses nothing after its last date", () => {
     const whole = driftingMarket({ names: 40, days: 1_830, drift: 0.002, ending: 2 });
     const other = driftingMarket({
       ...{ names: 40, days: 1_830, drift: 0.002, ending: 2 },
@@ -142,7 +142,7 @@ describe("a backtest", () => {
     expect(run(other).stock).not.toEqual(found.stock);
   });
 
-  it("gives for a date the same result as if history had ended soon after", () => {
+  it("gives the same result for a date as if history had ended soon after", () => {
     const known = new Map(horizonOf(found, 5)?.history.map(({ date, value }) => [date, value]));
     const early = horizonOf(run(skilled, { to: "2014-09-30" }), 5)?.history ?? [];
     expect(early.length).toBeGreaterThan(50);
@@ -156,7 +156,7 @@ describe("a backtest", () => {
     expect(last(1) > last(21)).toBe(true);
   });
 
-  it("reports its progress, which never decreases, up to the end", () => {
+  it("reports progress that never decreases, up to the end", () => {
     expect(found.progress.length).toBeGreaterThan(500);
     expect(found.progress).toEqual(found.progress.toSorted((a, b) => a - b));
     expect(found.progress.at(-1)).toBeGreaterThan(0.99);
@@ -187,7 +187,7 @@ describe("a backtest", () => {
     expect(alone?.comparison).toBe("through_time");
   });
 
-  it("follows a single name through time", () => {
+  it("can follow a single instrument through time", () => {
     const single = run(skilled, { symbols: ["S39"], pace: "session" });
     expect(single.stock?.comparison).toBe("through_time");
     expect(horizonOf(single, 1)?.book).toBeNull();
@@ -197,7 +197,7 @@ describe("a backtest", () => {
     expect(Math.abs(ic?.mean ?? 9)).toBeLessThan(1);
   });
 
-  it("says which measure of a single subject is left out, and why", () => {
+  it("states which measure of a single factor is left out, and why", () => {
     const social = run(skilled, { subject: "social" });
     expect(social.stock?.sameDay).toBeNull();
     for (const text of [reportPage(social), summaryText(social, (_, words) => words)]) {
@@ -210,17 +210,17 @@ describe("a backtest", () => {
     expect(reportPage(run(skilled, {}))).not.toContain("left out, because");
   });
 
-  it("gives no verdict on a handful of names", () => {
+  it("gives no verdict on a handful of instruments", () => {
     const few = run(skilled, { symbols: ["S01", "S02", "S03"] });
     expect(few.stock?.verdict).toBe("insufficient_data");
     expect(horizonOf(few, 21)?.ic).toBeNull();
   });
 
-  it("has no class without a date to grade", () => {
+  it("omits a class without a date to grade", () => {
     expect(run(skilled, { from: "2030-01-01", to: "2031-01-01" }).classes).toEqual([]);
   });
 
-  it("grades the composite by the published signal", () => {
+  it("uses the published signal to grade the composite", () => {
     const funds = driftingMarket({ names: 40, days: 1_830, drift: 0.002, areFunds: true });
     const composite = run(funds, { subject: "composite" });
     expect(composite.stock?.signals.shares.LONG).toBeGreaterThan(0);
@@ -229,7 +229,7 @@ describe("a backtest", () => {
     expect(shares.reduce((sum, share) => sum + share, 0)).toBeCloseTo(1, 12);
   });
 
-  it("grades risk with the composite alone", () => {
+  it("grades the risk forecast with the composite only", () => {
     const composite = run(skilled, { subject: "composite" }).stock;
     // Of momentum alone nothing becomes a direction.
     expect(composite?.signals.shares.WAIT).toBe(1);
@@ -248,14 +248,14 @@ describe("a backtest", () => {
 describe("the report", () => {
   const page = reportPage(found);
 
-  it("is one document without scripts or anything from elsewhere", () => {
+  it("is one document without scripts and external resources", () => {
     expect(page).toMatch(/^<!doctype html>/);
     expect(page).not.toMatch(/<script|<link|<img|<iframe|@import|url\((?!#)|javascript:/i);
     expect(page.replaceAll("http://www.w3.org/", "")).not.toMatch(/https?:/);
     expect(page).not.toMatch(/NaN|Infinity|undefined|\[object/);
   });
 
-  it("draws its charts and names every table and section", () => {
+  it("has its charts, and a name for every table and section", () => {
     expect(page.match(/<svg /g)?.length).toBe(8);
     expect(page.match(/<table>/g)?.length).toBe(page.match(/<caption>/g)?.length);
     expect(page).toContain("prefers-color-scheme: dark");
@@ -263,7 +263,7 @@ describe("the report", () => {
     expect(page).not.toMatch(/stroke="#|fill="#(?!000")/);
   });
 
-  it("states how long the record would have to be at its t", () => {
+  it("states how long a record would have to be at its t", () => {
     const [measured] = nothing.classes;
     const { ic } = horizonOf(nothing, 21) ?? {};
     if (!measured || !ic) throw new Error("Nothing was measured.");
@@ -285,7 +285,7 @@ describe("the report", () => {
     expect(coverageSentence(measured)).not.toContain("Not graded");
   });
 
-  it("states what is implausibly good, what is not shown, and that it is not advice", () => {
+  it("states which results are implausibly good, what is not shown, and that it is not advice", () => {
     expect(page).toContain("the coefficient is above 0.05");
     expect(page).toContain("Survivorship");
     expect(page).toContain("stocks: 2 of 40");
@@ -305,7 +305,7 @@ describe("the report", () => {
     expect(page).not.toContain("Shares within the ranges");
   });
 
-  it("has room for a class that could not be measured", () => {
+  it("shows a class that could not be measured", () => {
     const few = run(skilled, { symbols: ["S01", "S02"] });
     expect(reportPage(few)).toContain("Not enough data");
   });
@@ -314,7 +314,7 @@ describe("the report", () => {
 describe("an explanation", () => {
   const explanation = explain(skilled, "S39", "2015-06-28");
 
-  it("is the service's score of the last session by the date", () => {
+  it("is the service's score of the last session up to the date", () => {
     expect(explanation.session).toBe("2015-06-26");
     const { score, factors } = explanation.snapshot;
     expect(score).toBeGreaterThan(50);
@@ -322,7 +322,7 @@ describe("an explanation", () => {
     expect(points).toBeCloseTo(score - 50, 9);
   });
 
-  it("can be followed number by number", () => {
+  it("can be recomputed number by number", () => {
     const text = explanationText(explanation, { version: "stock/1", sha256: "abc" });
     const [, z = ""] = /= (-?[\d.]+)\nscore/.exec(text) ?? [];
     expect(Number(z)).toBeCloseTo(explanation.evidence / explanation.scale, 6);
@@ -337,7 +337,7 @@ describe("an explanation", () => {
     expect(explanationText(explanation, undefined)).not.toContain("sha256");
   });
 
-  it("is refused before the first bar and for an unknown symbol", () => {
+  it("is rejected before the first bar and for an unknown symbol", () => {
     expect(() => explain(skilled, "S39", "2011-01-01")).toThrow(/no bar by 2011-01-01: its first/);
     expect(() => explain(skilled, "NOPE", "2015-01-01")).toThrow(/NOPE has no bar/);
   });

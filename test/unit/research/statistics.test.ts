@@ -47,7 +47,7 @@ describe("ranks and their correlation", () => {
     expect(rankCorrelation([1, 2, 2, 3], [5, 5, 6, 7])).toBeCloseTo(3.75 / 4.5, 12);
   });
 
-  it("has no value under three pairs, or when one side does not vary", () => {
+  it("is undefined for fewer than three pairs, or when one side is constant", () => {
     expect(rankCorrelation([1, 2], [1, 2])).toBeUndefined();
     expect(rankCorrelation([1, 1, 1], [1, 2, 3])).toBeUndefined();
     expect(rankProducts([1, 2, 3], [4, 4, 4])).toBeUndefined();
@@ -71,33 +71,33 @@ describe("ranks and their correlation", () => {
 });
 
 describe("the mean of a series", () => {
-  it("has the worked standard deviation, error and t of the method", () => {
+  it("has the standard deviation, error and t of the method's worked example", () => {
     expect(mean(WORKED)).toBeCloseTo(0.016667, 6);
     expect(sampleSd(WORKED)).toBeCloseTo(0.027743, 6);
     expect(neweyWestError(WORKED, 2)).toBeCloseTo(0.002983, 6);
     expect(mean(WORKED) / neweyWestError(WORKED, 2)).toBeCloseTo(5.587, 3);
   });
 
-  it("reports the lower t of the two", () => {
+  it("reports the lower of its two t values", () => {
     const summary = summarizeSeries(WORKED, { horizon: 10, step: 5 }, 1);
     expect(summary?.neweyWestT).toBeCloseTo(5.587, 3);
     expect(summary?.plainT).toBeCloseTo(2.08, 2);
     expect(summary?.t).toBe(summary?.plainT);
   });
 
-  it("uses the Newey-West t where neighbors move together", () => {
+  it("uses the Newey-West t when neighboring values are correlated", () => {
     const slow = Array.from({ length: 60 }, (_, index) => 0.02 + 0.05 * Math.sin(index / 9));
     const summary = summarizeSeries(slow, { horizon: 21, step: 5 }, 1);
     expect(summary?.t).toBe(summary?.neweyWestT);
     expect(Math.abs(summary?.t ?? 9)).toBeLessThan(Math.abs(summary?.plainT ?? 0));
   });
 
-  it("with lag 0 is the plain error of the population standard deviation", () => {
+  it("has the plain error of the population standard deviation at lag 0", () => {
     const plain = (sampleSd(WORKED) * Math.sqrt(11 / 12)) / Math.sqrt(12);
     expect(neweyWestError(WORKED, 0)).toBeCloseTo(plain, 12);
   });
 
-  it("is not summarised under two values or when they do not vary", () => {
+  it("is undefined for fewer than two values, or when they are constant", () => {
     const overlap = { horizon: 1, step: 1 };
     expect(summarizeSeries([0.1], overlap, 1)).toBeUndefined();
     expect(summarizeSeries([0.1, 0.1], overlap, 1)).toBeUndefined();
@@ -107,7 +107,7 @@ describe("the mean of a series", () => {
 describe("the block bootstrap", () => {
   const noise = Array.from({ length: 400 }, (_, index) => randomAt(3, index) - 0.5);
 
-  it("gives the same interval for the same seed and another for another", () => {
+  it("gives the same interval for the same seed, and another interval for another seed", () => {
     expect(bootstrapInterval(noise, 4, 1)).toEqual(bootstrapInterval(noise, 4, 1));
     expect(bootstrapInterval(noise, 4, 1)).not.toEqual(bootstrapInterval(noise, 4, 90_000));
   });
@@ -121,7 +121,7 @@ describe("the block bootstrap", () => {
     expect(high).toBeGreaterThan(mean(noise));
   });
 
-  it("grows wider when neighbors move together and the blocks keep them so", () => {
+  it("becomes wider when neighboring values are correlated, which the blocks preserve", () => {
     const slow = noise.map((_, index) => Math.sin(index / 12));
     const width = (block: number) => {
       const { low, high } = bootstrapInterval(slow, block, 1) ?? { low: 0, high: 0 };
@@ -130,12 +130,12 @@ describe("the block bootstrap", () => {
     expect(width(20)).toBeGreaterThan(2 * width(1));
   });
 
-  it("has no interval of a single value", () => {
+  it("is undefined for a single value", () => {
     expect(bootstrapInterval([1], 1, 1)).toBeUndefined();
   });
 });
 
-describe("seeded chance", () => {
+describe("the seeded random generator", () => {
   it("is uniform and reproducible", () => {
     const draws = Array.from({ length: 20_000 }, (_, index) => randomAt(11, index));
     expect(mean(draws)).toBeCloseTo(0.5, 2);
@@ -145,7 +145,7 @@ describe("seeded chance", () => {
     expect(Math.abs(neighbors ?? 1)).toBeLessThan(0.02);
   });
 
-  it("shuffles into every place about equally often, and keeps every value", () => {
+  it("moves each element to every position about equally often, and loses none", () => {
     const places = Array.from({ length: 3_000 }, (_, seed) => shuffled([0, 1, 2, 3, 4], seed));
     for (let place = 0; place < 5; place++) {
       expect(mean(places.map((order) => order[place] as number))).toBeCloseTo(2, 0.9);
@@ -162,14 +162,14 @@ describe("calibration", () => {
     outcome: outcomes[index] as 0 | 1,
   }));
 
-  it("has the worked Brier score, climatology and skill of the method", () => {
+  it("has the Brier score, climatology and skill of the method's worked example", () => {
     const result = calibrate(worked);
     expect(result?.brier).toBeCloseTo(0.2121875, 9);
     expect(result?.climatology).toBeCloseTo(0.234375, 9);
     expect(result?.skill).toBeCloseTo(0.094667, 6);
   });
 
-  it("sorts forecasts into ten bins of about the same number", () => {
+  it("groups forecasts into ten bins of about equal size", () => {
     const many = Array.from({ length: 1_000 }, (_, index) => ({
       probability: randomAt(1, index),
       outcome: randomAt(2, index) < randomAt(1, index) ? (1 as const) : (0 as const),
@@ -181,7 +181,7 @@ describe("calibration", () => {
     }
   });
 
-  it("has no skill to speak of when nothing or always the same happened", () => {
+  it("is undefined without forecasts, and when every outcome is the same", () => {
     expect(calibrate([])).toBeUndefined();
     expect(calibrate([{ probability: 0.7, outcome: 1 }])).toBeUndefined();
   });
@@ -190,14 +190,14 @@ describe("calibration", () => {
 describe("multiple testing", () => {
   const found = { sharpe: 0.1, periods: 250, skew: -0.3, kurtosis: 5 };
 
-  it("has the worked deflated Sharpe ratio of the method", () => {
+  it("has the deflated Sharpe ratio of the method's worked example", () => {
     const search = { variants: 40, sharpeSd: 0.05 };
     expect(luckySharpe(search)).toBeCloseTo(0.109474, 6);
     expect(deflatedSharpe(found, search)).toBeCloseTo(0.441726, 6);
     expect(deflatedSharpe(found, { variants: 1, sharpeSd: 0 })).toBeCloseTo(0.939108, 6);
   });
 
-  it("reads ratio and moments off a series", () => {
+  it("computes the Sharpe ratio and its moments from a series", () => {
     const sharpe = findSharpe([0.1, -0.1, 0.3, -0.1]);
     expect(sharpe?.sharpe).toBeCloseTo(0.05 / sampleSd([0.1, -0.1, 0.3, -0.1]), 12);
     expect(sharpe?.skew).toBeCloseTo(0.00225 / 0.0275 ** 1.5, 9);
@@ -206,8 +206,8 @@ describe("multiple testing", () => {
   });
 });
 
-describe("power", () => {
-  it("has the worked numbers of periods of the method", () => {
+describe("the number of periods for a given power", () => {
+  it("equals the method's worked example", () => {
     expect(Math.round(periodsForPower(0.02, 0.145) ?? 0)).toBe(413);
     expect(Math.round(periodsForPower(0.02, 0.1) ?? 0)).toBe(196);
     expect(Math.round((periodsForPower(0.01, 0.145) ?? 0) / 10) * 10).toBe(1650);
@@ -215,29 +215,29 @@ describe("power", () => {
   });
 });
 
-describe("the equity curve", () => {
-  it("falls from its highest point so far", () => {
+describe("the drawdown of an equity curve", () => {
+  it("is measured from the highest point so far", () => {
     expect(maxDrawdown([0.5, -0.2, -0.5, 1])).toBeCloseTo(0.6, 12);
     expect(maxDrawdown([-0.1])).toBeCloseTo(0.1, 12);
     expect(maxDrawdown([0.1, 0.2])).toBe(0);
     expect(wealth([1, -0.5])).toEqual([2, 1]);
   });
 
-  it("ends at nothing, however large the loss", () => {
+  it("is complete after a loss of everything, and the curve stays at zero", () => {
     for (const left of wealth([0.5, -1.7, 4, -3]).slice(1)) expect(left).toBeCloseTo(0, 12);
     expect(maxDrawdown([0.5, -1.7, 4])).toBe(1);
   });
 });
 
 describe("residuals", () => {
-  it("leave nothing of what columns and groups explain", () => {
+  it("contain nothing that columns and groups explain", () => {
     const x = [1, 2, 3, 4, 5, 6];
     const groups = ["a", "a", "a", "b", "b", "b"];
     const values = x.map((value, row) => 3 * value + (groups[row] === "a" ? 10 : -2));
     for (const left of residualize(values, [x], groups)) expect(left).toBeCloseTo(0, 9);
   });
 
-  it("are uncorrelated with every column within the groups", () => {
+  it("are uncorrelated with every column within each group", () => {
     const draw = (seed: number) => Array.from({ length: 50 }, (_, row) => randomAt(seed, row));
     const groups = draw(9).map((value) => (value < 0.5 ? "a" : "b"));
     const columns = [draw(1), draw(2), draw(3)];
@@ -248,7 +248,7 @@ describe("residuals", () => {
     }
   });
 
-  it("are not harmed by a column that repeats another or does not vary", () => {
+  it("are unaffected by a column that repeats another or is constant", () => {
     const x = [1, 4, 2, 8];
     const groups = ["a", "a", "a", "a"];
     const values = [3, 1, 4, 1];

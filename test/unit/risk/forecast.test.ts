@@ -27,7 +27,7 @@ describe("the volatility forecast", () => {
     expect(forecastSigma("blend", variances)).toBeCloseTo(0.4 * fast + 0.6 * slow, 14);
   });
 
-  it("has the exponentially weighted mean and the last month for rivals", () => {
+  it("provides an exponentially weighted mean and the last month's deviation as rivals", () => {
     const squares = bars.slice(1).map(({ logReturn }) => (logReturn ?? Number.NaN) ** 2);
     const ewma = Math.sqrt(weighted(squares, (age) => 0.94 ** age));
     const month = squares.slice(-21).reduce((sum, value) => sum + value, 0) / 21;
@@ -40,12 +40,12 @@ describe("the volatility forecast", () => {
     expect(forecastSigma(model, short)).toBe(forecastSigma(model, variances));
   });
 
-  it.each(RISK_MODELS)("of %s at a past close does not read what followed", (model) => {
+  it.each(RISK_MODELS)("of %s at a past close uses nothing that followed", (model) => {
     const past = sessionVariances(bars.slice(0, 401));
     expect(forecastSigma(model, variances, 400)).toBe(forecastSigma(model, past));
   });
 
-  it("needs 252 sessions with a return, and a price that moves", () => {
+  it("needs 252 sessions with a return, and a price that changes", () => {
     expect(forecastSigma("blend", sessionVariances(bars.slice(0, 252)))).toBeUndefined();
     expect(forecastSigma("blend", sessionVariances(bars.slice(0, 253)))).toBeGreaterThan(0);
     const still = bars.map((bar) => {
@@ -55,7 +55,7 @@ describe("the volatility forecast", () => {
     expect(forecastSigma("blend", sessionVariances(still))).toBeUndefined();
   });
 
-  it("passes over sessions whose prices give no number", () => {
+  it("skips sessions whose prices give no finite number", () => {
     const broken = bars.map((bar, day) => (day === 590 ? { ...bar, low: 0 } : bar));
     expect(sessionVariances(broken).bars.length).toBe(variances.bars.length - 1);
     expect(forecastSigma("blend", sessionVariances(broken))).toBeGreaterThan(0);

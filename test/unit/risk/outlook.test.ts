@@ -20,7 +20,7 @@ const at = (list: typeof bars, instant: number) => riskOutlook(list, "stock", in
 const normal = PROBABILITIES.map((p) => normalQuantile(p));
 
 describe("the expected range", () => {
-  it("lies at the quantiles times the deviation over the horizon", () => {
+  it("is the quantiles times the deviation over the horizon", () => {
     const { low, high } = rangeOf(normal, 0.8, 0.1);
     expect(low).toBeCloseTo(-0.128_155, 6);
     expect(high).toBeCloseTo(0.128_155, 6);
@@ -28,12 +28,12 @@ describe("the expected range", () => {
     expect(rangeOf(normal, 0.5, 0.1).low).toBeCloseTo(-0.067_449, 6);
   });
 
-  it("has a chance of a fall to match", () => {
+  it("is consistent with the probability of a fall", () => {
     expect(chanceOfFall(normal, 5, 0.04)).toBeCloseTo(normalCdf(Math.log(0.95) / 0.04), 3);
     expect(chanceOfFall(normal, 5, 0.001)).toBe(0.005);
   });
 
-  it("starts at the last known close and grows with the root of the horizon", () => {
+  it("starts at the last known close, and widens with the square root of the horizon", () => {
     const outlook = at(bars, LAST + 5);
     expect(outlook?.bar).toBe(bars.at(-1));
     const [week, month] = outlook?.horizons ?? [];
@@ -45,7 +45,7 @@ describe("the expected range", () => {
   });
 });
 
-describe("an outlook of the past", () => {
+describe("an outlook at a past instant", () => {
   it.each([300, 512, 698.5])("on day %d is the same whatever follows", (day) => {
     const instant = day * DAY_MS;
     const known = bars.filter(({ availableAt }) => availableAt <= instant);
@@ -56,7 +56,7 @@ describe("an outlook of the past", () => {
     expect(peers).toEqual([at(known, instant)?.sigma]);
   });
 
-  it("is none with under a year of sessions", () => {
+  it("does not exist with less than a year of sessions", () => {
     expect(at(bars, 251 * DAY_MS)).toBeUndefined();
     expect(at(bars, 252 * DAY_MS)?.level).toBeNull();
     expect(at(bars, 377 * DAY_MS)?.level).not.toBeNull();
@@ -64,7 +64,7 @@ describe("an outlook of the past", () => {
 });
 
 describe("the level of risk", () => {
-  it("is calm in the lowest fifth of the comparison, and wild in the highest", () => {
+  it("is calm in the lowest fifth of the peers, and wild in the highest", () => {
     const others = Array.from({ length: 100 }, (_, index) => index);
     expect(riskLevel(19.5, others, 10)).toBe("usual");
     expect(riskLevel(18.5, others, 10)).toBe("calm");
@@ -74,7 +74,7 @@ describe("the level of risk", () => {
     expect(riskLevel(7, Array(50).fill(7), 10)).toBe("usual");
   });
 
-  it("compares with at most 200 peers that still trade", () => {
+  it("is relative to at most 200 peers that still trade", () => {
     const known = bars.slice(0, 400);
     const lists = Array.from({ length: 1_000 }, (_, index) => (index < 500 ? bars : known));
     const peers = (newestSince: number) =>
@@ -84,18 +84,18 @@ describe("the level of risk", () => {
     expect(peers(500)).toBe(100);
   });
 
-  it("compares with the own past year", () => {
+  it("is also relative to the instrument's own past year", () => {
     const seasons = madeBars(700, 1, 8);
     expect(at(seasons, 500 * DAY_MS)?.level).toBe("wild");
     expect(at(seasons, 590 * DAY_MS)?.level).toBe("calm");
   });
 });
 
-describe("what is published", () => {
+describe("the set of published forecasts", () => {
   const shown = (tables: readonly HorizonTable[]) =>
     tables.map(({ evidence }) => [publishesRanges(evidence), publishesFall(evidence)]);
 
-  it("is what held out of sample: no fall over a month, nothing of funds, no month of coins", () => {
+  it("is what held out of sample: no probability of a fall over a month, nothing for funds, no month for coins", () => {
     const { stock, etf, crypto } = RISK_TABLE.classes;
     expect(shown(stock)).toEqual([
       [true, true],
@@ -111,7 +111,7 @@ describe("what is published", () => {
     ]);
   });
 
-  it("rests on tables of 101 rising quantiles", () => {
+  it("uses tables of 101 rising quantiles", () => {
     for (const { classes } of [RISK_TABLE, SIMULATED_RISK_TABLE]) {
       for (const { quantiles } of Object.values(classes).flat()) {
         expect(quantiles.length).toBe(PROBABILITIES.length);

@@ -45,7 +45,7 @@ function watch(bars: readonly Bar[], days = 25, other = table) {
   return { opened, events };
 }
 
-describe("the open range of an instrument", () => {
+describe("the range that an alert watches", () => {
   it("is the 95 % range of the risk forecast at the last known close", () => {
     const bars = barsWith({});
     const at = START * DAY_MS;
@@ -56,14 +56,14 @@ describe("the open range of an instrument", () => {
     expect(open).toEqual({ openedAt: at, price: outlook?.bar.close, low, high });
   });
 
-  it("ends after its horizon, and the next one opens at that close", () => {
+  it("ends after its horizon, and the next range opens at that close", () => {
     const { opened, events } = watch(barsWith({}));
     expect(opened).toEqual([300, 305, 310, 315, 320]);
     expect(events).toEqual([]);
     expect(watch(barsWith({}), 25, { ...table, horizon: 7 }).opened).toEqual([300, 307, 314, 321]);
   });
 
-  it("ends with the close that leaves it, once, and the next one opens there", () => {
+  it("ends with the close that leaves it, and the next range opens there", () => {
     const { opened, events } = watch(barsWith({ 303: -0.2 }));
     expect(opened).toEqual([300, 303, 308, 313, 318, 323]);
     expect(events.map(([day, { reason, sessions }]) => [day, reason, sessions])).toEqual([
@@ -75,7 +75,7 @@ describe("the open range of an instrument", () => {
     expect(event?.bar.session).toBe("day 303");
   });
 
-  it("adds up the returns since it opened, dividends and splits included", () => {
+  it("is compared with the sum of returns since it opened, dividends and splits included", () => {
     const { open } = rangeAlert(undefined, sessionOn(barsWith({}), START));
     const step = 0.22 * (open?.high ?? 0);
     const up = watch(barsWith({ 301: step, 302: step, 303: step, 304: step, 305: step }));
@@ -93,7 +93,7 @@ describe("the open range of an instrument", () => {
     expect(watch(split).events).toEqual([]);
   });
 
-  it("waits while there is no close, and checks the first one afterwards", () => {
+  it("stays open while there is no close, and is checked at the first close afterwards", () => {
     const whole = barsWith({ 308: -0.2 });
     const halted = whole.filter((_, day) => day < 302 || day > 307);
     const { opened, events } = watch(halted);
@@ -101,7 +101,7 @@ describe("the open range of an instrument", () => {
     expect(events.map(([day, { sessions }]) => [day, sessions])).toEqual([[308, 2]]);
   });
 
-  it("is not left by a doubted bar until the next bar confirms it", () => {
+  it("is not left by a doubted bar until the next bar confirms that bar", () => {
     /** The bars that are known when doubted ones are held. */
     const filtered = (reported: readonly Bar[]): readonly Bar[] => {
       let memory: BarMemory = {};
@@ -127,7 +127,7 @@ describe("the open range of an instrument", () => {
     expect(watch(dropped).events).toEqual([]);
   });
 
-  it("is the same whatever follows, and wherever the state is continued", () => {
+  it("is the same whatever follows, and when its state is stored and continued", () => {
     const bars = barsWith({ 303: -0.2, 312: 0.3 });
     const { events } = watch(bars, 10);
     expect(watch(bars.slice(0, START + 10), 10).events).toEqual(events);
@@ -135,7 +135,7 @@ describe("the open range of an instrument", () => {
     expect(rangeAlert(json, sessionOn(bars, 303)).event).toEqual(events[0]?.[1]);
   });
 
-  it("is none under 252 sessions, and of classes without a published range", () => {
+  it("does not exist under 252 sessions, nor for classes without a published range", () => {
     const young = rangeAlert(undefined, sessionOn(barsWith({}), 251));
     expect(young).toEqual({ open: undefined });
     expect(rangeAlert(undefined, sessionOn(barsWith({}), 252)).open).toBeDefined();

@@ -14,20 +14,23 @@ it.each([
   ["crypto", []],
   ["stock", [100, 400, 401, 900]],
   ["crypto", Array.from({ length: 60 }, (_, at) => 300 + 3 * at)],
-] as const)("reads the sigma of a %s at every close, with broken bars %j", (assetClass, bad) => {
-  const days: ReadonlySet<number> = new Set(bad);
-  const bars = madeBars(COUNT).map((bar, day) => (days.has(day) ? broken(bar) : bar));
-  const read = createSigmaReader();
-  let found = 0;
-  for (let day = 0; day < COUNT; day++) {
-    const sigma = read(bars, assetClass, day * DAY_MS);
-    expect(sigma, `day ${day}`).toBe(sigmaAt(bars, assetClass, day * DAY_MS));
-    if (sigma !== undefined) found += 1;
-  }
-  expect(found).toBeGreaterThan(COUNT / 2);
-});
+] as const)(
+  "the reader has the sigma of a %s at every close, with broken bars %j",
+  (assetClass, bad) => {
+    const days: ReadonlySet<number> = new Set(bad);
+    const bars = madeBars(COUNT).map((bar, day) => (days.has(day) ? broken(bar) : bar));
+    const read = createSigmaReader();
+    let found = 0;
+    for (let day = 0; day < COUNT; day++) {
+      const sigma = read(bars, assetClass, day * DAY_MS);
+      expect(sigma, `day ${day}`).toBe(sigmaAt(bars, assetClass, day * DAY_MS));
+      if (sigma !== undefined) found += 1;
+    }
+    expect(found).toBeGreaterThan(COUNT / 2);
+  },
+);
 
-it("reads it after a gap of any length, and after a look back", () => {
+it("the reader has the sigma after a gap of any length, and after a look back", () => {
   const bars = madeBars(COUNT);
   const read = createSigmaReader();
   for (const day of [300, 301, 305, 600, 400, 401, 1_099, 20]) {

@@ -52,7 +52,7 @@ describe("the candidate method", () => {
     index >= 58 ? "Small" : index % 4 === 3 ? null : `Sector ${index % 4}`,
   );
 
-  it("is the mean of the normal scores that there are", () => {
+  it("averages the normal scores of the inputs that exist", () => {
     const surprise = column(count, 1, 3);
     const readings = readCandidate(
       {
@@ -71,7 +71,7 @@ describe("the candidate method", () => {
     }
   });
 
-  it("compares momentum and reversal with the sector, or with the class where that is small or unknown", () => {
+  it("ranks momentum and reversal within the sector, or within the class if the sector is small or unknown", () => {
     const momentum = column(count, 2, 7);
     const month = column(count, 3);
     const readings = readCandidate(
@@ -92,7 +92,7 @@ describe("the candidate method", () => {
     expectNear(partOf(readings, "reversal"), scoresOf(reversal));
   });
 
-  it("gives ties the same score, whatever their sign and place", () => {
+  it("gives equal values the same score, whatever their sign and position", () => {
     const values = Float64Array.from({ length: count }, (_, index) => Math.floor(index / 7) - 3);
     const inputs = { residualMomentum: none(count), monthReturn: none(count) };
     const readings = readCandidate({ ...inputs, sectors, surprise: values }, 5);
@@ -124,7 +124,7 @@ describe("the candidate beside the method in use", () => {
   const closed = closedUntil(LAST);
   const read = closed.filter(({ candidate }) => typeof candidate?.z === "number");
 
-  it("reads stocks alone, at the closes at which they traded", () => {
+  it("scores stocks only, at the closes at which they traded", () => {
     expect(read.length).toBeGreaterThan(500);
     expect(new Set(read.map(({ instrument }) => instrument.assetClass))).toEqual(
       new Set(["stock"]),
@@ -149,7 +149,7 @@ describe("the candidate beside the method in use", () => {
     expect(said(cut)).toBe(said(closed));
   });
 
-  it("is recorded with the snapshot, and shown with its registration and rule", () => {
+  it("is stored with the snapshot, and published with its registration date and rule", () => {
     const [snapshot] = read as [Snapshot];
     const recorded = JSON.parse(JSON.stringify(snapshot)) as Snapshot;
     expect(recorded.candidate).toEqual({

@@ -57,7 +57,7 @@ describe("the composite", () => {
     expect(composite.confidence).toBeCloseTo(0.643, 9);
   });
 
-  it("covers a class by the factors that it can have", () => {
+  it("has a coverage relative to the factors that the class can have", () => {
     const missing = missingReading("not_observed");
     const fund = { ...all, valuation: missing, darkpool: missing };
     const { coverage } = compose(fund, WEIGHTS.etf, CLASS_FACTORS.etf);
@@ -74,7 +74,7 @@ describe("the composite", () => {
     expect(sumOf(contributionsTo(score, readings, WEIGHTS.crypto))).toBe(0);
   });
 
-  it("has weights half equal, half by prior evidence, rounded", () => {
+  it("has weights that are half equal and half by prior evidence, rounded", () => {
     const priors = {
       stock: { momentum: 0.02, valuation: 0.015, social: 0.008, darkpool: 0.005 },
       crypto: { momentum: 0.025, valuation: 0.01, social: 0.008, darkpool: 0 },
@@ -159,7 +159,7 @@ describe("the score, for any z and confidence", () => {
     );
   });
 
-  it("moves further towards a factor's value the higher its confidence", () => {
+  it("moves further towards a factor's value when its confidence is higher", () => {
     fc.assert(
       fc.property(any, z, fc.tuple(confidence, confidence), (one, value, trusts) => {
         const [less, more] = trusts.sort((a, b) => a - b);
@@ -176,7 +176,7 @@ describe("the score, for any z and confidence", () => {
     );
   });
 
-  it("takes a missing factor for its prior mean: z 0, and not for the mean of the others", () => {
+  it("treats a missing factor as its prior mean, z 0, and not as the mean of the others", () => {
     always(({ weights, factor }, _, readings) => {
       const evidence = { ...readings, [factor]: missingReading("stale") };
       const without = compose(evidence, weights);
@@ -189,7 +189,7 @@ describe("the score, for any z and confidence", () => {
     });
   });
 
-  it("moves towards 50 when evidence goes missing that the rest does not contradict", () => {
+  it("moves towards 50 when evidence is removed that the rest does not contradict", () => {
     always(({ weights, factor }, { score, z }, readings) => {
       const isOneSided = FACTORS.every((name) => (readings[name].z ?? 0) * z >= 0);
       if (!isOneSided) return;

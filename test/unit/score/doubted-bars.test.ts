@@ -197,7 +197,7 @@ function prove(title: string, load: () => Promise<{ market: Market; cases: reado
       cases.map(({ records }) => records),
     );
 
-    it("has one doubted bar each, which is named with its fault and what became of it", () => {
+    it("reports each doubted bar with its fault and its outcome", () => {
       expect(cases).toHaveLength(NAMES);
       for (const [index, { records, corruption, place }] of cases.entries()) {
         const doubts = [...(spoiled[index]?.doubtedBars ?? [])];
@@ -209,12 +209,12 @@ function prove(title: string, load: () => Promise<{ market: Market; cases: reado
       }
     });
 
-    it("is scored bit for bit as without the dropped bars and with the splits announced", () => {
+    it("is scored bit for bit as if bars that are dropped were absent and splits were announced", () => {
       const without = cases.map((one) => withBars(one, expected(one)));
       expect(found).toEqual(decisions(market, without));
     });
 
-    it("changes no direction at a doubted bar", () => {
+    it("does not change its direction at a doubted bar", () => {
       const closes = [...new Set([...clean.keys()].map((key) => Number(key.split(" ")[1])))];
       closes.sort((a, b) => a - b);
       for (const { records, corruption, place } of cases) {
@@ -227,7 +227,7 @@ function prove(title: string, load: () => Promise<{ market: Market; cases: reado
       }
     });
 
-    it("differs from the clean history by no more than a session without trading does", () => {
+    it("has other directions than the clean history at fewer than 1.5 % of the closes", () => {
       const others = [...clean].filter(([key, one]) => found.get(key)?.direction !== one.direction);
       expect(others.length / clean.size).toBeLessThan(0.015);
     });

@@ -86,7 +86,7 @@ describe("a shift of the signal", () => {
     ).toEqual(["48 direction", "96 direction"]);
   });
 
-  it("is an event when the score moved 15 points since the last event", () => {
+  it("is an event when the score has moved 15 points since the last event", () => {
     const first: Step = [0, 50];
     expect(eventsOf([first, [24, 64.9]])).toEqual([]);
     expect(eventsOf([first, [24, 65]])).toEqual(["24 score"]);
@@ -94,7 +94,7 @@ describe("a shift of the signal", () => {
     expect(eventsOf([first, [24, 35]])).toEqual(["24 score"]);
   });
 
-  it("waits for the score to settle within 5 points before it reports the next move", () => {
+  it("is reported again only after the score has settled within 5 points", () => {
     const moved: Step[] = [
       [0, 50],
       [24, 65],
@@ -173,7 +173,7 @@ describe("a shift of the signal", () => {
     expect(signalShift(armed, sight(66)).state).toBe(armed);
   });
 
-  it("carries both sides with their contributions", () => {
+  it("contains both snapshots with their contributions", () => {
     const sight = (at: number, score: number) => ({
       snapshot: snapshot(at, score, "WAIT", "stock"),
       session: String(at),
@@ -212,7 +212,7 @@ describe("a volatility alert", () => {
     });
   };
 
-  it("is high from z 2.5 on and extreme from 4, or at a move of four slow deviations", () => {
+  it("is high from z 2.5 on, and extreme from z 4 on or at a move of four slow deviations", () => {
     expect(told([reading(2.49)])).toEqual([undefined]);
     expect(told([reading(2.5)])).toEqual(["high"]);
     expect(told([reading(4)])).toEqual(["extreme"]);
@@ -221,7 +221,7 @@ describe("a volatility alert", () => {
     expect(told([reading(null, 3.99)])).toEqual([undefined]);
   });
 
-  it("names its cause: its z, or otherwise the move of the session", () => {
+  it("names its cause: z, or else the move of the session", () => {
     const reasonOf = (each: VolatilityReading) =>
       volatilityAlert(calm, sight(each, 0), EVENT_RULES).event?.reason;
     expect(reasonOf(reading(2.5))).toBe("volatility");
@@ -260,7 +260,7 @@ describe("a volatility alert", () => {
     expect(told([reading(4)], from(4))).toEqual(["extreme"]);
   });
 
-  it("has a cooldown in market days, and is an event afterwards if it still holds", () => {
+  it("has a cooldown in market days, after which a change that still holds is an event", () => {
     const rules = { ...EVENT_RULES, quietDays: 3 };
     const [high, extreme, low] = [reading(3), reading(5), reading(0)];
     const never = undefined;
@@ -279,7 +279,7 @@ describe("a volatility alert", () => {
     expect(volatilityAlert(high, sight(reading(0), 1)).state).toEqual({ ...high, level: "calm" });
   });
 
-  it("is silent on the reference series, whose newest z is -.972370", () => {
+  it("does not occur on the reference series, whose newest z is -.972370", () => {
     const volatility = createVolatility();
     const readings = referenceBars().flatMap((bar) => volatility.add(bar) ?? []);
     expect(readings.at(-1)?.z).toBeCloseTo(-0.97237, 5);

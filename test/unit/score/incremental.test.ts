@@ -68,7 +68,7 @@ describe("an engine that is refreshed record by record", () => {
     }
   });
 
-  it("drifts by rounding only", () => {
+  it("deviates from a recomputation by rounding only", () => {
     expect(told.engine.drift()).toBeLessThan(1e-13);
   });
 });

@@ -91,7 +91,7 @@ describe("kept signals", () => {
   const keeper = memoryKeeper();
   served(market, [END], keeper);
 
-  it("are stored at the last close before the first served day moves forward", () => {
+  it("are stored at the last close before the first scored day moves forward", () => {
     expect(keeper.kept.length).toBeGreaterThan(10);
     for (const { at } of keeper.kept) {
       expect(market.servedFrom(at + DAY_MS)).toBeGreaterThan(market.servedFrom(at));
@@ -104,7 +104,7 @@ describe("kept signals", () => {
     expect(served(market, [day], keeper)).toEqual(whole);
   });
 
-  it("are the same in a process that runs on", () => {
+  it("are the same in a process that keeps running", () => {
     const days = Array.from({ length: 24 }, (_, step) => END - 23 * 13 + 13 * step);
     expect(served(market, days)).toEqual(served(market, [END], keeper));
   });

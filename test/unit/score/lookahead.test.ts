@@ -21,7 +21,7 @@ const all = sandbox.recordsUntil(START + DAYS_AFTER * DAY_MS);
 const instants = [0, -1, 1, DAY_MS * 3.25, DAY_MS * 11.75].map((offset) => START + offset);
 
 describe("a score of the past", () => {
-  it.each(instants)("does not depend on what came after %i, for 48 instruments each", (at) => {
+  it.each(instants)("does not depend on data after %i, for 48 instruments each", (at) => {
     const origin = START - 5 * DAY_MS;
     const scored = (records: typeof all, later?: number) =>
       scoredAt(marketOf(sandbox, records, origin), at, later);
@@ -32,7 +32,7 @@ describe("a score of the past", () => {
     expect(differences(scored(another, at + 9 * DAY_MS), known)).toEqual([]);
   });
 
-  it.each(instants)("has a risk forecast that does not depend on what came after %i", (at) => {
+  it.each(instants)("has a risk forecast that does not depend on data after %i", (at) => {
     const known = risksAt(
       all.map((one) => withoutFuture(one, at)),
       at,
@@ -43,7 +43,7 @@ describe("a score of the past", () => {
     expect(differences(risksAt(another, at), known)).toEqual([]);
   });
 
-  it("changes when a figure was known differently at the time", () => {
+  it("changes when a figure that was known at the time is changed", () => {
     const at = START;
     const origin = START - 2 * DAY_MS;
     const honest = scoredAt(marketOf(sandbox, all, origin), at).newest;

@@ -64,7 +64,7 @@ function sentimentOf(
 const five = ["a", "b", "c", "d", "e"].map((author, hour) => said(author, hour, `rally ${author}`));
 
 describe("a message stream", () => {
-  it("weighs an author less who wrote about another instrument the same day, of any class", () => {
+  it("gives less weight to an author who wrote about another instrument the same day, of any class", () => {
     const busy = five.map(({ author }, hour) => said(author, hour - 3));
     const alone = sentimentOf({ B: five })("B");
     for (const others of [{ A: busy }, { COIN: busy }, { A: busy, COIN: busy }]) {
@@ -90,7 +90,7 @@ describe("a message stream", () => {
     expect(bullish).toBeCloseTo(quiet.bullish, 9);
   });
 
-  it("is silent when only bots write", () => {
+  it("counts no messages when only bots write", () => {
     const early = five.map((mention) => ({
       ...mention,
       availableAt: mention.availableAt - 3 * DAY_MS,
@@ -106,7 +106,7 @@ describe("a message stream", () => {
   });
 });
 
-it("a text is classified once for its message, however many come in between", () => {
+it("a text is classified once, however many messages come in between", () => {
   let readings = 0;
   const read = createTextReader(() => ++readings);
   const messages = Array.from({ length: 20_001 }, (_, index) => ({ text: `text ${index}` }));

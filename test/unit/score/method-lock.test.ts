@@ -10,16 +10,16 @@ import { candidateLock, currentLock, methodOutputs } from "../../method/outputs.
 const outputs = methodOutputs();
 const all = [...outputs.closed, ...outputs.interim];
 
-it("is the method that method.lock.json pins: npm run method:lock pins another", () => {
+it("the method equals method.lock.json; npm run method:lock records another", () => {
   expect(currentLock(outputs)).toEqual(lock);
 });
 
-it("has a candidate beside it that candidate.lock.json pins, with the day of its registration", () => {
+it("the candidate method equals candidate.lock.json, with the day of its registration", () => {
   expect(candidateLock(outputs)).toEqual(candidateLocked);
   expect(CANDIDATE.registered).toBe("2026-11-23");
 });
 
-it("is pinned on every status, direction and reason to wait", () => {
+it("the locked results include every status, direction and reason to wait", () => {
   const found = <T>(values: readonly T[]) => new Set(values);
   expect(found(all.map(({ status }) => status))).toEqual(new Set(STATUSES));
   expect(found(all.map(({ signal }) => signal.direction))).toEqual(new Set(DIRECTIONS));
@@ -34,7 +34,7 @@ it.each([
   ["valuation", ["ok", "stale", "insufficient_data", "not_observed"]],
   ["social", FACTOR_STATUSES],
   ["darkpool", FACTOR_STATUSES],
-] as const)("is pinned on every status and input of %s", (factor, statuses) => {
+] as const)("the locked results include every status and input of %s", (factor, statuses) => {
   const results = all.map(({ factors }) => factors[factor]);
   expect(new Set(results.map(({ status }) => status))).toEqual(new Set(statuses));
   const used = results.flatMap(({ inputs }) => inputs).filter(({ weight }) => weight !== 0);
@@ -43,7 +43,7 @@ it.each([
   );
 });
 
-it("is pinned on every event", () => {
+it("the locked results include every event", () => {
   const kinds = outputs.events.map((event) => {
     const { kind, severity, reason } = event as Readonly<Record<string, string>>;
     return [kind, severity, reason].filter(Boolean).join(" ");

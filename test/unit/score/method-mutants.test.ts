@@ -96,7 +96,7 @@ const REFACTORINGS: readonly (readonly [title: string, changes: readonly Change[
 ];
 
 describe("the hash of the method", { timeout: 60_000 }, () => {
-  it("is that of the lock in an unchanged copy", () => {
+  it("equals the lock in an unchanged copy of the code", () => {
     expect(lockAfter([])).toEqual(lock);
   });
 
@@ -116,7 +116,7 @@ describe("the hash of the method", { timeout: 60_000 }, () => {
     expect(methodHash).not.toBe(lock.methodHash);
   });
 
-  it.each(REFACTORINGS)("stays when %s", (_title, changes) => {
+  it.each(REFACTORINGS)("stays the same when %s", (_title, changes) => {
     expect(lockAfter(changes)).toEqual(lock);
   });
 });

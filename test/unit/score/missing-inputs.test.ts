@@ -112,13 +112,13 @@ describe("a figure that a market folder lacks", () => {
     return { ...snapshot.factors.valuation, score: snapshot.score };
   };
 
-  it("counts three yields fully where no peer has the fourth", () => {
+  it("has full confidence with three yields where no peer has the fourth", () => {
     expect(valuationOf(EVERY, EVERY)).toMatchObject({ status: "ok", confidence: 1 });
     expect(valuationOf(WITH_EBITDA, WITH_EBITDA)).toMatchObject({ status: "ok", confidence: 1 });
   });
 
   it.each(["netIncome", "freeCashFlow", "equity"] as const)(
-    "lowers the confidence by a third when it is %s, and the score moves towards 50",
+    "lowers the confidence by a third when %s is missing, and moves the score towards 50",
     (metric) => {
       const whole = valuationOf(EVERY, EVERY);
       const less = valuationOf(
@@ -133,14 +133,14 @@ describe("a figure that a market folder lacks", () => {
   );
 
   it.each(["ebitda", "debt", "cash"] as const)(
-    "lowers it by a quarter when it is %s, which the peers have",
+    "lowers the confidence by a quarter when %s is missing, which the peers have",
     (metric) => {
       const own = WITH_EBITDA.filter((name) => name !== metric);
       expect(valuationOf(WITH_EBITDA, own).confidence).toBeCloseTo(3 / 4, 12);
     },
   );
 
-  it("gives no value with one yield or without a share count", () => {
+  it("makes valuation undefined with one yield, or without a share count", () => {
     expect(valuationOf(EVERY, ["equity", "shares"])).toMatchObject({ z: null, confidence: 0 });
     expect(valuationOf(EVERY, ["netIncome", "equity"])).toMatchObject({ z: null, confidence: 0 });
   });

@@ -47,7 +47,7 @@ describe.skipIf(isMissing)("real history", { timeout: TIMEOUT_MS }, async () => 
     return new Map(records);
   }
 
-  it("is scored from its first session on", () => {
+  it("is scored from its first session", () => {
     const last = newYear(2024) + 1;
     const whole = servedOf(2023, last, keeper);
     expect(whole.size).toBeGreaterThan(50_000);

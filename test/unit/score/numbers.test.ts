@@ -209,7 +209,7 @@ describe("the engine, for any finite input,", () => {
     );
   });
 
-  it("measured all four factors of stocks and coins on the way", () => {
+  it("has covered all four factors of stocks and coins in these tests", () => {
     expect(measured.size).toBe(2 * FACTORS.length);
   });
 });

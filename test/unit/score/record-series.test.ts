@@ -51,7 +51,7 @@ const contradictions = (one: ReadonlyMap<string, string>, other: ReadonlyMap<str
 
 const withoutSeries = (id: string) => id.slice(0, id.lastIndexOf("/"));
 
-it("a record that begins earlier has other ids wherever it says anything else", () => {
+it("the ids of a record that begins earlier differ wherever its content differs", () => {
   const whole = saidBy(METHOD_MARKET);
   const beginnings: readonly ((one: InstrumentRecords) => InstrumentRecords)[] = [
     (one) => between(one, closeOf(150)),
@@ -70,7 +70,7 @@ it("a record that begins earlier has other ids wherever it says anything else", 
   }
 });
 
-it("neither the end of a record nor an instrument that is listed later changes an id", () => {
+it("an id does not depend on the end of the record, nor on instruments that are listed later", () => {
   const whole = saidBy(METHOD_MARKET);
   const until = closeOf(DAYS - 60);
   const shorter = saidBy(
@@ -81,7 +81,7 @@ it("neither the end of a record nor an instrument that is listed later changes a
   for (const [id, said] of shorter) expect(whole.get(id)).toBe(said);
 });
 
-it("another first record, reader of texts or sector is another series", () => {
+it("the series differs by first record, reader of texts and sector", () => {
   const records = METHOD_MARKET.recordsUntil(END);
   const named = (list: readonly InstrumentRecords[], reader = "lexicon") => {
     const series = new RecordSeries("files", reader);
@@ -117,7 +117,7 @@ it("another first record, reader of texts or sector is another series", () => {
   expect(new Set([name, ...others]).size).toBe(1 + others.length);
 });
 
-it("does not depend on the order in which a source writes the members of a record", () => {
+it("the series does not depend on the order in which a source writes the members of a record", () => {
   const records = METHOD_MARKET.recordsUntil(END);
   const turned = records.map((one) => ({
     ...one,
@@ -133,7 +133,7 @@ it("does not depend on the order in which a source writes the members of a recor
   expect(other).toBe(name);
 });
 
-it("is another one where signals are of other feeds", () => {
+it("the series differs by the source of the signals", () => {
   const bars = METHOD_MARKET.recordsUntil(END).map(({ instrument, bars }) => ({
     instrument,
     bars,
@@ -147,7 +147,7 @@ it("is another one where signals are of other feeds", () => {
   expect(live).not.toBe(recorded);
 });
 
-it("is the same however far a process has read at a time", () => {
+it("the series does not depend on how many records a process reads at a time", () => {
   const records = METHOD_MARKET.recordsUntil(END);
   const [steps, once] = [0, 1].map(() => new RecordSeries("files", "lexicon"));
   once?.extend(records, END);

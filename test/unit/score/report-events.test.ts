@@ -95,7 +95,7 @@ describe("a report event", () => {
     expect(named(eventsOf(late, { from: 515, to: 530 }))).toEqual(["525 report_filed"]);
   });
 
-  it("is no history that arrives late", () => {
+  it("is not sent for history that arrives late", () => {
     const state: ReportState = { periodEnd: null, told: "nothing" };
     const at = 520 * DAY_MS;
     const session = {

@@ -21,7 +21,7 @@ function rememberedAt(at: number): MemoryArchive {
 }
 
 it.each([1, 2, 3])(
-  "quarter %i of a sandbox year has the same signals when it is replayed from its first moment on",
+  "quarter %i of a sandbox year has the same signals when it is replayed from its first instant",
   (quarter) => {
     const turn = (YEAR_START + quarter * WALK_DAYS) * DAY_MS;
     const [before, after] = [rememberedAt(turn - 1), rememberedAt(turn)];

@@ -89,7 +89,7 @@ const everyHour = (until: number, step: number) =>
     (_, index) => index * step * HOUR_MS,
   );
 
-describe("the engine", () => {
+describe("the scoring engine", () => {
   it("gives the same result in steps of one session, and after an abandoned refresh", () => {
     const archive = createSnapshotArchive();
     const engine = new ScoringEngine(market, archive);
@@ -108,7 +108,7 @@ describe("the engine", () => {
     ["after a close", closeOf(80) + 2 * HOUR_MS],
     ["overnight", closeOf(80) + 7 * HOUR_MS],
     ["in a session", closeOf(80) + 18 * HOUR_MS],
-  ])("gives the same %s, for any number of earlier refreshes", (_when, at) => {
+  ])("gives the same result %s, for any number of earlier refreshes", (_when, at) => {
     const direct = refreshed([at]);
     expect(direct.newest?.factors.social.status).toBe("ok");
     expect(direct.newest?.factors.darkpool.status).toBe("ok");
@@ -116,7 +116,7 @@ describe("the engine", () => {
       expect(refreshed([...everyHour(at, step), at])).toEqual(direct);
   });
 
-  it("decides signals at closes and holds them until the next", () => {
+  it("decides signals at closes, and holds each until the next close", () => {
     const { newest: closed } = refreshed([closeOf(80)]);
     const { newest: later } = refreshed([closeOf(80) + 3 * HOUR_MS]);
     expect(later?.at).toBe(closeOf(80) + 3 * HOUR_MS);
@@ -124,7 +124,7 @@ describe("the engine", () => {
     expect(later?.factors.social.asOf).toBeGreaterThan(closed?.factors.social.asOf ?? 0);
   });
 
-  it("scores a session against the tables of the previous close until it ends", () => {
+  it("uses the tables of the previous close until a session ends", () => {
     const epochAt = (at: number) => refreshed([at]).newest?.tables?.epoch;
     expect(epochAt(closeOf(80) - HOUR_MS)).toBe(closeOf(79));
     expect(epochAt(closeOf(80))).toBe(closeOf(79));
@@ -147,7 +147,7 @@ describe("the engine", () => {
   });
 });
 
-describe("the engine with several instruments", () => {
+describe("the scoring engine with several instruments", () => {
   const symbols = ["A", "B", "C"];
   /** Three instruments; bars of the last one come an hour late from day 79 on. */
   const several: readonly InstrumentRecords[] = symbols.map((symbol) => ({
@@ -168,7 +168,7 @@ describe("the engine with several instruments", () => {
     return { archive, engine: new ScoringEngine(calendar, archive) };
   };
 
-  it("closes a session once for stocks and funds together, without a calendar as well", () => {
+  it("closes a session once for stocks and funds together, even without a calendar", () => {
     const fund = { ...records.instrument, symbol: "FUND", assetClass: "etf" as const };
     const both = [records, { instrument: fund, bars: records.bars }];
     const archive = createSnapshotArchive();
@@ -181,7 +181,7 @@ describe("the engine with several instruments", () => {
     }
   });
 
-  it("counts a late bar as late, not as a session of its own", () => {
+  it("treats a late bar as late, not as a session of its own", () => {
     const { archive, engine } = start();
     engine.refresh(closeOf(80));
     expect(archive.newest("C")).toMatchObject({ status: "stale", signal: { frozen: true } });
@@ -192,7 +192,7 @@ describe("the engine with several instruments", () => {
     expect(archive.history("A", closeOf(80), closeOf(80) + HOUR_MS)).toHaveLength(1);
   });
 
-  it("counts a session of the calendar without any bar as missed", () => {
+  it("treats a session of the calendar without any bar as missed", () => {
     const { archive, engine } = start();
     engine.refresh(closeOf(DAYS) + 1);
     expect(archive.newest("A")).toMatchObject({ status: "stale", signal: { frozen: true } });

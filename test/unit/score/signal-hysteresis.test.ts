@@ -47,7 +47,7 @@ describe("the signal", () => {
     expect(run([50, 90], { assetClass: "crypto" })?.smoothed).toBeCloseTo(80, 9);
   });
 
-  it("reverses from LONG to SHORT directly only when SHORT's entry is met", () => {
+  it("changes from LONG to SHORT directly only when SHORT's entry condition is met", () => {
     const long = run([80], { assetClass: "crypto" });
     const turned = nextSignal(long, session(0, { assetClass: "crypto", at: 9 }));
     expect(turned).toMatchObject({ direction: "SHORT", previous: "LONG", since: 9 });
@@ -80,7 +80,7 @@ describe("the signal", () => {
     expect(run([80], { bars: 60 })?.direction).toBe("LONG");
   });
 
-  it("freezes for one session without trading and waits after two", () => {
+  it("keeps its direction for one session without trading, and is WAIT after two", () => {
     const long = run([80]);
     const halted = nextSignal(long, session(10, { missedSessions: 1 }));
     expect(halted).toEqual({ ...long, frozen: true });

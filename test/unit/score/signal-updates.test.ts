@@ -17,8 +17,8 @@ function listened() {
   return { updates, look, stop };
 }
 
-describe("signal updates", () => {
-  it("report signals that changed since the last look, and none at the first", () => {
+describe("notices of changed signals", () => {
+  it("report signals that changed since the last check, and none at the first", () => {
     const { look } = listened();
     expect(look(snapshotOf("A", 1), snapshotOf("B", 1))).toEqual([]);
     expect(look(snapshotOf("A", 2), snapshotOf("B", 2, { score: 60 }))).toEqual(["B"]);
@@ -33,7 +33,7 @@ describe("signal updates", () => {
     ["another signal", snapshotOf("A", 1), snapshotOf("A", 1, { direction: "LONG" }), true],
     ["another status", snapshotOf("A", 1), snapshotOf("A", 1, { status: "stale" }), true],
     ["another confidence", snapshotOf("A", 1), { ...snapshotOf("A", 1), confidence: 0.7 }, true],
-  ])("%s is news: %#", (_, before, after, isNews) => {
+  ])("report a change that a reader can see, and no other: %s", (_, before, after, isNews) => {
     const { look } = listened();
     look(before);
     expect(look(after)).toEqual(isNews ? ["A"] : []);
@@ -49,7 +49,7 @@ describe("signal updates", () => {
     expect(look(snapshotOf("A", 6, { score: 10 }), snapshotOf("B", 6))).toEqual(["A"]);
   });
 
-  it("reach every listener that has not stopped, also one that was added twice", () => {
+  it("reach every listener that has not unsubscribed, even one that was added twice", () => {
     const { updates, look, stop } = listened();
     const told: string[] = [];
     const listener = (symbol: string) => void told.push(symbol);
@@ -64,7 +64,7 @@ describe("signal updates", () => {
     expect(told).toEqual(["A", "A", "A"]);
   });
 
-  it("report each change once, for any series", () => {
+  it("report each change once, for any series of snapshots", () => {
     const series = fc.array(fc.integer({ min: 0, max: 3 }), { minLength: 1, maxLength: 60 });
     const changesOf = (scores: readonly number[]) =>
       scores.slice(1).filter((score, index) => score !== scores[index]).length;

@@ -50,7 +50,7 @@ describe("the archive of snapshots", () => {
     expect([...archive.history("A", 11, 20)].map(({ at }) => at)).toEqual([20]);
   });
 
-  it("keeps factors for the last 30 sessions and the signal for all", () => {
+  it("keeps factors for the last 30 sessions, and the signal for all", () => {
     const archive = createSnapshotArchive();
     for (let at = 1; at <= 100; at++) archive.addClosed(snapshot("A", at));
     const kept = [...archive.history("A", 0, 100)].filter((record) => "factors" in record);
@@ -58,7 +58,7 @@ describe("the archive of snapshots", () => {
     expect(archive.history("A", 0, 100)).toHaveLength(100);
   });
 
-  it("ends with the same snapshots when the number of following sessions is given", () => {
+  it("holds the same snapshots whether or not the number of following sessions is given", () => {
     const [told, untold] = [createSnapshotArchive(), createSnapshotArchive()];
     for (let at = 1; at <= 100; at++) {
       told.addClosed(snapshot("A", at), 100 - at);
@@ -68,7 +68,7 @@ describe("the archive of snapshots", () => {
     expect(told.newest("A")).toEqual(untold.newest("A"));
   });
 
-  it("takes no factors from its readers while many sessions follow", () => {
+  it("keeps the factors of the newest 30 sessions readable while it is filled in bulk", () => {
     const archive = createSnapshotArchive();
     for (let at = 1; at <= 40; at++) archive.addClosed(snapshot("A", at));
     for (let at = 41; at <= 100; at++) {
@@ -77,7 +77,7 @@ describe("the archive of snapshots", () => {
     }
   });
 
-  it("keeps every figure of an old signal as it was", () => {
+  it("preserves every figure of an old signal", () => {
     const orNull = <T>(some: fc.Arbitrary<T>) => fc.option(some, { nil: null });
     const figure = fc.double();
     const result = fc
@@ -124,7 +124,7 @@ describe("the archive of snapshots", () => {
     );
   });
 
-  it("returns those that closed after an instant, complete or not", () => {
+  it("returns snapshots that closed after an instant, with or without factors", () => {
     const archive = createSnapshotArchive();
     for (let at = 1; at <= 40; at++) archive.addClosed(snapshot("A", at));
     const closedAfter = (at: number) => archive.closedAfter("A", at).map((closed) => closed.at);

@@ -62,7 +62,7 @@ describe("a table", () => {
     ["first,second\n1,2,3\n", "table.csv:2: the line has 3 of 2 columns"],
     ["first,second\n\n1,2\n", "table.csv:2: the line has 1 of 2 columns"],
     ['first,second\n1,2\n"3",x\n', 'table.csv:3: second is "x"'],
-  ])("refuses %j", (content, message) => {
+  ])("rejects %j", (content, message) => {
     expect(() => rows(content)).toThrow(message);
   });
 });

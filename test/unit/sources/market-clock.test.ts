@@ -15,7 +15,7 @@ describe("the clock of a replay", () => {
   const twoDays = (): MarketClock =>
     new ReplayClock({ from, to: from + 2 * DAY_MS, daysPerSecond: 1 });
 
-  it("stands at its first instant until it is started", () => {
+  it("stands still at its first instant until it is started", () => {
     const clock = twoDays();
     expect(clock.advance(START)).toBe(from);
     expect(clock.advance(START + 3_600_000)).toBe(from);
@@ -36,7 +36,7 @@ describe("the clock of a replay", () => {
     expect(clock.untilNext(START + 503)).toBe(247);
   });
 
-  it("skips nothing when a step comes late, and does not catch up", () => {
+  it("skips nothing when a step is late, and does not catch up", () => {
     const clock = twoDays();
     clock.start(START);
     expect(clock.advance(START + 10_000)).toBe(from + 0.25 * DAY_MS);
@@ -46,7 +46,7 @@ describe("the clock of a replay", () => {
     expect(clock.advance(START + 10_251)).toBe(from + 0.75 * DAY_MS);
   });
 
-  it("ends at its last instant exactly and stands still there", () => {
+  it("ends exactly at its last instant, and stands still there", () => {
     const to = from + 2 * DAY_MS - 1;
     const clock: MarketClock = new ReplayClock({ from, to, daysPerSecond: 4 });
     clock.start(START);

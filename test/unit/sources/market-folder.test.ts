@@ -223,7 +223,7 @@ describe("bars", () => {
     expect(market.recordsUntil(until)[0]?.doubtedBars).toBeUndefined();
   });
 
-  it("known later than wanted are checked and then forgotten", async () => {
+  it("that become known after the requested end are validated but not kept", async () => {
     const folder = await folderOf({ "bars/ACME.csv": csv("bars", ...rows) });
     const until = utc("2014-03-10T20:15:00Z");
     const market = await readMarketFolder(folder, { until });
@@ -243,7 +243,7 @@ describe("fundamentals", () => {
   const readFigures = async (...rows: readonly string[]) =>
     (await readStock({ "fundamentals/ACME.csv": csv("fundamentals", ...rows) })).fundamentals;
 
-  it("count from the New York midnight after the filing date, in that order", async () => {
+  it("are available from the New York midnight after the filing date, in that order", async () => {
     const figures = await readFigures(
       "netIncome,2014-12-31,2015-03-07,-5.5",
       "equity,2014-09-30,2014-11-01,2e9",
@@ -264,7 +264,7 @@ describe("fundamentals", () => {
     ]);
   });
 
-  it("keep a filing whatever its lag, and drop the figures that the method does not read", async () => {
+  it("keep a filing whatever its lag, without the figures that the method does not use", async () => {
     const figures = await readFigures(
       "equity,2013-12-31,2015-02-03,1",
       "revenue,2014-12-31,2015-02-03,2",
@@ -273,7 +273,7 @@ describe("fundamentals", () => {
     expect(figures?.map(({ value }) => value)).toEqual([1]);
   });
 
-  it("prefer shares outstanding to diluted ones of the same filing only", async () => {
+  it("prefer shares outstanding to diluted shares within the same filing only", async () => {
     const figures = await readFigures(
       "dilutedShares,2014-12-31,2015-02-03,110",
       "sharesOutstanding,2014-12-31,2015-02-03,100",

@@ -62,7 +62,7 @@ describe("the simulated market", () => {
     expect(odd).toHaveLength("2026-11-21T05:00:00.000Z".length);
   });
 
-  it("says that it is simulated and how long its day is", () => {
+  it("states that it is simulated, and how long its day is", () => {
     expect(market).toMatchObject({
       mode: "sandbox",
       dayMs: DAY_MS,
@@ -156,7 +156,7 @@ describe("a world of one seed", () => {
     }
   });
 
-  it("holds everything known at an instant and nothing later than a day after it", () => {
+  it("contains everything known at an instant, and nothing later than a day after it", () => {
     const day = YEAR_START + 200;
     const lengthsKnown = (all: readonly Records[], at: number) =>
       all.map((each) => listsOf(each).map(([name, list]) => [name, countKnown(list, at)]));
@@ -168,19 +168,22 @@ describe("a world of one seed", () => {
     }
   });
 
-  it.each([1, 60, 86_400])("is in order of availability with days of %i seconds", (seconds) => {
-    const at = Date.UTC(2026, 10, 21, 12);
-    const all = recordsOf(createSandbox({ seed: 3, sessionSeconds: seconds }), at);
-    for (const each of all) {
-      for (const [name, list] of listsOf(each)) {
-        const isAscending = list.every(
-          ({ availableAt }, index) =>
-            Number.isInteger(availableAt) && availableAt >= (list[index - 1]?.availableAt ?? 0),
-        );
-        expect(isAscending, `${each.instrument.symbol} ${name}`).toBe(true);
+  it.each([1, 60, 86_400])(
+    "lists records in order of availability with days of %i seconds",
+    (seconds) => {
+      const at = Date.UTC(2026, 10, 21, 12);
+      const all = recordsOf(createSandbox({ seed: 3, sessionSeconds: seconds }), at);
+      for (const each of all) {
+        for (const [name, list] of listsOf(each)) {
+          const isAscending = list.every(
+            ({ availableAt }, index) =>
+              Number.isInteger(availableAt) && availableAt >= (list[index - 1]?.availableAt ?? 0),
+          );
+          expect(isAscending, `${each.instrument.symbol} ${name}`).toBe(true);
+        }
       }
-    }
-  });
+    },
+  );
 });
 
 describe("simulated bars", () => {
@@ -198,7 +201,7 @@ describe("simulated bars", () => {
     expect(isConsistent).toBe(true);
   });
 
-  it("carry the total return over dividends, splits and halts", () => {
+  it("have returns that include dividends, splits and halts", () => {
     for (const each of records) {
       expect(each.bars[0]?.logReturn ?? null).toBeNull();
       for (const [index, bar] of each.bars.slice(1).entries()) {
@@ -209,7 +212,7 @@ describe("simulated bars", () => {
     }
   });
 
-  it("include splits that cut the price and quarterly dividends", () => {
+  it("include splits, which lower the price, and quarterly dividends", () => {
     const splits = stocks.flatMap(({ bars: own }) =>
       own.slice(1).flatMap((bar, index) => {
         const fall = (own[index]?.close ?? 0) / bar.close;
@@ -230,7 +233,7 @@ describe("simulated bars", () => {
     expect(gaps.every((gap) => gap % (QUARTER_DAYS * DAY_MS) === 0)).toBe(true);
   });
 
-  it("jump now and then, never beyond .8", () => {
+  it("have occasional jumps, never beyond .8", () => {
     const sizes = bars.map(({ logReturn }) => Math.abs(logReturn ?? 0));
     const jumps = sizes.filter((size) => size > 0.1).length;
     expect(jumps).toBeGreaterThan(30);
@@ -238,7 +241,7 @@ describe("simulated bars", () => {
     expect(sizes.every((size) => size < 0.8)).toBe(true);
   });
 
-  it("trend for months", () => {
+  it("have trends of months", () => {
     const yearly = stocks
       .filter(({ bars: own }) => own.length > 252)
       .map(({ bars: own }) => {
@@ -298,7 +301,7 @@ describe("missing data", () => {
     return listsOf(each).some(([, list]) => (list[0]?.availableAt ?? first) < first);
   }
 
-  it("has a listing younger than 60 sessions at any time, with nothing before it", () => {
+  it("always has an instrument listed for fewer than 60 sessions, with nothing before its listing", () => {
     for (const { known, early } of walked) {
       expect(known.filter((count) => count > 0 && count < 60).length).toBeGreaterThan(0);
       expect(known.filter((count) => count >= 252).length).toBeGreaterThan(34);
@@ -384,7 +387,7 @@ describe("simulated prints", () => {
     expect(new Set(prints.map(({ id }) => id)).size).toBe(prints.length);
   });
 
-  it("come several times a day where the feed is busy", () => {
+  it("are reported several times a day for most stocks", () => {
     const perDay = stocks
       .filter(({ prints: own, bars }) => own !== undefined && bars.length > 1000)
       .map(({ prints: own }) => (own?.length ?? 0) / (70 + YEAR_DAYS + 250));
@@ -392,7 +395,7 @@ describe("simulated prints", () => {
     expect(perDay.filter((rate) => rate < 0.5)).toHaveLength(1);
   });
 
-  it("come with short volumes of about 47 % that are published after the close", () => {
+  it("are accompanied by short volumes of about 47 %, published after the close", () => {
     const volumes = stocks.flatMap(({ shortVolumes }) => shortVolumes ?? []);
     const ratios = volumes.map(({ shortShares, totalShares }) => shortShares / totalShares);
     const average = mean(ratios);
@@ -419,7 +422,7 @@ describe("simulated messages", () => {
     expect(new Set(mentions.map(({ id }) => id)).size).toBe(mentions.length);
   });
 
-  it("come two to six times a day from authors with 10 to 50,000 followers", () => {
+  it("are posted two to six times a day by authors with 10 to 50,000 followers", () => {
     const rates = records
       .filter(({ mentions: own, bars }) => own !== undefined && bars.length > 1000)
       .map(({ mentions: own }) => (own?.length ?? 0) / (70 + YEAR_DAYS + 250));
@@ -438,7 +441,7 @@ describe("simulated messages", () => {
     expect(floods.length / mentions.length).toBeLessThan(0.05);
   });
 
-  it("lean to the recent return", () => {
+  it("are more often bullish after a rise than after a fall", () => {
     const bullishShare = (low: number, high: number) => {
       const stances = records.flatMap(({ mentions: own, bars }) => {
         const rises = new Set(
@@ -460,7 +463,7 @@ describe("simulated messages", () => {
 });
 
 describe("simulated figures", () => {
-  it("file each quarter 20 to 50 days after its end", () => {
+  it("are filed each quarter, 20 to 50 days after its end", () => {
     const filings = stocks.flatMap(({ fundamentals }) => fundamentals ?? []);
     const lags = filings.map(({ availableAt, periodEnd }) => (availableAt - periodEnd) / DAY_MS);
     expect(Math.min(...lags)).toBeGreaterThanOrEqual(20);
@@ -473,7 +476,7 @@ describe("simulated figures", () => {
     );
   });
 
-  it("give earnings of a few per cent of market value, and some losses", () => {
+  it("include earnings of a few per cent of market value, and some losses", () => {
     const yields = stocks.flatMap(({ fundamentals, bars }) => {
       const of = (metric: string) => (fundamentals ?? []).filter((each) => each.metric === metric);
       const shares = of("shares").at(-1)?.value;
@@ -490,7 +493,7 @@ describe("simulated figures", () => {
     expect(yields.filter((each) => each < 0).length).toBeGreaterThanOrEqual(2);
   });
 
-  it("multiply the shares filed after a split", () => {
+  it("include share counts that are multiplied after a split", () => {
     const split = stocks.flatMap(({ bars, fundamentals }) =>
       bars.flatMap((bar) => {
         const counts = (fundamentals ?? []).filter(({ metric }) => metric === "shares");
@@ -508,7 +511,7 @@ describe("simulated figures", () => {
     }
   });
 
-  it("publish a coin's network valuation a quarter of a day after the day", () => {
+  it("include a coin's network valuation, published a quarter of a day after its day ends", () => {
     const figures = coins.flatMap(({ onChain }) => onChain ?? []);
     expect(figures.length).toBeGreaterThan(1000);
     expect(

@@ -85,7 +85,7 @@ describeStores("the maintenance of a store", (engine) => {
     expect([...leader.errors, ...other.errors]).toEqual([]);
   });
 
-  it("gives every process the keys that one has made", async () => {
+  it("gives every process the keys that one of them created", async () => {
     const { leader, other } = await twoProcesses(engine);
     const kid = await other.keyring.rotate("cookie-signing", { actor: "operator" });
     const newest = () => leader.keyring.keys("cookie-signing")[0].kid;

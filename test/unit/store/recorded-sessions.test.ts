@@ -45,7 +45,7 @@ const signalsOf = (list: Iterable<PastSnapshot>) =>
     price,
   }));
 
-it("sessions are served as they were recorded after records were corrected", async () => {
+it("sessions are served as they were recorded, even after their records were corrected", async () => {
   const { archive } = await openStore(model);
   const before = await walked(METHOD_MARKET, LAST);
   const record = createSessionArchive({
@@ -117,7 +117,7 @@ const LATER: Market = {
     })),
 };
 
-it("sessions keep the id and the figures that they were recorded with, by whatever series", async () => {
+it("sessions keep the id and figures with which they were recorded, whatever the series is later", async () => {
   const { archive } = await openStore(model);
   const later = await walked(LATER, LAST);
   const record = createSessionArchive({
@@ -158,7 +158,7 @@ it("sessions keep the id and the figures that they were recorded with, by whatev
   expect(await rows()).toBe(before);
 });
 
-it("an id without a series is served as it stands where the figures are the same", async () => {
+it("a session recorded without a series keeps its id when its figures are unchanged", async () => {
   const { archive } = await openStore(model);
   const snapshots = await walked(METHOD_MARKET, LAST);
   const { series: _, ...said } = snapshots.lastAt("S2", LAST) as PastSnapshot;

@@ -17,14 +17,14 @@ describe("a line of CSV", () => {
     );
   });
 
-  it("puts an apostrophe before texts that begin a formula, and before no number", () => {
+  it("puts an apostrophe before text that begins a formula, but not before a number", () => {
     expect(csvLine(["=1+1", "+1", "-1", "@a", "\ta", "\ra", "a=b"])).toBe(
       "'=1+1,'+1,'-1,'@a,'\ta,\"'\ra\",a=b\r\n",
     );
     expect(csvLine([-1.5, -0, 1e21])).toBe("-1.5,0,1e+21\r\n");
   });
 
-  it("is read by another parser as the cells that it was made of", () => {
+  it("is parsed by another library into the original cells", () => {
     const read = (line: string) =>
       Papa.parse<string[]>(line, { delimiter: ",", newline: "\r\n" }).data[0];
     const meant = (cell: unknown) => {
@@ -38,7 +38,7 @@ describe("a line of CSV", () => {
     );
   });
 
-  it("has numbers that are read back exactly", () => {
+  it("has numbers that parse back to exactly the same value", () => {
     fc.assert(
       fc.property(fc.double({ noNaN: true, noDefaultInfinity: true }), (number) => {
         expect(Number(csvLine([number])) + 0).toBe(number + 0);
@@ -47,8 +47,8 @@ describe("a line of CSV", () => {
   });
 });
 
-describe("a table", () => {
-  it("makes its rows only when they are read, so that it is never held whole", () => {
+describe("the rows of a table", () => {
+  it("are created as they are read, so that the table is never held in memory", () => {
     let made = 0;
     const double = (record: number) => {
       made += 1;

@@ -29,7 +29,7 @@ async function written(all: typeof rows, rowsPerGroup: number): Promise<string> 
 
 describe("a table as Parquet", () => {
   it.each([1, 2, 100])(
-    "is read by DuckDB as it was, by groups of %d rows",
+    "is read by DuckDB with the same content, in groups of %d rows",
     async (rowsPerGroup) => {
       const file = await written(rows, rowsPerGroup);
       const read = await duckdb(
@@ -46,7 +46,7 @@ describe("a table as Parquet", () => {
     },
   );
 
-  it("has its columns and types without a row too", async () => {
+  it("has its columns and types even without rows", async () => {
     const file = await written([], 10);
     const described = await duckdb(`DESCRIBE SELECT * FROM '${file}'`);
     expect(described.map(({ column_name, column_type }) => [column_name, column_type])).toEqual([

@@ -56,7 +56,7 @@ describe("metrics", () => {
     ]);
   });
 
-  it("count durations in buckets that hold the smaller ones, by their labels", async () => {
+  it("count durations in cumulative buckets, by label", async () => {
     const metrics = createMetrics();
     const { meters } = metrics;
     for (const seconds of [0.0005, 0.0006, 3, 60]) meters.attempt("2xx", seconds);

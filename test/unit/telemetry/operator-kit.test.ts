@@ -72,8 +72,8 @@ function expectKnown(expr: string, others: readonly string[] = []): void {
   }
 }
 
-describe("an expression", () => {
-  it("names a metric or a label that there is not", () => {
+describe("the check of a PromQL expression", () => {
+  it("names a metric or label that does not exist", () => {
     expect(() => expectKnown("sum(rate(market_signal_none_total[5m]))")).toThrow("none_total");
     expect(() => expectKnown("sum by (colour) (market_signal_deliveries)")).toThrow("colour");
     expect(() => expectKnown('market_signal_leader{role="x"}')).toThrow("role");
@@ -83,7 +83,7 @@ describe("an expression", () => {
 
 describe("the rules for Prometheus", () => {
   it.each(rules.map((rule) => [rule.alert, rule] as const))(
-    "%s asks for what there is",
+    "%s uses only metrics and labels that exist",
     (_, rule) => {
       const used = [...rule.annotations.matchAll(/\$labels\.(\w+)/g)];
       expectKnown(
@@ -93,17 +93,20 @@ describe("the rules for Prometheus", () => {
     },
   );
 
-  it("are all of one form, with names of their own", () => {
+  it("have the same form, and unique names", () => {
     const named = rulesText.match(/ alert:/g) ?? [];
     expect(new Set(rules.map(({ alert }) => alert)).size).toBe(named.length);
   });
 });
 
 describe("the dashboard for Grafana", () => {
-  it.each(targets)("asks for what there is: %s", (_title, { expr, legendFormat }) => {
-    const shown = [...legendFormat.matchAll(/\{\{(\w+)\}\}/g)].map(([, label = ""]) => label);
-    expectKnown(expr, shown);
-  });
+  it.each(targets)(
+    "uses only metrics and labels that exist: %s",
+    (_title, { expr, legendFormat }) => {
+      const shown = [...legendFormat.matchAll(/\{\{(\w+)\}\}/g)].map(([, label = ""]) => label);
+      expectKnown(expr, shown);
+    },
+  );
 
   it("shows every metric of the service", () => {
     const all = targets.map(([, { expr }]) => expr).join("\n");
@@ -113,7 +116,7 @@ describe("the dashboard for Grafana", () => {
     expect(own.filter((name) => !all.includes(name))).toEqual([]);
   });
 
-  it("has no panel over another", () => {
+  it("has no overlapping panels", () => {
     const cells = panels.flatMap(({ gridPos: { x, y, w, h } }) =>
       Array.from({ length: w * h }, (_, at) => `${x + (at % w)} ${y + Math.floor(at / w)}`),
     );

@@ -75,7 +75,7 @@ describe("the document rules", () => {
     expect(cardFaults(card).join()).toContain(where);
   });
 
-  it("report what a first and a last generation lacks", () => {
+  it("report what the first and the last generation of readers would miss", () => {
     const { baseUrl } = ordinary;
     const { agent_auth } = authorizationServerExtras(ordinary.baseUrl);
     const { claim_uri: _, ...lacking } = agent_auth;

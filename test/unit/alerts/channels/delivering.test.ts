@@ -83,8 +83,8 @@ const channelNow = async ({ records }: TestStore, { channel }: ChannelAlert): Pr
 
 const left = ({ records }: TestStore) => records.list(deliveries, { limit: 1_000 });
 
-describeStores("delivering by a channel", (engine) => {
-  it.each(CHATS)("%s gets an event in its format, once", async (kind) => {
+describeStores("delivery to a channel", (engine) => {
+  it.each(CHATS)("%s receives an event once, in its own format", async (kind) => {
     const store = await openStore(engine);
     const chat = await chatOf(kind);
     const made = await kept(store, chat.target);
@@ -115,7 +115,7 @@ describeStores("delivering by a channel", (engine) => {
   ];
 
   it.each(CHATS)(
-    "%s is retried by the schedule of webhooks through every fault, 0 lost",
+    "%s is retried on the webhook schedule after every kind of fault, and loses no event",
     async (kind) => {
       const store = await openStore(engine);
       const trap = await receiver();
@@ -141,27 +141,30 @@ describeStores("delivering by a channel", (engine) => {
     },
   );
 
-  it.each(CHATS)("%s is left alone for as long as it asks, in its own form", async (kind) => {
-    const store = await openStore(engine);
-    const chat = await chatOf(kind, { behavior: "limited" });
-    const made = await kept(store, chat.target);
-    const worker = workerFor(store, chat);
-    await store.records.commit(queuedShift(made.alert, "AAPL", store.clock.now));
-    await worker.look();
-    const [first] = await attemptsOf(store, made);
-    expect(first?.nextInMs).toBeGreaterThan((LIMITED_SECONDS - 1) * SECOND);
-    expect(first?.nextInMs).toBeLessThanOrEqual(LIMITED_SECONDS * SECOND);
-    store.clock.now += (LIMITED_SECONDS - 1) * SECOND;
-    await worker.look();
-    expect(chat.requests).toBe(1);
-    chat.behavior = "takes";
-    store.clock.now += SECOND;
-    await worker.look();
-    expect(chat.taken).toHaveLength(1);
-  });
+  it.each(CHATS)(
+    "%s is not contacted again before the time that its answer asks for, in whichever form it asks",
+    async (kind) => {
+      const store = await openStore(engine);
+      const chat = await chatOf(kind, { behavior: "limited" });
+      const made = await kept(store, chat.target);
+      const worker = workerFor(store, chat);
+      await store.records.commit(queuedShift(made.alert, "AAPL", store.clock.now));
+      await worker.look();
+      const [first] = await attemptsOf(store, made);
+      expect(first?.nextInMs).toBeGreaterThan((LIMITED_SECONDS - 1) * SECOND);
+      expect(first?.nextInMs).toBeLessThanOrEqual(LIMITED_SECONDS * SECOND);
+      store.clock.now += (LIMITED_SECONDS - 1) * SECOND;
+      await worker.look();
+      expect(chat.requests).toBe(1);
+      chat.behavior = "takes";
+      store.clock.now += SECOND;
+      await worker.look();
+      expect(chat.taken).toHaveLength(1);
+    },
+  );
 
   it.each(["slack", "discord", "telegram"] as const)(
-    "%s that is gone is disabled at once, and another channel tells",
+    "a %s channel whose target no longer exists is disabled at once, and another channel notifies the person",
     async (kind) => {
       const store = await openStore(engine);
       const [chat, other] = [await chatOf(kind, { behavior: "gone" }), await chatOf("ntfy")];
@@ -204,7 +207,7 @@ describeStores("delivering by a channel", (engine) => {
     expect(await left(store)).toEqual([]);
   });
 
-  it("email is put into the outbox with its one-click link, in the commit that ends the delivery", async () => {
+  it("an email is added to the outbox with its one-click link, in the commit that ends the delivery", async () => {
     const store = await openStore(engine);
     const made = await kept(store, { kind: "email", to: "ann@mail.example" });
     const worker = workerFor(store);
@@ -222,7 +225,7 @@ describeStores("delivering by a channel", (engine) => {
     expect(await attemptsOf(store, made)).toMatchObject([{ error: "none", status: null }]);
   });
 
-  it("nothing but the code is sent to a channel that is not verified", async () => {
+  it("a channel that is not verified receives nothing but the code", async () => {
     const store = await openStore(engine);
     const chat = await chatOf("slack");
     const state = { is: "pending", since: 0, code: null, codeUntil: DAY, triesLeft: 0 } as const;
@@ -254,7 +257,7 @@ describeStores("delivering by a channel", (engine) => {
     expect(message?.text).toContain("<!channel> @\u2060here");
   });
 
-  it("a company's name cannot mention anybody, make a link or turn the text", async () => {
+  it("a company's name cannot mention anybody, make a link or change the direction of the text", async () => {
     const store = await openStore(engine);
     const chat = await chatOf("telegram");
     const made = await kept(store, chat.target);
@@ -270,7 +273,7 @@ describeStores("delivering by a channel", (engine) => {
     expect(said).toContain("@\u2060everyone");
   });
 
-  it.each(CHATS)("%s takes the longest message that an event can have", async (kind) => {
+  it.each(CHATS)("%s accepts the longest message that an event can produce", async (kind) => {
     const store = await openStore(engine);
     const chat = await chatOf(kind);
     const made = await kept(store, chat.target);
@@ -285,7 +288,7 @@ describeStores("delivering by a channel", (engine) => {
     expect(chat.taken).toHaveLength(1);
   });
 
-  it("Telegram's group that became a supergroup is followed, 0 lost", async () => {
+  it("a Telegram group that became a supergroup receives the event under its new id", async () => {
     const store = await openStore(engine);
     const chat = await chatOf("telegram", { inTurn: ["moved", "takes"] });
     const made = await kept(store, chat.target);
@@ -299,7 +302,7 @@ describeStores("delivering by a channel", (engine) => {
     expect((await channelNow(store, made)).hint).toContain(SUPERGROUP);
   });
 
-  it("Telegram's chat that is not found is gone", async () => {
+  it("a Telegram chat that is not found is disabled as gone", async () => {
     const store = await openStore(engine);
     const chat = await chatOf("telegram");
     const target = { ...chat.target, kind: "telegram", chatId: "-7" } as ChatServer["target"];
@@ -310,7 +313,7 @@ describeStores("delivering by a channel", (engine) => {
     expect((await channelNow(store, made)).state).toMatchObject({ reason: "gone" });
   });
 
-  it("that was changed while it was asked is disabled all the same", async () => {
+  it("a channel is disabled even if it is changed during the request", async () => {
     const store = await openStore(engine);
     const chat = await chatOf("slack", {
       behavior: "gone",
@@ -331,7 +334,7 @@ describeStores("delivering by a channel", (engine) => {
     });
   });
 
-  it("emails that wait for the mail server end with the channel, and count for its account", async () => {
+  it("emails that wait for the mail server count for the channel's account, and are deleted with it", async () => {
     const store = await openStore(engine);
     const made = await kept(store, { kind: "email", to: "ann@mail.example" });
     const worker = workerFor(store);
@@ -344,7 +347,7 @@ describeStores("delivering by a channel", (engine) => {
   });
 
   it.each(["slack", "discord", "ntfy"] as const)(
-    "%s with a certificate that nobody signed gets nothing, and is tried again",
+    "%s receives nothing while its certificate is untrusted, and the delivery is retried",
     async (kind) => {
       const store = await openStore(engine);
       const chat = await chatOf(kind, { tls: createCertificate("127.0.0.1") });
@@ -358,7 +361,7 @@ describeStores("delivering by a channel", (engine) => {
     },
   );
 
-  it("what waits goes where the alert is sent to by then, also out of a digest", async () => {
+  it("queued events go to the current target of the alert, also events that wait for a digest", async () => {
     const store = await openStore(engine);
     const [first, second] = [await chatOf("slack"), await chatOf("ntfy")];
     const daily = { schedule: { digestAt: "12:30" } };

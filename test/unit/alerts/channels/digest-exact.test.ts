@@ -419,15 +419,15 @@ const stories = (engine: Engine, numRuns: number) =>
     { seed: 23, numRuns },
   );
 
-describe("every event of a channel is told in exactly one digest or message", () => {
+describe("every event of a channel is sent in exactly one digest or message", () => {
   it(
-    "whatever its person changes, two processes are killed and clocks are changed",
+    "whatever the person changes, while two processes are killed and clocks change",
     () => stories(model, 40),
     60_000,
   );
 
   it.skipIf(postgres.isMissing)(
-    "on PostgreSQL too",
+    "on PostgreSQL as well",
     { tags: [...postgres.tags], timeout: 600_000 },
     async () => {
       await postgres.start();

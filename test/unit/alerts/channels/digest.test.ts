@@ -108,7 +108,7 @@ const KINDS = ["slack", "discord", "telegram", "ntfy", "email"] as const;
 
 describeStores("a daily digest", (engine) => {
   it.each(KINDS)(
-    "by %s tells each event exactly once, at its time, on days when clocks change too",
+    "by %s contains each event exactly once, and is sent on time, even on days with a clock change",
     async (kind) => {
       for (const start of STARTS) {
         const scene = await sceneOf(engine, kind, DAILY, start);
@@ -143,7 +143,7 @@ describeStores("a daily digest", (engine) => {
     },
   );
 
-  it("too long for one message has several parts, and tells each event once", async () => {
+  it("has several parts when it is too long for one message, with each event once", async () => {
     const scene = await sceneOf(engine, "discord", DAILY, STARTS[2] ?? "");
     const { store, made } = scene;
     const all = Array.from({ length: 250 }, (_, number) => `E${number}`);
@@ -159,7 +159,7 @@ describeStores("a daily digest", (engine) => {
     expect(await left(scene)).toEqual([]);
   });
 
-  it("that is given up sends what waits", async () => {
+  it("sends the queued events when it is turned off", async () => {
     const scene = await sceneOf(engine, "slack", DAILY, STARTS[2] ?? "");
     await happen(scene, "E1");
     await happen(scene, "E2");
@@ -171,7 +171,7 @@ describeStores("a daily digest", (engine) => {
   });
 });
 
-describeStores("the quiet time", (engine) => {
+describeStores("quiet hours", (engine) => {
   const NIGHT: ChannelSchedule = {
     ...AT_ONCE,
     timeZone: "Europe/Berlin",
@@ -179,7 +179,7 @@ describeStores("the quiet time", (engine) => {
   };
 
   it.each(KINDS)(
-    "of %s lets everything wait, in order and 0 lost, and nothing outside of it",
+    "of %s hold back every event, in order and without loss, and no event outside of them",
     async (kind) => {
       const scene = await sceneOf(engine, kind, NIGHT, "2026-03-28T20:30:00Z");
       await happen(scene, "E0");
@@ -200,7 +200,7 @@ describeStores("the quiet time", (engine) => {
     },
   );
 
-  it("is heeded by retries", async () => {
+  it("hold back retries too", async () => {
     const scene = await sceneOf(engine, "slack", NIGHT, "2026-01-15T20:59:58Z");
     if (scene.chat === undefined) throw new Error("no chat");
     scene.chat.behavior = 503;

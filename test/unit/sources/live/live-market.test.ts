@@ -162,7 +162,7 @@ describe("messages from several providers", () => {
     expect(times).toEqual([NOW - 1_000 - at, -1_000, 200]);
   });
 
-  it("are not late for a process whose clock is ahead", () => {
+  it("are not late for a process whose clock was ahead", () => {
     const { market, list, before } = started();
     for (let minute = 1; minute <= 60; minute++) {
       const at = NOW + minute * 60_000;
@@ -174,7 +174,7 @@ describe("messages from several providers", () => {
     expect(countOf(list)).toBe(61);
   });
 
-  it("are limited by memory: the newest stay, and repeated ones do not", () => {
+  it("are bounded in memory: the newest ones are kept, and repeated ones are not", () => {
     const market = new LiveMarket(COINS, SOURCES, new Set(), 100);
     const message = (minute: number) => ({
       ...mention(NOW + minute * 60_000, `m${minute}`),

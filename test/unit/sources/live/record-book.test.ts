@@ -71,7 +71,7 @@ describe("the time at which a record is known", () => {
     ]);
   });
 
-  it("is not the reading of a message days later", () => {
+  it("is not the arrival of a message that was read days later", () => {
     const { mentions } = filled(mention(T, T + 1_000), mention(T + 5, T + 3 * DAY_MS));
     expect(mentions?.map(({ availableAt }) => availableAt)).toEqual([T + 1_000]);
   });
@@ -131,7 +131,7 @@ describe("a record book", () => {
     expect(book.isOutdated()).toBe(true);
   });
 
-  it("is outdated by any late record when a session has closed without it", () => {
+  it("is outdated by any late record when a session closed without it", () => {
     // The session of the day before closes five minutes after midnight.
     const close = T + DAY_MS + 300_000;
     const isOutdatedBy = (late: ReceivedObservation, readUntil: number) => {
@@ -211,7 +211,7 @@ describe("a bar that is doubted", () => {
   });
   const far = (day: number, close: number) => bar(day, 0, { close });
 
-  it("is held back, and dropped by a bar at the price before", () => {
+  it("is held back, and dropped when the next bar returns to the price before", () => {
     const book = new RecordBook(coin);
     for (const one of [far(0, 10), far(1, 900)]) book.add(one, NEVER);
     const records = book.revise();
@@ -222,7 +222,7 @@ describe("a bar that is doubted", () => {
     expect(shown(book.revise())).toEqual(shown(records));
   });
 
-  it("is shown with the next bar when the price stays there", () => {
+  it("is shown with the next bar when the price stays where it was", () => {
     const book = new RecordBook(coin);
     for (const one of [far(0, 10), far(1, 27)]) book.add(one, NEVER);
     const records = book.revise();

@@ -84,7 +84,7 @@ describeStores("an audit log that earlier versions chained by hash", (engine) =>
     expect(await auditOf(store)).toMatchObject(whole);
   });
 
-  it("loses its rows to retention as before, then those of the tree", async () => {
+  it("loses the chained rows to retention first, then those of the tree", async () => {
     const store = await oldStore(engine);
     store.clock.now += 200 * DAY_MS;
     await sealAll(store);
@@ -142,7 +142,7 @@ describeStores("an audit log that earlier versions chained by hash", (engine) =>
   };
 
   it.each(Object.entries(cases))(
-    "shows %s, before and after the tree was started",
+    "reveals %s, before and after the tree was started",
     async (...given) => {
       const [, [change, problems]] = given;
       const store = await oldStore(engine, change);
@@ -152,7 +152,7 @@ describeStores("an audit log that earlier versions chained by hash", (engine) =>
     },
   );
 
-  it("shows that rows were dropped together with the end that was noted", async () => {
+  it("reveals rows that were dropped together with the recorded end of the chain", async () => {
     const store = await oldStore(engine);
     await sealAll(store);
     const tenth = (await store.archive.read("audit", { order: "oldest", limit: 8 })).at(-1);

@@ -251,7 +251,7 @@ describeStores("the verification of an audit log that was tampered with", (engin
     }
   });
 
-  it("finds a tree that is not the signed one", async () => {
+  it("detects a tree that differs from the signed one", async () => {
     const forged = async (change: (tree: AuditTree) => AuditTree) => {
       const store = await tenRows(engine);
       await tamperTree(store, change);

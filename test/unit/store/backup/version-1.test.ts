@@ -69,13 +69,13 @@ describe("a backup of version 1", () => {
     expect(attempts).toEqual([ATTEMPT]);
   });
 
-  it("has each row of its outbox in the archive once", async () => {
+  it("has each row of its outbox once in the archive", async () => {
     const { records, archive } = await restored(backupOf(ROWS));
     expect(await archive.read(EVENT.kind, { order: "oldest", limit: 9 })).toEqual([EVENT]);
     expect(await records.list(collection("outbox"), { limit: 9 })).toEqual([]);
   });
 
-  it("has audit rows of its outbox that are not sealed yet", async () => {
+  it("has the unsealed audit rows of its outbox as unsealed rows", async () => {
     const store = await restored(backupOf(ROWS));
     const waiting = await store.records.list(unsealedAudit, { limit: 9 });
     expect(waiting.map(({ value }) => value)).toEqual([WAITING]);
@@ -83,7 +83,7 @@ describe("a backup of version 1", () => {
     expect(await auditOf(store)).toMatchObject({ rows: 1, unsealed: 0, problems: [] });
   });
 
-  it("is checked by the rows that it holds", async () => {
+  it("is verified by the number of its rows", async () => {
     const { rows } = await checkBackup(backupOf(ROWS), () => {});
     expect(rows.record + rows.archive).toBe(ROWS.length);
   });

@@ -127,7 +127,7 @@ describePostgres("moving an embedded store into PostgreSQL", (server) => {
     },
   );
 
-  it("only retires the source when everything else was done before", async () => {
+  it("only locks the source when everything else was done before", async () => {
     const { store, folder } = await filled();
     const url = await server().createDatabase();
     const interrupted = cutBeforeTheEnd(store);

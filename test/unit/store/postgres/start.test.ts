@@ -111,7 +111,7 @@ describePostgres("opening a database", (server) => {
     await expect(openPostgres({ url, mode: "sandbox" })).rejects.toThrow(/migrate --to/);
   });
 
-  it("rejects records without a store identity", async () => {
+  it("rejects a database that has records but no store identity", async () => {
     const url = await server().createDatabase();
     const store = await open({ url });
     await store.records.commit([put(pages, { key: "a", value: 1 })]);

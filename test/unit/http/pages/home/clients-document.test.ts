@@ -22,7 +22,7 @@ it("docs/clients.md has the configurations of the home page; UPDATE_DOCS=1 write
   expect(readFileSync(FILE, "utf8")).toBe(document);
 });
 
-it("deploy/server.json says of an instance what the instance says of itself", () => {
+it("deploy/server.json describes an instance as the instance describes itself", () => {
   const baseUrl = serverJson.websiteUrl.replace(/\/$/, "");
   const namespace = new URL(baseUrl).host.split(".").reverse().join(".");
   expect(serverJson).toMatchObject({
