@@ -84,7 +84,8 @@ export interface Service {
   readonly state: State;
   /** Scores everything that became known since the last call. */
   refresh(): void;
-  /** Milliseconds until there is something new to score, `undefined` when time stands still. */
+  /** Milliseconds until there may be something new to score; `undefined` if the market's clock is
+   *  stopped. */
   untilNextRefresh(): number | undefined;
   /** Whether scores are still those of the previous run while they are computed again. */
   isWarm(): boolean;

@@ -25,8 +25,8 @@ export interface StateOptions {
   readonly mode: StoreMode;
   /** Milliseconds since the epoch. */
   readonly now: () => number;
-  /** Clock of the embedded store: leases, and what is due or expires, go by it. PostgreSQL has its
-   *  own. Milliseconds since the epoch; absent: `now`. */
+  /** Clock of the embedded store, by which leases end and records become due or expire; PostgreSQL
+   *  has its own. Milliseconds since the epoch; absent: `now`. */
   readonly storeNow?: (() => number) | undefined;
   readonly log: Logger;
   /** Absent: nothing is measured. */
@@ -40,8 +40,8 @@ export interface State {
   /** Subscribes to commits of any process after which a credential may be revoked or narrowed.
    *  @returns Unsubscribes. */
   readonly onCredentialChange: (listener: () => void) => () => void;
-  /** Starts the maintenance of the store. To be called when nothing will block the process for long any
-   *  more: a leader that does not answer is replaced. */
+  /** Starts the maintenance of the store. Must be called only when nothing will block the process
+   *  for long any more, because a leader that does not respond is replaced. */
   startMaintenance(leaderJobs: readonly LeaderJob[]): void;
   /** Whether this process is the leader. */
   isLeader(): boolean;

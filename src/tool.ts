@@ -17,7 +17,7 @@ export interface ToolContext {
   readonly alerts: AlertService;
   readonly watchlists: Watchlists;
   readonly channels: Pick<Channels, "idOf">;
-  /** The log of decisions; absent where time stands still. */
+  /** The log of signals; absent in a market with a stopped clock. */
   readonly signalLog?: ToolLog;
   /** The analyzer of messages. */
   readonly analyser: Analyser;
@@ -49,7 +49,7 @@ export type ToolLog = Pick<
 export interface Call {
   /** The caller; tools whose answers are shared cannot read it. */
   readonly caller: Caller;
-  /** Scopes of the caller; of tools whose answers are shared only those of `extraScopes`. */
+  /** Scopes of the caller; if the tool's answers are shared, only those listed in `extraScopes`. */
   readonly scopes: ReadonlySet<Scope>;
   /** Idempotency key of the request, if any. */
   readonly idempotencyKey: string | undefined;

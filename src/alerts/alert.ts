@@ -13,8 +13,8 @@ export type AlertKind = (typeof ALERT_KINDS)[number];
 
 /** The caller that registered an alert. */
 export interface Owner extends Pick<Caller, "kind" | "id" | "accountId"> {
-  /** The OAuth client through which a person registered it; absent for other callers. What a person made
-   *  without a client, in a browser, is visible to the person only. */
+  /** The OAuth client through which a person registered it; absent for other callers. An alert that
+   *  a person created without a client, in a browser, is visible to that person only. */
   readonly clientId?: string;
 }
 
@@ -52,21 +52,24 @@ export type InstrumentSelector =
 
 /** Thresholds from which a change is an event. */
 export interface Thresholds {
-  /** Points of score since the last event, from 5 to 50; `null`: only another signal is an event. */
+  /** Points by which the score must have moved since the last event, from 5 to 50; `null` if only a
+   *  new signal is an event. */
   readonly scoreMove: number | null;
   /** z of volatility, from 1.5 to 4. */
   readonly volatilityZ: number;
-  /** Market days without another event of the kind on the same instrument, from 0.25 to 30; `null`: the
-   *  cooldown of the method, one session for stocks and funds and a quarter of a day for coins. */
+  /** Market days without another event of the kind on the same instrument, from 0.25 to 30; `null`
+   *  for the cooldown of the method: one session for stocks and funds, a quarter of a day for
+   *  coins. */
   readonly cooldownDays: number | null;
-  /** Sessions before an expected report, from 1 to 21; absent in older records: `REPORT_SESSIONS`. */
+  /** Sessions before an expected report, from 1 to 21; absent in older records, for which
+   *  `REPORT_SESSIONS` applies. */
   readonly reportSessions?: number;
 }
 
 /** Signing secrets of a webhook, encrypted for `secretContext(alertId)`. */
 export interface SigningSecrets {
   readonly current: string;
-  /** Signs in addition to the current one until it expires, milliseconds since the epoch. */
+  /** Signs in addition to the current secret until it expires, milliseconds since the epoch. */
   readonly previous: { readonly sealed: string; readonly until: number } | null;
 }
 
@@ -174,7 +177,7 @@ export const ALERT_STATUSES = [
 /** A status of an alert. */
 export type AlertStatus = (typeof ALERT_STATUSES)[number];
 
-/** Whether an alert allows its queued deliveries to be sent: it has an active webhook or a channel,
+/** Whether the queued deliveries of an alert may be sent: it has an active webhook or a channel,
  *  and is not paused. */
 export const isSending = ({ isPaused, way }: Alert): boolean =>
   !isPaused && (way.by === "channel" || (way.by === "webhook" && way.state.is === "active"));

@@ -37,7 +37,7 @@ export interface AlertsOptions extends Pick<AlertDependencies, "now" | "baseUrl"
   readonly serviceName: string;
   readonly market: EvaluatorOptions["market"];
   readonly snapshots: EvaluatorOptions["snapshots"];
-  /** Instant up to which sessions have been scored, Unix milliseconds, never falling. */
+  /** Instant up to which sessions have been scored, Unix milliseconds; never decreases. */
   readonly knownUntil: () => number;
   readonly limits: Limits;
   readonly log: Logger;
@@ -59,7 +59,7 @@ export interface Alerts {
   readonly leaderJob: LeaderJob;
   /** Starts the delivery worker. */
   start(): void;
-  /** Ends the deliveries; nothing is sent afterwards. */
+  /** Stops the deliveries; nothing is sent afterwards. */
   stop(): Promise<void>;
 }
 

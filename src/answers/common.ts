@@ -7,8 +7,8 @@ import { BAR_FAULTS, BAR_VERDICTS, type InstrumentRecords } from "../market/reco
 import { DIRECTIONS } from "../score/signal-hysteresis.ts";
 import { METHOD_VERSION, type PastSnapshot, STATUSES } from "../score/snapshot.ts";
 
-/** A symbol in a list of the input. Its pattern is not published, since models would pay for it in
- *  every tool. */
+/** A symbol in a list of the input. Its pattern is not published, because it would add tokens to
+ *  the description of every tool. */
 export const Ticker = z
   .string()
   .refine(
@@ -42,7 +42,7 @@ export const Identity = z.object({
   exchange: z.string().nullable().describe("null when the source does not say."),
 });
 
-/** How much an answer says. */
+/** Level of detail of an answer. */
 export const DetailInput = z
   .enum(["brief", "full"])
   .default("brief")

@@ -60,7 +60,7 @@ function dataSpan({ instrument, snapshot, market }: InstrumentRow) {
   return knownSpan(market.records(instrument.symbol), market.knownUntil());
 }
 
-/** When the first bar and the last one known at an instant became known. */
+/** When the first and the last known bar became known. */
 export function knownSpan({ bars }: Pick<InstrumentRecords, "bars">, at: number) {
   const known = countKnown(bars, at);
   return {

@@ -50,10 +50,9 @@ export const expectedReportAnswer = (
 /** Members of a market that dates of reports depend on. */
 export type ReportMarket = Pick<Market, "source" | "dayMs">;
 
-/**
- * The day of a filing that becomes known at an instant. Outside the sandbox a filing counts from
- * the midnight in New York after its day, noon of which is the same date in UTC.
- */
+/** The day of a filing, from the instant at which it becomes known. Outside the sandbox that
+ *  instant is the New York midnight after the day, so half a day earlier lies on the same date in
+ *  UTC. */
 export const filingDay = (at: number, { source, dayMs }: ReportMarket): string =>
   source.simulated
     ? dayName(Math.floor(at / dayMs) * dayMs, dayMs)

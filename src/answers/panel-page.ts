@@ -17,7 +17,7 @@ const MIN_ROWS = 100;
 /** A day, or an instant for markets with shorter days. */
 const Time = z.union([z.iso.date(), InstantInput]);
 
-/** Which part of the panel is wanted. */
+/** Selects a part of the panel. */
 export const PanelQuery = z.strictObject({
   assetClass: AssetClass.meta({ examples: ["stock"] }),
   from: Time.optional().describe("First date or instant; default: the first session kept."),

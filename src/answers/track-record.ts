@@ -54,7 +54,7 @@ const ClassRecord = z.object({
   nextVerdictAt: Instant.nullable(),
 });
 
-/** Outcomes of the logged statements. */
+/** Outcomes of the logged signals. */
 export const TrackRecordAnswer = z.object({
   market: MarketMode,
   simulated: z.boolean(),
@@ -66,7 +66,7 @@ export const TrackRecordAnswer = z.object({
 });
 export type TrackRecordAnswer = z.infer<typeof TrackRecordAnswer>;
 
-/** Whether nothing can change a verdict any more: no run before its day is open. */
+/** Whether a verdict can no longer change: every run before its date is settled. */
 export const isFinalVerdict = (
   { at }: DatedVerdict,
   { openSince }: Pick<TrackRecord["records"][number], "openSince">,
@@ -82,7 +82,7 @@ export const figuresAnswer = ({ twins, from, to, ranges, ...others }: RecordFigu
   ranges: [...ranges],
 });
 
-/** Where the verdict of the backtest is. */
+/** Where the verdict of the backtest is published. */
 export const BACKTEST_VERDICT =
   "That of the backtest is the member evidence of get_signal (GET /api/signals).";
 

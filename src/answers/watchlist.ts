@@ -28,7 +28,7 @@ export const watchlistAnswer = ({
   readOnly: !isOwn,
 });
 
-/** What an alert watches by a watchlist. @throws {Problem} `not_found`. */
+/** The selector of an alert that watches a watchlist. @throws {Problem} `not_found`. */
 export async function watchlistSelector(
   watchlist: string,
   { watchlists }: Pick<ToolContext, "watchlists">,

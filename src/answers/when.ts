@@ -14,23 +14,21 @@ export const WhenInput = z
     "Expected an ISO 8601 date, for example 2015-06-30, or an instant with a zone, for example 2015-06-30T21:00:00Z.",
   );
 
-/**
- * The instant at which a range from `when` begins, Unix milliseconds. A day stands for the close of its
- * session: that of the exchange, and for coins the end of the UTC day.
- */
+/** The instant at which a range from `when` begins, Unix milliseconds. A day means the close of its
+ *  session: that of the exchange, and for coins the end of the UTC day. */
 export const startOf = (when: string, { dayMs }: Pick<MarketView, "dayMs">): number =>
   isDay(when) ? Date.parse(when) + dayMs / 2 : Date.parse(when);
 
-/**
- * The instant at which a range to `when` ends, Unix milliseconds. Closes of a day's sessions become
- * known until half a market day after its end in UTC, and those of the next day later.
- */
+/** The instant at which a range to `when` ends, Unix milliseconds: half a market day after the end
+ *  of a day in UTC. By then the closes of that day's sessions are known, and those of the next day
+ *  are not. */
 export const endOf = (when: string, { dayMs }: Pick<MarketView, "dayMs">): number =>
   isDay(when) ? Date.parse(when) + DAY_MS + dayMs / 2 : Date.parse(when);
 
 /** Whether a text of `WhenInput` is a day. */
 export const isDay = (when: string): boolean => Day.safeParse(when).success;
 
-/** Member of an answer that repeats a day given as `asOf`: the instant of an answer can be of the next. */
+/** Member of an answer that repeats a day given as `asOf`, since the instant of the answer can be
+ *  on the next day. */
 export const dayAsked = (asOf: string | undefined): { readonly date?: string } =>
   asOf !== undefined && isDay(asOf) ? { date: asOf } : {};

@@ -46,7 +46,7 @@ export const Attribution = z
   })
   .describe("With since: what moved the score from then to asOf.");
 
-/** The contribution of each factor to a snapshot, or why it has none; `undefined` where another method
+/** The contribution of each factor to a snapshot, or why it has none; `undefined` if another method
  *  recorded the snapshot. */
 export function whyAnswer(snapshot: PastSnapshot, detail: Detail): z.input<typeof Why> | undefined {
   const contributions = contributionsOf(snapshot);

@@ -1,6 +1,6 @@
 import type { Vault } from "../store/keys/vault.ts";
 
-/** Lifetime of a link, in milliseconds: it stands in terminals and in logs of proxies. */
+/** Lifetime of a link, in milliseconds; short, because links end up in terminals and proxy logs. */
 export const OPERATOR_LINK_MS = 10 * 60_000;
 
 /** Lifetime of a visit, in milliseconds. */
@@ -10,10 +10,8 @@ export const OPERATOR_VISIT_MS = 60 * 60_000;
 const LINK = "operator-link";
 const VISIT = "operator-visit";
 
-/**
- * Passes of the operator: instants of expiry that only the holder of the store's keys can seal. Who can
- * make one runs commands on the store, and could read there whatever a pass shows.
- */
+/** Passes of the operator: sealed instants of expiry. Sealing needs the keys of the store, so
+ *  whoever can create a pass can already read in the store what the pass shows. */
 export class OperatorAccess {
   readonly #vault: Vault;
   readonly #now: () => number;
@@ -29,7 +27,7 @@ export class OperatorAccess {
     return this.#seal(OPERATOR_LINK_MS, LINK);
   }
 
-  /** A pass for a browser that came by a link. */
+  /** A pass for a browser that opened a link. */
   newVisit(): string {
     return this.#seal(OPERATOR_VISIT_MS, VISIT);
   }

@@ -1,7 +1,8 @@
 import { readFile, rename, writeFile } from "node:fs/promises";
 import { KnownLog } from "../log/verify/known-log.ts";
 
-/** The log as kept in a file; `undefined`: no file yet. @throws {Error} If the file has another format. */
+/** The state of a log from a file; `undefined` if there is no file yet. @throws {Error} If the file
+ *  has another format. */
 export async function readKnownLog(path: string): Promise<KnownLog | undefined> {
   let text: string;
   try {
@@ -17,7 +18,7 @@ export async function readKnownLog(path: string): Promise<KnownLog | undefined> 
   }
 }
 
-/** Keeps what is known of a log. A reader sees the old file or the new one. */
+/** Writes the state of a log atomically: a concurrent reader sees the old file or the new one. */
 export async function writeKnownLog(path: string, known: KnownLog): Promise<void> {
   await writeFile(`${path}.new`, `${JSON.stringify(known, undefined, 1)}\n`);
   await rename(`${path}.new`, path);

@@ -31,14 +31,15 @@ export function addressSource(address: string, token: string | undefined): LogSo
   };
 }
 
-/** The track record that a running service answers; `undefined` if it answers none to this caller. */
+/** The track record of a running service; `undefined` if the caller may not read it, or there is
+ *  none. */
 export const readTrackRecord = (address: string, token: string | undefined): Promise<unknown> =>
   answerAt(address, "api/track-record", token);
 
 const Opened = z.looseObject({ factors: z.object({ salt: z.string(), text: z.string() }) });
 
 /** The factors of an entry; `undefined` if they are not disclosed to this caller, or no longer
- *  kept. */
+ *  stored. */
 export async function readFactors(
   address: string,
   index: number,
@@ -78,7 +79,7 @@ async function bodyOf({ body }: Response, url: URL): Promise<Uint8Array> {
   return Buffer.concat(parts);
 }
 
-/** A text at an address; `undefined` without one. */
+/** The text at an address; `undefined` if there is none. */
 export async function readAddress(address: string): Promise<string | undefined> {
   const url = new URL(address);
   const response = await request(url, {});

@@ -57,11 +57,9 @@ export function quantileOf({ probabilities, values }: EcdfTable, p: number): num
   return low + share * (high - low);
 }
 
-/**
- * F, linear between distinct knots and constant beyond them. A knot stands at the middle of the
- * probabilities that share its value, for its neighbors as well: F has no jumps, so rounding in
- * the last digit of a value never moves its score.
- */
+/** F, linear between distinct knots and constant beyond them. Knots with equal values share the
+ *  mean of their probabilities, also when values between them and their neighbors are interpolated.
+ *  So F has no jumps, and rounding in the last digit of a value never moves its score. */
 export function probabilityOf(table: EcdfTable, value: number): number {
   const { values } = table;
   const above = Math.min(countBelow(values, value), values.length - 1);

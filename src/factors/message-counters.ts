@@ -72,7 +72,7 @@ export function addMessage(
 export interface Sentiment {
   /** Weights of all messages, decayed to the instant. */
   readonly counters: SocialCounters;
-  /** `silent`: nothing lately; `faint`: too few messages to read; `clear`: enough. */
+  /** `silent`: no recent message; `faint`: too few messages for a reading; `clear`: enough. */
   readonly clarity: "silent" | "faint" | "clear";
 }
 
@@ -80,8 +80,8 @@ export interface Sentiment {
 export const NO_SENTIMENT: Sentiment = { counters: NO_MESSAGES, clarity: "silent" };
 
 /**
- * Sentiment of counters and of the time since the newest message, since the number of effective
- * messages does not decay.
+ * Sentiment from counters and the time since the newest message. The time is needed because the
+ * number of effective messages does not decay.
  *
  * @param silentMs Milliseconds since the newest message.
  */

@@ -76,8 +76,8 @@ export interface OffExchangeRange {
   readonly at: number;
   readonly from: number;
   readonly to: number;
-  /** First and last date, ISO 8601, where they were asked for: the session of a record decides then,
-   *  not its time. */
+  /** First and last date, ISO 8601, if dates were requested: records are then selected by session,
+   *  not by time. */
   readonly fromDate?: string | undefined;
   readonly toDate?: string | undefined;
   readonly dayMs: number;

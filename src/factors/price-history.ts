@@ -69,7 +69,7 @@ export interface PriceHistory {
 /** The market's daily log returns by session number. */
 export type MarketReturns = readonly number[];
 
-/** Makes a factory of empty histories. */
+/** Creates a function that creates empty histories, in shared chunks of memory. */
 export function createPriceHistories(): () => PriceHistory {
   let chunk: Chunk | undefined;
   let taken = 0;

@@ -80,11 +80,11 @@ const newFollower = (): Follower => ({
 });
 
 /**
- * Reads the volatility of many instruments as time goes on: every bar is taken in once. The reading
- * at an earlier instant is also correct, but reads the list again.
+ * Creates a reader of the volatility of many instruments. It processes each bar once as time
+ * advances; for an earlier instant it reads the list again.
  *
- * @returns A function of an instrument's list of bars, always the same one as long as it only
- *   grows, and of an instant: the reading at the newest bar known by then.
+ * @returns A function of an instrument's list of bars, which must remain the same object while it
+ * grows, and of an instant. It returns the reading at the newest bar known by then.
  */
 export function createVolatilityReader(): (
   bars: RecordList<Bar>,

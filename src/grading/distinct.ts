@@ -18,9 +18,10 @@ export interface Indistinct {
 }
 
 /**
- * Finds instruments that would inflate a cross-section, or turn a question of selection into one of
- * timing: a pegged one ranks high whenever the others fall. The last year of the grid decides, which is
- * hindsight about volatility, but not about outcomes.
+ * Finds instruments that would distort a cross-section: copies inflate it, and a pegged instrument
+ * ranks high whenever the others fall, which tests timing rather than selection. They are
+ * identified by the last year of the grid. This is hindsight about volatility, but not about
+ * outcomes.
  */
 export function findIndistinct({ rows, sessions }: SessionGrid): Indistinct {
   const start = Math.max(0, sessions.length - MAX_SESSIONS);

@@ -44,7 +44,7 @@ export interface RunGrade {
   readonly excess: number;
   /** Sum over LONG and SHORT of the log return, without subtracting the universe; SHORT counts negatively. */
   readonly followed: number;
-  /** LONG and SHORT with an excess above 0 on their side. */
+  /** Number of LONG and SHORT signals whose excess return has the sign of the signal. */
   readonly hits: number;
   /**
    * Variance of `excess` if the same signals were shuffled among the instruments: with signs s and
@@ -56,7 +56,8 @@ export interface RunGrade {
   /** Statements with a forecast, and how many of their returns lay within each range of `RANGES`. */
   readonly forecasts: number;
   readonly within: readonly number[];
-  /** Falls beyond the percentage of the risk table, and the sum of squared errors of their chances. */
+  /** Number of falls beyond the percentage of the risk table, and the sum of squared errors of
+   *  their forecast probabilities. */
   readonly falls: number;
   readonly fallErrors: number;
 }
@@ -64,7 +65,7 @@ export interface RunGrade {
 const SIGNS: Readonly<Record<Direction, number>> = { LONG: 1, WAIT: 0, SHORT: -1 };
 
 /**
- * Grades the statements of one run, in the log and in the backtest alike.
+ * Grades the signals of one run; used by both the log and the backtest.
  *
  * @param table Ranges and falls of the class over the horizon.
  */

@@ -18,8 +18,8 @@ export interface RecordRules {
 export const RECORD_RULES = {
   /** Years after the start of a log at whose end verdicts are given. */
   verdictYears: [1, 2, 3, 5, 10],
-  /** Chance that any of the verdicts on a class finds evidence where there is none; each has an equal
-   *  share of it (Bonferroni). */
+  /** Probability that any verdict on a class finds evidence although there is none; each verdict
+   *  has an equal share of it (Bonferroni). */
   significance: 0.05,
   /** Sessions after the last settlement of a run in which corrected prices still change its outcomes. */
   correctedWithin: 10,
@@ -109,7 +109,7 @@ export interface RecordFigures {
   readonly meanExcess: Estimate | null;
   /** Mean over the runs of the mean return of LONG and SHORT, without subtracting the universe. */
   readonly meanReturn: number | null;
-  /** Share of LONG and SHORT with an excess above 0 on their side. */
+  /** Share of LONG and SHORT signals whose excess return has the sign of the signal. */
   readonly hitRate: number | null;
   readonly twins: {
     /** Mean return of LONG on every instrument; its excess is 0 by definition. */
@@ -121,12 +121,14 @@ export interface RecordFigures {
   /** Mean rank correlation of scores and returns. */
   readonly ic: (Estimate & { readonly t: number }) | null;
   readonly ranges: readonly { readonly probability: RangeProbability; readonly coverage: number }[];
-  /** Brier skill of the chance of a fall against its frequency; `null` if nothing or everything fell. */
+  /** Brier skill of the forecast probability of a fall, against the frequency of falls; `null` if
+   *  either none or all of the prices fell. */
   readonly fallSkill: number | null;
   readonly excluded: Excluded;
 }
 
-/** Computes the figures of graded runs. @param graded In chronological order. @param seed Of the bootstrap. */
+/** Computes the figures of graded runs. @param graded In chronological order. @param seed Seed of
+ *  the bootstrap. */
 export function recordFigures(
   assetClass: AssetClass,
   horizon: number,
@@ -222,9 +224,9 @@ interface CurvePoint {
 }
 
 /**
- * The excess return of LONG and SHORT, summed over the runs that count, with the band of shuffled
- * signals. The return of each run is spread over its horizon, since as many runs are open at a
- * time.
+ * The cumulative excess return of LONG and SHORT over the graded runs, with the 95 % band of
+ * shuffled signals. Each return is divided by the horizon, because as many runs as the horizon has
+ * sessions are open at a time.
  *
  * @param horizon In sessions.
  */
@@ -248,12 +250,13 @@ export interface DatedVerdict {
 }
 
 /**
- * The verdicts that have been due, oldest first. Each uses the returns that had ended by its date, and
- * its share of the significance: the interval of the mean rank correlation lies above 0
- * (`evidence_for`), below 0 (`evidence_against`) or around it. `insufficient_data`: under 60 periods
- * that do not overlap, or an interval of more than .1. Terms of a log may have other bounds.
+ * The verdicts that are due so far, oldest first. Each uses the returns that had ended by its date,
+ * and its share of the significance: the interval of the mean rank correlation lies above 0
+ * (`evidence_for`), below 0 (`evidence_against`) or includes it. `insufficient_data`: under 60
+ * periods that do not overlap, or an interval wider than .1. The terms of a log may set other
+ * bounds.
  *
- * @param horizon The one of verdicts, in sessions.
+ * @param horizon Horizon of the verdicts, in sessions.
  * @param now On the market's clock, Unix milliseconds.
  */
 export function recordVerdicts(

@@ -31,7 +31,7 @@ export function onlyMethods(methods: readonly string[]): RequestHandler {
   };
 }
 
-/** Serves a path with GET and HEAD only. */
+/** Serves a path with a handler for GET and HEAD, and rejects other methods. */
 export function serveReading(router: Router, path: string, handler: RequestHandler): void {
   router
     .route(path)

@@ -22,7 +22,7 @@ export const MEDIA_TYPES = {
   txt: "text/plain; charset=utf-8",
 } as const;
 
-/** A body that is the same for everybody who may have it. */
+/** A body that is the same for every caller who may read it. */
 export interface Representation {
   readonly type: string;
   readonly body: string | Uint8Array;

@@ -91,8 +91,8 @@ export function queryOf({ url = "", originalUrl = url }: RequestUrl): URLSearchP
   return new URLSearchParams(start < 0 ? "" : originalUrl.slice(start + 1));
 }
 
-/** The values of each name of a query. `getAll` for each name would search the query as often as it has
- *  names, and 16 kB hold thousands. */
+/** The values of each name in a query. Calling `getAll` for each name would take quadratic time,
+ *  since 16 kB hold thousands of names. */
 export function queryValues(request: RequestUrl): ReadonlyMap<string, readonly string[]> {
   const values = new Map<string, string[]>();
   for (const [name, value] of queryOf(request)) {
@@ -103,7 +103,8 @@ export function queryValues(request: RequestUrl): ReadonlyMap<string, readonly s
   return values;
 }
 
-/** The parameters of a query; a repeated one becomes a list, which a schema of single ones rejects. */
+/** The parameters of a query; a repeated parameter becomes a list, which schemas of single values
+ *  reject. */
 export const queryParameters = (request: RequestUrl): Readonly<Record<string, unknown>> =>
   Object.fromEntries(
     Array.from(queryValues(request), ([name, values]) => [

@@ -8,10 +8,8 @@ interface Authenticated<T> {
   readonly content: T;
 }
 
-/**
- * A JSON file in the folder of the data that may be lost, and that nobody without the key can have
- * written or changed.
- */
+/** A JSON file in the data folder, authenticated with a key, so that nobody without the key can
+ *  create or change it. Its content may be lost without harm. */
 export class AuthenticatedFile<T> {
   readonly #low: Low<Authenticated<T> | null>;
   readonly #key: Uint8Array;
@@ -33,7 +31,7 @@ export class AuthenticatedFile<T> {
     throw new Error("it was not written by this service, or was changed since");
   }
 
-  /** Replaces the file; a reader sees the old content or the new one. */
+  /** Replaces the file atomically: a concurrent reader sees the old content or the new one. */
   async write(content: T): Promise<void> {
     this.#low.data = { mac: this.#macOf(content), content };
     await this.#low.write();

@@ -43,7 +43,7 @@ export function backoffMs(fault: ProviderFault, failures: number, random: number
 
 /** Backoff of work that fails because of our own store. */
 export interface FailureBackoff {
-  /** When the next attempt is due, Unix milliseconds; in the past when there is no reason to wait. */
+  /** When the next attempt is due, Unix milliseconds; in the past if there was no failure. */
   until(): number;
   /** Runs the work. @throws The error of the work; the next attempt is then due after a pause. */
   run(work: () => Promise<number>): Promise<number>;

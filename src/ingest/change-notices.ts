@@ -29,7 +29,7 @@ export const NOTICE_TTL_MS = 1_800_000;
  *  answer creates a notice, up to 20 a second. */
 const NOTICE_TTL_ALONE_MS = 300_000;
 
-/** How long a notice is stored in a store, in milliseconds. */
+/** How long a store keeps a notice, in milliseconds. */
 export const noticeTtlMs = (engine: Store["engine"] | undefined): number =>
   engine === "embedded" ? NOTICE_TTL_ALONE_MS : NOTICE_TTL_MS;
 
@@ -168,9 +168,9 @@ export interface ChangeReaderOptions {
   readonly store: Pick<Store, "records" | "archive">;
   /** Milliseconds since the epoch. */
   readonly now: () => number;
-  /** Takes new observations; some may have been taken before. */
+  /** Receives new observations; some may have been received before. */
   readonly market: { take(observed: readonly ReceivedObservation[]): void };
-  /** Takes all observations of the archive. */
+  /** Receives all observations of the archive. */
   takeAll(): Promise<void>;
   /** How long notices are stored, in milliseconds. Default: half an hour. */
   readonly ttlMs?: number;
@@ -178,11 +178,9 @@ export interface ChangeReaderOptions {
   readonly onOtherTime?: (ageMs: number) => void;
 }
 
-/**
- * Takes all observations, then returns a function that takes those of the notices committed since,
- * by any process, one page of notices a call. It resolves with the number of notices, and after a
- * failure reads the same ones again.
- */
+/** Reads all observations, then returns a function that reads those of the notices committed since
+ *  by any process, one page of notices per call. The function resolves with the number of notices;
+ *  after a failure it reads the same notices again. */
 export async function openChangeReader(
   options: ChangeReaderOptions,
 ): Promise<() => Promise<number>> {

@@ -31,9 +31,8 @@ export interface ScoringOptions {
   /** 32 bytes for one purpose, derived from the master key. */
   readonly deriveKey: (purpose: string) => Uint8Array;
   readonly log: LiveOptions["log"];
-  /**
-   * A sandbox that was scored before and is lent to one service after another; absent: a new one.
-   */
+  /** A sandbox that is already scored, which several services use one after another; absent for a
+   *  new one. */
   readonly sandbox?: ScoredMarket | undefined;
   /** Called with the progress of reading the market. */
   readonly onProgress?: ((done: number, total: number) => void) | undefined;
@@ -75,7 +74,7 @@ export interface Scoring {
   readonly live: Pick<Live, "setup" | "work" | "check"> | undefined;
   /** The current time of the market, Unix milliseconds. */
   marketNow(): number;
-  /** Where the recording ends, Unix milliseconds; absent where time goes on. */
+  /** Where the recording ends, Unix milliseconds; absent for a market without an end. */
   readonly recordedUntil?: number;
   /** Instant up to which everything is known and scored, at most now. */
   knownUntil(): number;
@@ -90,11 +89,13 @@ export interface Scoring {
   start(): void;
   /** Scores everything that became known since the last call. */
   refresh(): void;
-  /** Milliseconds until there is something new to score, `undefined` when time stands still. */
+  /** Milliseconds until there may be something new to score; `undefined` if the market's clock is
+   *  stopped. */
   untilNextRefresh(): number | undefined;
   /** Makes the clock of a replay wait, at every step, until the work on the sessions so far is done. */
   waitFor(isBehind: () => boolean): void;
-  /** Position of market time. Its end is no fault: answers are as of the last instant. */
+  /** The current instant of the market. The end of a recording is not a fault: answers are then as
+   *  of its last instant. */
   check(): Check;
 }
 

@@ -42,7 +42,7 @@ export interface ListenerOptions extends PersistOptions {
 
 /** Follows one stream. */
 export interface Listener {
-  /** Connects if necessary, and writes new readings. @returns How many it wrote. */
+  /** Connects if necessary, and writes new observations. @returns How many it wrote. */
   step(): Promise<number>;
   /** Ends the connection. */
   close(): void;

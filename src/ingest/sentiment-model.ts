@@ -26,9 +26,9 @@ export const LEXICON_READER: SentimentReader = {
 /**
  * Opens the sentiment reader.
  *
- * @param file Absolute path of a trained model, which is averaged with the lexicon; `undefined`: the
- *   lexicon reads alone.
- * @throws {Error} that names the setting and the file when it cannot be read or is no model.
+ * @param file Absolute path of a trained model, whose polarity is averaged with that of the
+ * lexicon; `undefined` for the lexicon alone.
+ * @throws {Error} that names the setting and the file when it cannot be read or is not a model.
  */
 export async function openSentimentReader(file: string | undefined): Promise<SentimentReader> {
   if (file === undefined) return LEXICON_READER;

@@ -61,10 +61,10 @@ export class WarmStart {
   }
 
   /**
-   * Shows the last scores if they are of this market, by this method and not old.
+   * Shows the last scores if they are of this market and this method, and recent enough.
    *
    * @param until Instant up to which the market is known, Unix milliseconds.
-   * @returns Instant of the last scores; `undefined`: there are none to show.
+   * @returns Instant of the last scores; `undefined` if there are none to show.
    */
   async show(until: number): Promise<number | undefined> {
     const { market, snapshots, log } = this.#options;

@@ -2,7 +2,7 @@ import { randomInt } from "node:crypto";
 
 const DIGITS = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 
-/** Random letters and digits, about 5.95 bits each; every one is as likely as another. */
+/** Random letters and digits, about 5.95 bits each, all equally likely. */
 export function randomBase62(length: number): string {
   return Array.from({ length }, () => DIGITS[randomInt(DIGITS.length)]).join("");
 }

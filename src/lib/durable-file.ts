@@ -5,7 +5,8 @@ import { syncFolder } from "./sync-folder.ts";
 /** Readable and writable by the owner only. */
 const OWNER_FILE = 0o600;
 
-/** Replaces a file: after a crash it has the old text or the new one. It is on disk when this returns. */
+/** Replaces a file atomically: after a crash it has the old text or the new one. The file is on
+ *  disk when this returns. */
 export function writeDurably(path: string, text: string): void {
   const next = `${path}.new`;
   const file = openSync(next, "w", OWNER_FILE);

@@ -1,4 +1,4 @@
-/** Parses a text that may be anything. @returns `undefined` if it is not JSON. */
+/** Parses untrusted text. @returns `undefined` if it is not JSON. */
 export function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);

@@ -39,8 +39,8 @@ interface ReadablePageRequest<T, R> extends PageRequest<T> {
 }
 
 /**
- * Returns a rendered page that a language model can read at once: it ends before the limit where that
- * would be too much, but has at least one item.
+ * Returns a rendered page that a language model can read at once: it has fewer items than the limit
+ * if they would be too long, but at least one.
  *
  * @throws {Problem} As `paginate`.
  */
@@ -71,7 +71,7 @@ function pageOf<T, R>(
 /** Maximum tokens of the items of a page, by `estimatedTokens`. */
 const MAX_PAGE_TOKENS = 6_500;
 
-/** The first items that a language model can read at once, at least one. */
+/** As many of the first items as a language model can read at once, at least one. */
 export function readableItems<R>(
   items: Iterable<R>,
   shown: (item: R) => unknown = (item) => item,

@@ -111,10 +111,10 @@ export class GradedRuns {
   }
 
   /**
-   * The track record of a class over one horizon. Intervals take some 10 ms for each year of runs, so
-   * they are computed once for each state of the log.
+   * The track record of a class over one horizon. Intervals take some 10 ms for each year of runs,
+   * so they are computed once for each state of the log.
    *
-   * @param terms Those of the log.
+   * @param terms The terms by which the log is graded.
    * @param now On the market's clock, Unix milliseconds.
    */
   record(assetClass: AssetClass, horizon: number, terms: RecordTerms, now: number): ClassRecord {

@@ -24,7 +24,7 @@ export interface SettlementTimes {
   readonly exit: number | undefined;
 }
 
-/** A statement without a result or a score is not graded, whatever followed. */
+/** Why a signal is not graded, whatever followed: it has no result, or no score. */
 export function excludedBy(statement: LoggedStatement | undefined): Outcome | undefined {
   if (statement === undefined || statement.status === "failed") return { status: "failed" };
   return statement.coverage === 0 ? { status: "unscored" } : undefined;

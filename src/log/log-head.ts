@@ -6,10 +6,9 @@ import { parseCheckpoint, type SignedCheckpoint } from "./checkpoint.ts";
 /** Name of the file in DATA_DIR. */
 const FILE = "log-head";
 
-/**
- * The last signed checkpoint in a file of this machine. Backups do not contain it. A store that was
- * restored to an earlier state therefore lacks what this file names, and does not sign a fork.
- */
+/** The last signed checkpoint in a file of this machine, which backups do not contain. If the store
+ *  is restored to an earlier state, it lacks what this file names, and the service refuses to sign,
+ *  which would fork the log. */
 export class LogHead {
   readonly #folder: string;
   readonly #path: string;

@@ -40,7 +40,7 @@ export interface ProvenConsistency {
 /** Reads what the last checkpoint covers, and hides the leaves after it. */
 export class LogReader {
   readonly #store: LogStore;
-  /** The first hashes of a tile never change, so tiles are kept by their width. */
+  /** Tiles by their width: the first hashes of a tile never change. */
   readonly #tiles = new LRUCache<string, Uint8Array>({ max: KEPT_TILES });
   /** Id of the log of the last checkpoint that was read here. */
   #id: string | undefined;
@@ -61,8 +61,8 @@ export class LogReader {
     return (await this.#store.state())?.value.origin;
   }
 
-  /** A tile as it is served; `undefined` if the tree does not have it. A tile that is kept is of the
-   *  checkpoint that was read last, or of an earlier one. */
+  /** A tile as it is served; `undefined` if the tree does not have it. A cached tile belongs to the
+   *  last checkpoint that was read, or to an earlier one of the same log. */
   async tile(tile: Tile): Promise<Uint8Array | undefined> {
     const known = this.#tiles.get(keyOf(this.#id, tile));
     if (known !== undefined) return known;

@@ -266,8 +266,8 @@ export class LogStore {
     await this.#records.commit([put(refusals, { key: KEY, value }), announce(LOG_TOPIC)]);
   }
 
-  /** Subscribes to changes in every process: a checkpoint was signed or published, or the log may
-   *  no longer be signed, or may be signed again. @returns Unsubscribes. */
+  /** Subscribes to three changes in every process: a checkpoint was signed, one was published, or
+   *  signing was refused or allowed again. @returns Unsubscribes. */
   onSigned(listener: () => void): () => void {
     return this.#records.onAnnounce(LOG_TOPIC, listener);
   }

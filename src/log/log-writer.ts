@@ -106,12 +106,12 @@ export class LogWriter {
     this.#settler = new Settler(options);
   }
 
-  /** Whether each start begins a new log: a replay is a new history each time. */
+  /** Whether each start begins a new log, as in a replay, which is a new history each time. */
   get #startsAnew(): boolean {
     return this.#options.market.mode === "replay";
   }
 
-  /** Whether the log may be signed and has closed sessions to log. */
+  /** Whether signing is allowed and there are closed sessions that are not logged. */
   get isBehind(): boolean {
     if (this.#refusal !== undefined) return false;
     if (this.#isAtWork || this.#sessions.length > 0) return true;

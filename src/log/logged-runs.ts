@@ -14,7 +14,8 @@ function positionsOf({ symbols }: LoggedRun): ReadonlyMap<string, number> {
   return known;
 }
 
-/** Finds the leaves of the decisions on which answers are based; in the memory of each process. */
+/** In-memory index of logged runs: finds the log entry of the signal on which an answer is based.
+ *  Each process has its own. */
 export class LoggedRuns {
   readonly #store: LogStore;
   /** Oldest first. */

@@ -31,7 +31,7 @@ const CHUNK = 200;
 /** Sessions in which copies of other coins are looked for. */
 const COPY_SESSIONS = 252;
 
-/** The market that settlements read. */
+/** The part of a market that settlements are computed from. */
 export type SettledMarket = Pick<Market, "recordsUntil" | "dayMs" | "scoredFrom">;
 
 /** A run to settle. Instants are Unix milliseconds. */

@@ -69,8 +69,9 @@ interface LoggedSettlement {
 }
 
 /**
- * The next settlement whose sessions have closed and were logged: first one that no longer waits
- * for prices, else the oldest. So none is later than `PATIENCE_SESSIONS`, on which verifiers rely.
+ * The next settlement to append, of a run whose sessions have closed and were logged: first one
+ * that no longer waits for prices, else the oldest. No settlement is therefore more than
+ * `PATIENCE_SESSIONS` late, on which verifiers rely.
  *
  * @returns `undefined` if there is none.
  */

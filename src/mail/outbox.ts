@@ -13,11 +13,12 @@ export interface OutgoingMail extends Readonly<Email> {
   /** Earliest time of sending, in milliseconds from now; the worker finds it at its next poll.
    *  Absent: it is sent at once. */
   readonly dueInMs?: number;
-  /** What caused the email: the hash of the network of a request, or the account of a channel. Causes
-   *  share the worker fairly, so that a flood from one does not delay others. Absent: it counts for
-   *  none. */
+  /** The origin of the email: the hash of the network of a request, or the account of a channel.
+   *  Each origin gets a fair share of the worker, so that a flood from one does not delay others.
+   *  Absent if the email counts towards no share. */
   readonly cause?: string;
-  /** Further groups: with those the email is deleted while it waits. */
+  /** Further record groups; when one of them is removed, the email is deleted if it is still
+   *  waiting. */
   readonly groups?: readonly string[];
 }
 

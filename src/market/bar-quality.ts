@@ -67,9 +67,10 @@ export interface BarCheck {
 }
 
 /**
- * Checks the next bar of an instrument against the bars before it. A doubted bar is held, and the
- * next bar decides on it: confirmed when that opens nearer the doubted price than the last accepted
- * close, else dropped. Splits and dividends of a dropped bar pass to the bar after it.
+ * Checks the next bar of an instrument against the bars before it. A doubted bar is held until the
+ * next bar arrives: it is confirmed if the next bar opens nearer to the doubted price than to the
+ * last accepted close, and dropped otherwise. Splits and dividends of a dropped bar are carried
+ * over to the bar after it.
  */
 export function checkBar({ past, held }: BarMemory, bar: ReportedBar): BarCheck {
   if (held === undefined) return checkNext(past, bar);

@@ -43,10 +43,8 @@ export function closeAt(date: string): number {
   return newYorkInstant(date, isHalfDay(date) ? EARLY_CLOSE : CLOSE);
 }
 
-/**
- * The session to which an instant (Unix milliseconds) belongs: that of its date in New York,
- * before, in and after trading hours; on a day without one the next session.
- */
+/** The session to which an instant (Unix milliseconds) belongs: that of its date in New York,
+ *  whatever the time of day; the next session if there is none on that date. */
 export function sessionOf(at: number): string {
   const date = newYorkDate(at);
   return isSession(date) ? date : nextSession(date);

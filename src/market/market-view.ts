@@ -8,11 +8,12 @@ export interface MarketView {
   readonly source: Source;
   /** `blocks` if only blocks are stored; absent if all prints of the sources are. */
   readonly printsAre?: "blocks";
-  /** Sources of the records of a listed instrument, by feed; absent where `source` is that of all. */
+  /** Sources of the records of a listed instrument, by feed; absent if `source` supplies all of
+   *  them. */
   readonly sourcesOf?: (symbol: string) => SourcesByFeed;
   /** Length of a market day in milliseconds. */
   readonly dayMs: number;
-  /** Where the recording ends, Unix milliseconds; absent where time goes on. */
+  /** Where the recording ends, Unix milliseconds; absent for a market without an end. */
   readonly recordedUntil?: number;
   /** The present moment, Unix milliseconds; simulated and replayed markets have a clock of their own. */
   now(): number;
@@ -20,7 +21,8 @@ export interface MarketView {
   knownUntil(): number;
   /** Label of the session to which an instant (Unix milliseconds) belongs, under way or closed. */
   sessionAt(at: number, assetClass: AssetClass): string;
-  /** Whether scores are still those of the previous run while they are computed again; absent: never. */
+  /** Whether scores are still those of the previous run while they are computed again; absent if
+   *  they never are. */
   isWarm?(): boolean;
   /** Instruments that have data at `knownUntil`, in alphabetical order of their symbols. */
   instruments(): readonly Instrument[];

@@ -24,17 +24,15 @@ export interface Market {
   readonly source: Source;
   /** Length of one market day in milliseconds: 86,400,000 outside the sandbox. */
   readonly dayMs: number;
-  /**
-   * Every record known by `at` (Unix milliseconds), possibly later ones too: readers cut with
-   * `countKnown`. Lists only ever grow between two calls with the same `scoredFrom` and revision.
-   */
+  /** Every record known by `at` (Unix milliseconds), possibly later ones too: readers select with
+   *  `countKnown`. Between two calls with the same `scoredFrom` and revision, lists only grow. */
   recordsUntil(at: number): readonly InstrumentRecords[];
   /** Increases in `recordsUntil` when records were inserted before others that were already read, or old
    *  ones were dropped: everything is scored again. Absent where that never happens. */
   revision?(): number;
   /** `blocks` if only blocks are stored; absent if all prints of the sources are. */
   readonly printsAre?: "blocks";
-  /** Sources of the records of an instrument, by feed; absent where `source` is that of all. */
+  /** Sources of the records of an instrument, by feed; absent if `source` supplies all of them. */
   readonly sourcesOf?: (symbol: string) => SourcesByFeed;
   /** Instruments of a live market, with or without records so far; absent where all records are there
    *  from the start. */
@@ -52,9 +50,8 @@ export interface Market {
    * the year before.
    */
   servedFrom(at: number): number;
-  /**
-   * First instant of the scored sessions, Unix milliseconds. It is constant within one record; another
-   * value starts a new record. Absent if all sessions from the first bar on are scored.
-   */
+  /** First instant of the scored sessions, Unix milliseconds. Scores form one continuous series
+   *  while it stays the same; another value starts scoring anew. Absent if all sessions from the
+   *  first bar on are scored. */
   scoredFrom?(at: number): number;
 }

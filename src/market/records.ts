@@ -53,7 +53,7 @@ export type BarVerdict = (typeof BAR_VERDICTS)[number];
 export interface BarDoubt extends Known {
   readonly session: string;
   readonly fault: BarFault;
-  /** A sentence for people. */
+  /** What is wrong with the bar, in one sentence. */
   readonly detail: string;
   /** What the next bar showed, and when (Unix milliseconds); `null` until then. */
   readonly outcome: { readonly verdict: BarVerdict; readonly at: number } | null;

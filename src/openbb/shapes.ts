@@ -142,5 +142,5 @@ export const symbolOptions = (
 ): readonly object[] =>
   rows.map(({ symbol, name }) => ({ label: `${symbol}: ${name}`, value: symbol }));
 
-/** Turns rows around that come newest first, because charts run from left to right. */
+/** Reverses rows that are sorted newest first, because charts run from left to right. */
 export const oldestFirst = (rows: readonly object[]): readonly object[] => rows.toReversed();

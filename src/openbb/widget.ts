@@ -4,7 +4,7 @@ import type { Tool } from "../tool.ts";
 /** Folder of the endpoints that widgets read. */
 export const WIDGET_FOLDER = "/api/openbb";
 
-/** A choice that selects nothing: Workspace always sends some value of a list. */
+/** Value of a list parameter that means no filter; Workspace always sends a value. */
 export const ANY = "any";
 
 /** A parameter that people set above a widget; its name is that of an input of the widget's tool. */
@@ -13,11 +13,11 @@ export interface WidgetParam {
   readonly type: "text" | "number" | "endpoint";
   readonly label: string;
   readonly description: string;
-  /** Default, which Workspace sends too. */
+  /** Default value, which Workspace sends as well. */
   readonly value: string | number;
-  /** With type text: the values there are. */
+  /** The values to choose from, for type `text`. */
   readonly options?: readonly { readonly label: string; readonly value: string }[];
-  /** With type endpoint: where the values are read. */
+  /** Endpoint that returns the values to choose from, for type `endpoint`. */
   readonly optionsEndpoint?: string;
 }
 
@@ -26,7 +26,7 @@ export interface WidgetColumn {
   /** Name of a column of the rows. */
   readonly name: string;
   readonly header: string;
-  /** `percent` shows a fraction in per cent; `int` has no decimals. Default: as it is. */
+  /** `percent` shows a fraction in per cent; `int` has no decimals. Default: the value as it is. */
   readonly format?: "percent" | "int";
   readonly decimals?: number;
   /** Green above 0, red below. */
@@ -62,12 +62,12 @@ export interface WidgetSource {
   readonly name: string;
   /** The tool that answers, with the tool's scopes. */
   readonly tool: Tool;
-  /** Input of the tool that nobody chooses. */
+  /** Fixed input of the tool. */
   readonly input: Readonly<Record<string, unknown>>;
   readonly params: readonly WidgetParam[];
-  /** Whether the rows of the tool's table are shown, or its answer. */
+  /** Whether the widget shows the rows of the tool's table or the tool's answer. */
   readonly reads: "rows" | "answer";
-  /** Draws the rows or the answer. Default: the rows as they are. */
+  /** Converts the rows or the answer for display. Default: the rows unchanged. */
   readonly shape?: (read: object) => Drawn;
 }
 
@@ -83,7 +83,7 @@ export interface Widget extends WidgetSource {
   readonly table?: WidgetTable;
 }
 
-/** Types what a source reads for the function that draws it. */
+/** Adapts a typed conversion function to the untyped data of a source. */
 export const shapeOf =
   <T extends object>(shape: (read: T) => Drawn) =>
   (read: object): Drawn =>

@@ -268,7 +268,7 @@ export const widgets: readonly Widget[] = [
   },
 ];
 
-/** What the endpoints answer: every widget, and the instruments among which people choose. */
+/** What each endpoint answers: every widget, and the list of instruments to choose from. */
 export const widgetSources: readonly WidgetSource[] = [
   ...widgets,
   {

@@ -3,7 +3,7 @@ import { Agent, Pool, ProxyAgent } from "undici";
 import { createNameLookup, type NameLookup } from "./name-lookup.ts";
 import { isReachable, type UrlPolicy } from "./url-policy.ts";
 
-/** Options of connections to hosts that callers name. */
+/** Options of an agent that connects to hosts named by callers. */
 export interface GuardedAgentOptions extends UrlPolicy {
   /** Default: the name servers of the system. */
   readonly lookup?: NameLookup;

@@ -2,18 +2,18 @@ import type { SignUp } from "../config/config.ts";
 import { isLoopbackHost } from "../lib/loopback.ts";
 import type { MarketMode } from "../market/market.ts";
 
-/** What the page of the operator is made of. Secrets are not among it. */
+/** The facts that the operator's page is built from; they contain no secrets. */
 export interface SetupFacts {
   readonly baseUrl: string;
   readonly market: {
     readonly mode: MarketMode;
     readonly instruments: number;
-    /** Instant up to which it is known, ISO 8601. */
+    /** Instant up to which the market is known, ISO 8601. */
     readonly asOf: string;
   };
-  /** Settings that providers of the live market lack, in words. */
+  /** Missing settings of live providers, as sentences. */
   readonly missingProviders: readonly string[];
-  /** Sender of emails; `undefined`: there is no mail server. */
+  /** Sender of emails; `undefined` without a mail server. */
   readonly mailFrom: string | undefined;
   readonly signUp: SignUp;
   readonly engine: "embedded" | "postgres";
@@ -29,14 +29,15 @@ export interface SetupFacts {
   readonly faults: readonly { readonly name: string; readonly detail: string }[];
 }
 
-/** A thing to set up. */
+/** An item of the setup list. */
 export interface SetupItem {
   readonly name: string;
-  /** `todo` before others may use the service; `advice` is worth it; `done` needs nothing. */
+  /** `fault`: a component fails; `todo`: required before others use the service; `advice`:
+   *  recommended; `done`: complete. */
   readonly state: "fault" | "todo" | "advice" | "done";
-  /** How it is. */
+  /** The current state, in words. */
   readonly is: string;
-  /** What to do; absent where nothing is. */
+  /** What to do; absent if there is nothing to do. */
   readonly next?: string;
   /** A command that does it. */
   readonly command?: string;
@@ -64,7 +65,8 @@ export const setupItems = (facts: SetupFacts): readonly SetupItem[] => [
   metricsItem(facts),
 ];
 
-/** The item to do next: the first fault, else what is to do, else advice; `undefined` when all is done. */
+/** The item to do next: the first fault, else the first required item, else the first advice;
+ *  `undefined` when all items are done. */
 export const nextItem = (items: readonly SetupItem[]): SetupItem | undefined =>
   (["fault", "todo", "advice"] as const)
     .flatMap((state) => items.filter((item) => item.state === state))

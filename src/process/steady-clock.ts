@@ -1,5 +1,5 @@
-/** The two clocks of a steady clock, in milliseconds. In a file of its own, since tests and the
- *  crash harness drive it with their own clocks. */
+/** The two clocks of a steady clock, in milliseconds. Tests and the crash harness provide their
+ *  own. */
 export interface SteadyClockSources {
   /** Unix time, as the machine's clock is set. */
   readonly wall: () => number;

@@ -190,7 +190,7 @@ export const RISK_TABLE: RiskTable = {
   },
 };
 
-/** The table of the simulated market, whose prices follow other laws. */
+/** The table of the simulated market, whose returns have another distribution. */
 export const SIMULATED_RISK_TABLE: RiskTable = {
   fitted: "simulated markets of seeds 1 to 5",
   tested: "simulated markets of seeds 6 to 10",

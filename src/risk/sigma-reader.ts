@@ -18,11 +18,12 @@ interface Follower {
 }
 
 /**
- * Reads the sigma of many instruments as time goes on: each bar is measured once. Results for
- * earlier instants, and for lists with extreme prices, are also correct, but take a new
- * measurement.
+ * Creates a reader of the sigma of many instruments. It measures each bar once as time advances.
+ * For earlier instants, and for lists with extreme prices, it measures again; the results are the
+ * same.
  *
- * @returns The results of `sigmaAt`, for lists that keep their identity as long as they only grow.
+ * @returns A function with the results of `sigmaAt`, for lists that remain the same object while
+ * they grow.
  */
 export function createSigmaReader(): typeof sigmaAt {
   const followers = new WeakMap<RecordList<Bar>, Follower>();

@@ -17,7 +17,7 @@ export interface ReadingContext {
   readonly momentum: MomentumContext;
   /** Sessions of the class that closed after an instant. */
   readonly closesAfter: (instant: number) => number;
-  /** When the newest message, and print or short volume, of the class became known. */
+  /** When the newest message, and the newest print or short volume, of the class became known. */
   readonly mentionsAt: number | null;
   readonly printsAt: number | null;
 }

@@ -17,11 +17,11 @@ interface Beginning {
 }
 
 /**
- * Names the series that signals belong to. Signals are carried from the first record on, and every
- * instrument is compared with all others, so a market has one series: a record that begins earlier for any
- * instrument, another first record of a feed or another reader of texts makes another. At an instant only what had
- * become known counts, so that neither later records nor instruments that are listed later change what a
- * past session belongs to.
+ * Names the series that scores belong to. Signals depend on all records from the first one on, and
+ * every instrument is compared with all others, so a market has one series at a time. Another
+ * series begins when the record of any instrument begins earlier, when a feed has another first
+ * record, or when another sentiment reader is used. The series at an instant depends only on what
+ * was known then: later records and instruments that are listed later do not change it.
  */
 export class RecordSeries {
   readonly #feeds: readonly Feed[];
@@ -31,7 +31,7 @@ export class RecordSeries {
   #list: readonly InstrumentRecords[] = [];
   #waiting: readonly (readonly [InstrumentRecords, Feed])[] = [];
 
-  /** @param reader Who reads the messages. */
+  /** @param reader Identifies the reader of message texts: the lexicon, or a model. */
   constructor(mode: MarketMode, reader: string) {
     this.#feeds = mode === "live" ? LIVE_FEEDS : FEEDS;
     const name = sha256(JSON.stringify([this.#feeds, reader]));

@@ -10,9 +10,9 @@ import { createGroupReader, createSessionCloses, type SessionCloses } from "./se
 
 /** Stores the snapshots of a replay. */
 export interface SnapshotArchive extends SnapshotSink {
-  /** A new replay begins; its snapshots are stored apart from those of the previous one. */
+  /** Begins a new replay; its snapshots are stored separately from those of the previous one. */
   clear(): void;
-  /** The replay has caught up: the snapshots stored before `clear` can be dropped. */
+  /** Called when the replay has caught up: its snapshots replace those stored before `clear`. */
   publish?(): void;
   /** Drops final snapshots of sessions that closed before an instant, Unix milliseconds. */
   forgetBefore?(at: number): void;
@@ -54,8 +54,8 @@ export class ScoringEngine {
   /**
    * @param polarityOf How bullish (1) or bearish (-1) a text is; the lexicon unless given.
    * @param keeper Signals stored by earlier replays of the same records, method and text reader;
-   *   absent: every session is scored.
-   * @param reader Name of who reads the texts.
+   * absent: every session is scored.
+   * @param reader Identifies the reader of message texts.
    */
   constructor(
     market: Market,

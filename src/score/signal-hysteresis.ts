@@ -54,7 +54,8 @@ export interface SignalState {
   readonly previous: Direction | null;
   /** Exponentially smoothed score in [0, 100]. */
   readonly smoothed: number;
-  /** True while trading is suspended: the smoothed score is that of the last session with a bar. */
+  /** True while trading is suspended; the smoothed score is then that of the last session with a
+   *  bar. */
   readonly frozen: boolean;
   readonly forcedWait: ForcedWait | null;
 }

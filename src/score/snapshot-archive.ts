@@ -27,10 +27,10 @@ export interface MemoryArchive extends SnapshotArchive {
   closedAfter(symbol: string, at: number): readonly (Snapshot | SignalRecord)[];
   /** Shows snapshots of an earlier process, without history, until the first replay is published. */
   showLast(snapshots: readonly Snapshot[]): void;
-  /** From now on a recorded session is served as recorded, whatever a later replay computes. */
+  /** Makes a recorded session be served as it was recorded, whatever a later replay computes. */
   addRecorded(snapshot: PastSnapshot): void;
-  /** The same for a session whose recorded snapshot has the same figures, and belongs to another series:
-   *  until the next replay is published it is served as one of that. */
+  /** Like `addRecorded`, for a snapshot with the same figures as the computed one but of another
+   *  series: until the next replay is published, only its series is replaced. */
   addRecordedSeries(snapshot: PastSnapshot): void;
   /** All peer tables that a stored snapshot was scored with, newest first. */
   tables(): readonly PeerTables[];

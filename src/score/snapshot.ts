@@ -57,7 +57,8 @@ export interface Snapshot {
   readonly instrument: Instrument;
   /** Instant of the snapshot, Unix milliseconds; records known later were not used. */
   readonly at: number;
-  /** See `RecordSeries`; absent in what was recorded before series had names. */
+  /** Name of the series (`RecordSeries`) that it belongs to; absent in snapshots that were recorded
+   *  before series had names. */
   readonly series?: string | undefined;
   readonly status: Status;
   /** In [0, 100], not rounded. */

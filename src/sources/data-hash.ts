@@ -38,9 +38,9 @@ export class DataHash {
   }
 
   /**
-   * Takes in what became known up to an instant (Unix milliseconds, never falling).
+   * Adds what became known up to an instant (Unix milliseconds, never decreasing).
    *
-   * @returns The hash in hexadecimal; it depends on the instants so far.
+   * @returns The hash in hexadecimal; it depends on all instants so far.
    */
   advance(at: number): string {
     const span = { after: this.#until, until: at };

@@ -10,7 +10,7 @@ export interface MarketClock {
   advance(wall: number): number;
   /** Milliseconds until more becomes known, `undefined` when nothing ever will. */
   untilNext(wall: number): number | undefined;
-  /** Where a recording ends, Unix milliseconds; absent where time goes on. */
+  /** Where a recording ends, Unix milliseconds; absent for a market without an end. */
   readonly endsAt?: number;
 }
 
@@ -19,7 +19,8 @@ const STEP_MS = 250;
 
 const DAY_MS = 86_400_000;
 
-/** Wall-clock time, for a market that is known up to the start of the current day. */
+/** A clock that follows wall-clock time, for a market that is known up to the start of the current
+ *  day. */
 export function dailyClock(dayMs: number): MarketClock {
   const startOfDay = (now: number) => Math.floor(now / dayMs) * dayMs;
   return {
@@ -30,7 +31,7 @@ export function dailyClock(dayMs: number): MarketClock {
   };
 }
 
-/** Time that stands still. */
+/** A stopped clock. */
 export function stoppedClock(at: number): MarketClock {
   return { start() {}, now: () => at, advance: () => at, untilNext: () => undefined, endsAt: at };
 }
@@ -92,11 +93,9 @@ const LEAP_MS = 60_000;
  *  providers' clocks may differ from ours by as much. */
 const CONFIRMED_MS = 10 * 60_000;
 
-/**
- * The machine's time, for a market of which something may become known at any moment. A leap of the
- * machine's clock is followed once an observation confirms it: otherwise scores of days that never
- * happened would have to be withdrawn, and alerts that were sent for them cannot be.
- */
+/** The machine's time, for a market in which something may become known at any moment. A jump of
+ *  the machine's clock is followed only once an observation confirms it. Otherwise days that never
+ *  happened would be scored, and alerts that were sent for them could not be withdrawn. */
 export class LiveClock implements MarketClock {
   readonly #steady: (() => number) | undefined;
   readonly #confirmedAt: () => number;

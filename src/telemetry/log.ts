@@ -67,10 +67,8 @@ export interface Log {
   readonly lastErrors: () => readonly LoggedError[];
 }
 
-/**
- * Opens the log: one JSON object per line. Callers do not log secrets. Should one get here, it is
- * hidden by the name of its member, by its form, or because it is the value of a setting.
- */
+/** Opens the log: one JSON object per line. Callers must not log secrets; as a safeguard, a secret
+ *  is hidden if its member name or its form reveals it, or if it is the value of a setting. */
 export function createLog({ level, secrets, write }: LogOptions): Log {
   const errors: LoggedError[] = [];
   const hideKnown = withoutKnown(secrets);

@@ -174,7 +174,8 @@ export class AlertService {
     return listForAccount(this.#dependencies, accountId);
   }
 
-  /** When the webhook of an alert last accepted a delivery; `undefined`: not lately. */
+  /** When the webhook of an alert last accepted a delivery; `undefined` if it has not done so
+   *  recently. */
   lastSuccess(alertId: string): Promise<number | undefined> {
     return lastSuccess(this.#dependencies, alertId);
   }

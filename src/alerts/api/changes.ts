@@ -44,8 +44,8 @@ export interface AlertChanges
   > {
   readonly thresholds?: Partial<Thresholds>;
   readonly url?: string;
-  /** Id of the channel of the account that events are sent to; `null`: none, they are polled. What is
-   *  queued goes there too. */
+  /** Id of the account's channel that events are sent to; `null` for none, so that events are
+   *  polled. Queued events are redirected as well. */
   readonly channelId?: string | null;
 }
 

@@ -19,6 +19,6 @@ export interface AlertDependencies {
   readonly now: () => Date;
   /** Public origin, without a trailing slash. */
   readonly baseUrl: string;
-  /** Whether market time stands still, so that no event can come. */
+  /** Whether the market's clock is stopped, so that no event can occur. */
   readonly standsStill: () => boolean;
 }

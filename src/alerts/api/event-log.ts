@@ -51,10 +51,10 @@ export interface LoggedEvent {
 /** Consecutive events of a reader. */
 export interface LoggedPage {
   readonly events: readonly LoggedEvent[];
-  /** Where to continue; beyond the last event when events of other clients follow it. Must not
-   *  reach the reader, since it would reveal when those occurred. */
+  /** Where to continue; beyond the last event when events of other clients follow it. It must not
+   *  be shown to the reader, because it would reveal when those events occurred. */
   readonly position: string;
-  /** Whether there are more already. */
+  /** Whether more events exist already. */
   readonly hasMore: boolean;
 }
 
@@ -90,7 +90,7 @@ export function eventLogOf(source: EventSource): EventLog {
 
 /** Selects a page of events. */
 export interface EventQuery {
-  /** Events after this one; absent: from the oldest, 30 days back. */
+  /** Events after this one; absent for events from the oldest on, 30 days back. */
   readonly cursor: string | undefined;
   /** Without a cursor: events from this instant on, milliseconds since the epoch. */
   readonly since?: number | undefined;
@@ -104,7 +104,7 @@ export interface EventPage {
   readonly events: readonly AlertEvent[];
   /** Where to continue, also when there are no more yet; `undefined`: at the beginning. */
   readonly cursor: string | undefined;
-  /** Whether there are more already. */
+  /** Whether more events exist already. */
   readonly hasMore: boolean;
 }
 
@@ -127,8 +127,8 @@ export async function eventPage(
   return { events, cursor: sealedCursor(source, reader, position), hasMore };
 }
 
-/** The newest events of an alert, newest first, cut down to the reader's scopes.
- *  @param limit Of the events. */
+/** The newest events of an alert, newest first, cut down to the reader's scopes. @param limit
+ *  Maximum number of events. */
 export async function newestEvents(
   source: EventSource,
   reader: EventReader,

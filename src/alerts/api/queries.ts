@@ -168,9 +168,9 @@ export async function listAttempts(
   };
 }
 
-/** When a webhook, or a channel for an alert, last accepted a delivery, milliseconds since the epoch;
- *  `undefined` when it never has, or has failed too often since. @param id Of the alert; of a channel for
- *  what it sent for itself. */
+/** When a webhook or channel last accepted a delivery, milliseconds since the epoch; `undefined` if
+ *  it never has, or if too many attempts have failed since. @param id Id of the alert, or of the
+ *  channel for messages about the channel itself. */
 export async function lastSuccess(
   { records, archive }: Pick<AlertDependencies, "records" | "archive">,
   id: string,

@@ -11,14 +11,15 @@ const APPLICATION_SHARE = 1 / 2;
 type Owned = Stored<{ readonly owner: Owner }>;
 
 /**
- * Whether the share of an owner's application is used up: its own records and those of the agents that it
- * claimed. Others have no share but the whole quota.
+ * Whether an application has used up its share of its owner's quota, together with the agents that
+ * it claimed. Always `false` for owners that are not applications, since their share is the whole
+ * quota.
  *
- * @param existing The records that count in the quota.
+ * @param existing The records that count towards the quota.
  */
 export type IsShareUsedUp = (existing: readonly Owned[], total: number) => boolean;
 
-/** Reads who shares with an owner among those of some records. */
+/** Finds which of some records count towards the share of an owner's application. */
 export async function shareOfOwner(
   records: Records,
   owner: Owner,
@@ -39,7 +40,9 @@ export async function shareOfOwner(
   };
 }
 
-/** The records of expired agents and keys: nothing removes them at the expiry. */
+/**
+ * The records whose owner, an agent or a key, has expired; they are not removed when it expires.
+ */
 export async function orphansAmong<T extends Owned>(
   records: Records,
   existing: readonly T[],

@@ -14,11 +14,11 @@ const MAX_ALERTS = 100;
 const MAX_WEBHOOKS = 20;
 
 /**
- * The operations with which a commit registers an alert only while the quota of its owner has room.
- * The commit fails if another registration was faster.
+ * The operations with which a commit registers an alert only while the quota of its owner is not
+ * used up. The commit fails if a concurrent registration committed first.
  *
- * @throws {Problem} `alert_limit` when the quota is used up; `insufficient_scope` when the owner may no
- *   longer have alerts.
+ * @throws {Problem} `alert_limit` when the quota is used up; `insufficient_scope` when the owner
+ * may no longer have alerts.
  */
 export async function reserveQuota(
   records: Records,

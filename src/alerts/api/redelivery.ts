@@ -76,7 +76,7 @@ export interface Redelivered {
   readonly alert: StoredAlert;
   /** Events that were enqueued. */
   readonly queued: number;
-  /** Where to continue, milliseconds since the epoch; `undefined` if no event is left. */
+  /** Where to continue, milliseconds since the epoch; `undefined` if no event remains. */
   readonly next: number | undefined;
 }
 

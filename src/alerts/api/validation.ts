@@ -35,7 +35,7 @@ export function validateTimes(times: Times, now: number): void {
   }
 }
 
-/** The problem of a request that needs a webhook. @param by How events are delivered instead. */
+/** The problem of a request that needs a webhook. @param by The delivery method of the alert. */
 export function noWebhook(by: Exclude<DeliveryMethod["by"], "webhook">): Problem {
   if (by === "poll") {
     return new Problem("wrong_state", {

@@ -214,7 +214,7 @@ async function scheduled(
   ];
 }
 
-/** Holds a delivery back, only while what holds it back stays unchanged. */
+/** Holds a delivery back, and fails if the reason for that has changed. */
 const hold = (delivery: StoredDelivery, because: Operation): Instead => ({
   instead: [reschedule(delivery, null), because],
 });

@@ -93,7 +93,8 @@ export class ChannelEndpoint implements Endpoint {
     return [replace(channels, channel, { value })];
   }
 
-  /** A channel that waits for its code is not disabled: its person asks for another code. */
+  /** Does not disable a channel that is waiting for its code, because the person can request
+   *  another code. */
   async disable(reason: DisabledReason, at: number): Promise<readonly Operation[] | undefined> {
     const { records } = this.#options;
     const { state: before } = this.#channel.value;

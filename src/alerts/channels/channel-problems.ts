@@ -3,35 +3,37 @@ import { Problem } from "../../problem.ts";
 /** Maximum number of channels of an account. */
 export const MAX_CHANNELS = 10;
 
-/** The problem of a person who has as many channels as they may. */
+/** The problem when a person already has the maximum number of channels. */
 export const full = (): Problem =>
   new Problem("alert_limit", {
     detail: `You have ${MAX_CHANNELS} channels, which is the maximum.`,
     next: "Remove one to add another.",
   });
 
-/** The problem of a name that another channel of the person has. */
+/** The problem when another channel of the person has the same name. */
 export const nameTaken = (): Problem =>
   new Problem("invalid_request", {
     detail: "name: another channel of yours has it.",
     next: "Choose another name.",
   });
 
-/** The problem of a code for a channel that needs none. */
+/** The problem when a code is sent for a channel that is already verified. */
 export const verified = (): Problem =>
   new Problem("wrong_state", {
     detail: "The channel is verified already.",
     next: "Send a test to it.",
   });
 
-/** The problem of a request to send to a channel to which nothing is sent. */
+/**
+ * The problem when a message is requested for a channel that is paused, disabled or not verified.
+ */
 export const notVerified = (): Problem =>
   new Problem("wrong_state", {
     detail: "Nothing is sent to the channel now.",
     next: "Resume it, or ask for a code and enter it.",
   });
 
-/** The problem of a channel whose code cannot be entered any more. */
+/** The problem when the code of a channel has expired or has no attempts left. */
 export const codeEnded = (): Problem =>
   new Problem("wrong_state", {
     detail: "The code has expired, or was entered wrong too often.",

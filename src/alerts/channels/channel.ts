@@ -119,7 +119,7 @@ export const targetContext = (channelId: string): string => `channel-target:${ch
 /** Context that the code of a channel is bound to when it is encrypted. */
 export const codeContext = (channelId: string): string => `channel-code:${channelId}`;
 
-/** The target of a channel. @throws {Error} When the key that sealed it no longer exists. */
+/** The target of a channel. @throws {Error} If the key that encrypted it no longer exists. */
 export const openTarget = (
   vault: Vault,
   { key, value }: Pick<StoredChannel, "key" | "value">,
@@ -137,15 +137,15 @@ export async function requireChannel(
   throw noChannel();
 }
 
-/** The problem of a request for a channel that the account does not have. */
+/** The problem when the account does not have the requested channel. */
 export const noChannel = (): Problem =>
   new Problem("not_found", {
     detail: "You have no such channel.",
     next: "The account page shows your channels, and adds one.",
   });
 
-/** The problem of a caller that names a channel that it may not use. It does not tell whether there is
- *  one: the names are for those who may. */
+/** The problem when a caller names a channel that it may not use. It does not reveal whether the
+ *  channel exists, since only callers with access may learn the names. */
 export const noUsableChannel = (): Problem =>
   new Problem("not_found", {
     detail: "channel: there is none of that name that you may use.",
@@ -157,8 +157,8 @@ export interface ChannelUser extends Pick<Owner, "kind" | "accountId"> {
   readonly clientId?: string | undefined;
 }
 
-/** Whether a caller may have alerts sent to a channel of its account. A person's own keys may what the
- *  person may. */
+/** Whether a caller may send alerts to a channel of its account. A person's own keys may use every
+ *  channel that the person may use. */
 export const mayUse = ({ kind, clientId }: ChannelUser, { isShared }: Channel): boolean =>
   isShared || kind === "service" || (kind === "user" && clientId === undefined);
 

@@ -79,9 +79,10 @@ export interface ChannelView
   extends Pick<Channel, "kind" | "name" | "hint" | "schedule" | "isShared" | "createdAt"> {
   readonly id: string;
   readonly state: ChannelState;
-  /** When it last accepted a message, milliseconds since the epoch; `undefined`: not lately. */
+  /** When it last accepted a message, milliseconds since the epoch; `undefined` if it has not done
+   *  so recently. */
   readonly lastSuccessAt: number | undefined;
-  /** The last attempt to send its code or a test; `undefined`: there was none lately. */
+  /** The last attempt to send its code or a test; `undefined` if there was none recently. */
   readonly lastAttempt: Pick<Attempt, "error" | "status"> | undefined;
   /** Alerts that send to it. */
   readonly alerts: number;
@@ -261,8 +262,8 @@ export class Channels {
     });
   }
 
-  /** Lets the applications and agents of the person send alerts to a channel, or ends that: their alerts that
-   *  send to it are only recorded from then on. */
+  /** Allows the person's applications and agents to send alerts to a channel, or forbids it. When
+   *  it is forbidden, events of their alerts on this channel are recorded but not sent. */
   async setShared(accountId: string, channelId: string, isShared: boolean): Promise<void> {
     const { records } = this.#options;
     await this.#count([["channel-change", accountId]]);
@@ -290,7 +291,8 @@ export class Channels {
     });
   }
 
-  /** Removes a channel with what waits for it. Alerts that send to it are only recorded from now on. */
+  /** Removes a channel with its queued deliveries. Events of alerts on this channel are recorded
+   *  but not sent from then on. */
   async remove(accountId: string, channelId: string): Promise<void> {
     const { records, audit } = this.#options;
     await this.#count([["channel-change", accountId]]);
@@ -318,8 +320,8 @@ export class Channels {
   }
 
   /**
-   * Ends everything that is sent to the address of an email channel, by whichever channel, for anyone who
-   * has the link: it was sent to that address.
+   * Stops all messages to the address of an email channel, from every channel. The link is
+   * sufficient authorization, because it was sent to that address.
    *
    * @returns Whether the link is valid, even if the channel was already unsubscribed.
    */
@@ -437,9 +439,9 @@ export class Channels {
     return [unchanged(accounts, account), incrementVersion(lock, version)];
   }
 
-  /** Counts a code: for the person, for the person at this target, and for the target, which may
-   *  belong to somebody else; also for the host, where a person can name any. @throws {Problem}
-   *  `rate_limited`. */
+  /** Counts a code against the limits of the person, of the person at this target, and of the
+   *  target, which may belong to somebody else; also against that of the host, where a person can
+   *  name any host. @throws {Problem} `rate_limited`. */
   async #countCode(accountId: string, target: ChannelTarget): Promise<void> {
     const { limits } = this.#options;
     const key = fingerprint(JSON.stringify([target.kind, identityOf(target)]));

@@ -177,12 +177,12 @@ export async function entitledAlert(
   return alert && isEntitled(await scopesOf(alert.value.owner)) ? alert : undefined;
 }
 
-/** Whether an alert still sends to the channel for which an event of it is queued. */
+/** Whether an alert still sends to the channel in whose queue one of its events is. */
 export const isSentBy = ({ value }: StoredDelivery, { value: { way } }: StoredAlert): boolean =>
   way.by === "channel" && way.channelId === value.channelId;
 
-/** The operation for an event that its channel must not send any more: it moves to where its alert sends
- *  now, or ends. */
+/** The operation for an event that its channel must no longer send: it moves the event to where the
+ *  alert sends now, or deletes it. */
 export const sentElsewhere = (event: StoredDelivery, alert: StoredAlert | undefined): Operation =>
   (alert && moveDelivery(event, alert)) ?? removeAt(deliveries, event);
 
@@ -197,7 +197,8 @@ function takenOut(
   return [replace(deliveries, member, { value, groups, dueInMs: null }), unchanged(alerts, alert)];
 }
 
-/** The message of a digest; of a single event that of the event. @param told Its events. */
+/** The message of a digest. A digest of a single event is the message of that event. @param told
+ *  Events of the digest. */
 export function digestMessage(
   { value }: StoredDelivery,
   told: readonly Told[],

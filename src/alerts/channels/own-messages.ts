@@ -9,8 +9,8 @@ import {
 } from "../delivery/delivery.ts";
 import { groupsOfChannel, type StoredChannel } from "./channel.ts";
 
-/** Type of the message with the code that verifies a channel. Its body is the time since when the channel
- *  is pending: the code itself is in the channel, sealed. */
+/** Type of the message with the code that verifies a channel. Its body is the time at which the
+ *  channel became pending; the code itself is stored encrypted in the channel. */
 export const CODE_TYPE = "channel.verify";
 
 /** Type of a message about the channel itself; its body is a `ChannelMessage` as JSON. */

@@ -3,14 +3,15 @@ import { Temporal } from "temporal-polyfill";
 /** A time of day, `HH:MM` of 24 hours. */
 type TimeOfDay = string;
 
-/** When a channel may be disturbed. Times of day are wall-clock times of its time zone. */
+/** When messages may be sent to a channel. Times of day are wall-clock times of its time zone. */
 export interface ChannelSchedule {
   /** IANA time zone, such as `Europe/Berlin`. */
   readonly timeZone: string;
-  /** Nothing is sent from `from` until `to`, which is on the next day when it is not later; `null`: at
-   *  any time. */
+  /** Nothing is sent from `from` until `to`, which is on the next day if it is not later than
+   *  `from`; `null` if there are no quiet hours. */
   readonly quietHours: { readonly from: TimeOfDay; readonly to: TimeOfDay } | null;
-  /** Everything is sent together once a day at this time; `null`: as it happens. */
+  /** Time of day of the digest, in which all events are sent together; `null` if each event is sent
+   *  as it occurs. */
   readonly digestAt: TimeOfDay | null;
 }
 

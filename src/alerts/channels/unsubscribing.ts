@@ -8,8 +8,8 @@ export const unsubscribeUrl = (baseUrl: string, token: string): string =>
 /** A channel's id and the MAC of it. */
 const TOKEN = /^(chan_[0-9A-Za-z]{16})\.([\w-]{43})$/;
 
-/** Makes and reads the tokens of the links that unsubscribe email channels (RFC 8058). A token is good for as
- *  long as the channel: mail is kept for years. */
+/** Creates and reads the tokens in the links that unsubscribe email channels (RFC 8058). A token is
+ *  valid as long as its channel exists, because people keep emails for years. */
 export class UnsubscribeTokens {
   readonly #key: Uint8Array;
 

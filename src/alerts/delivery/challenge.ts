@@ -22,7 +22,8 @@ export function challengeBody(alertId: string, challenge: string, at: number): s
   return JSON.stringify({ type: CHALLENGE_TYPE, timestamp, data: { alertId, challenge } });
 }
 
-/** Whether a message carries the current challenge of a webhook: a changed URL gets a new one. */
+/** Whether a message contains the current challenge of a webhook; a changed URL gets a new
+ *  challenge. */
 export function isCurrentChallenge(body: string, state: WebhookState): boolean {
   return state.is === "pending" && challengeIn(body) === state.challenge;
 }

@@ -122,7 +122,7 @@ export function endpointGroupIn(groups: readonly string[]): string {
 /** The `endpointGroup` of a channel. */
 export const channelEndpointGroup = (channelId: string): string => ENDPOINT + channelId;
 
-/** Group of the queued deliveries of one alert or channel. @param id Of the alert or channel. */
+/** Group of the queued deliveries of one alert or channel. @param id Id of the alert or channel. */
 export const queueGroup = (id: string): string => `waiting:${id}`;
 
 /** Matches a webhook id; the first group is its time. */
@@ -183,8 +183,8 @@ function insertDelivery(
   return insert(deliveries, { key: eventId, value, groups, ttlMs: EVENTS_KEPT_MS, dueInMs });
 }
 
-/** The operation that moves a queued message to where its alert sends now; `undefined` for an alert that
- *  is polled. It waits anew for the schedule there. */
+/** The operation that moves a queued message to where its alert sends now; `undefined` if the alert
+ *  is polled. There the message waits for the schedule of its new target. */
 export function moveDelivery(delivery: StoredDelivery, alert: AlertTarget): Operation | undefined {
   const queue = queueOf(alert);
   if (queue === undefined) return undefined;

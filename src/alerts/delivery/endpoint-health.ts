@@ -24,7 +24,7 @@ const MAX_NOTIFIED = 1_000;
 
 /** Failures of a webhook or channel since its last success. */
 export interface EndpointHealth {
-  /** When the first of them was, milliseconds since the epoch. */
+  /** When the first of them occurred, milliseconds since the epoch. */
   readonly failingSince: number;
   /** How many there were. */
   readonly failures: number;

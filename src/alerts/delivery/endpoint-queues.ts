@@ -17,7 +17,7 @@ export type AttemptOutcome = "success" | "failure" | "none";
 export interface EndpointQueuesOptions<T> {
   /** Makes an attempt; never rejects. */
   readonly attempt: (work: T) => Promise<AttemptOutcome>;
-  /** Called when the process, an endpoint or an owner can take more work again. */
+  /** Called when the process, an endpoint or an owner can accept work again. */
   readonly onCapacity: () => void;
   /** Attempts that are running or waiting, of all endpoints together. */
   readonly maxTotal: number;
@@ -57,7 +57,7 @@ export class EndpointQueues<T> {
     return this.#options.maxTotal - totalSize(this.#queues.values());
   }
 
-  /** Maximum of them for an owner that has none yet. */
+  /** Maximum number of deliveries for an owner that has none yet. */
   get share(): number {
     const { maxTotal, maxPerOwner } = this.#options;
     return Math.floor(shareOf({ total: maxTotal, most: maxPerOwner }, this.capacity));
@@ -74,7 +74,7 @@ export class EndpointQueues<T> {
     return [...endpoints.map(([endpoint]) => endpoint), ...owners];
   }
 
-  /** To be called when no other owner has due work: owners that were served may get more.
+  /** Called when no other owner has due work: owners that were served in this round may get more.
    *  @returns Whether there are any. */
   nextRound(): boolean {
     const isNew = this.#served.size > 0;

@@ -7,7 +7,7 @@ export interface Verdict {
   readonly error: Attempt["error"];
   /** The endpoint says that it does not exist any more. */
   readonly isGone: boolean;
-  /** How long it asks to be left alone, in milliseconds. */
+  /** Delay that it requests before the next request, in milliseconds. */
   readonly retryAfterMs: number | undefined;
 }
 

@@ -22,9 +22,9 @@ const POLL_EVERY_MS = 60_000;
 /** Another process continues a release after this many milliseconds. */
 const LEASE_MS = 30_000;
 
-/** The operations that make the held deliveries of an alert or channel due soon after the commit. They belong
- *  into the commit that makes it active, or that gives a channel another schedule, so that neither happens
- *  alone. */
+/** The operations that make the held deliveries of an alert or channel due soon after the commit.
+ *  They must be in the same commit that makes it active or changes its schedule, so that neither
+ *  happens without the other. */
 export function releaseHeld({
   key,
   groups,

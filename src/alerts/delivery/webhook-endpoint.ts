@@ -25,7 +25,7 @@ export class WebhookEndpoint implements Endpoint {
   readonly #records: Records;
   readonly #audit: Auditor;
 
-  /** @param alert As it was before the attempt. */
+  /** @param alert The alert before the attempt. */
   constructor(
     alert: StoredAlert,
     webhook: Webhook,

@@ -16,7 +16,7 @@ import type { ConditionInput } from "./condition.ts";
 export interface SessionSource {
   readonly snapshots: MemoryArchive;
   readonly market: Market;
-  /** Instant up to which sessions have been scored, Unix milliseconds, never falling. */
+  /** Instant up to which sessions have been scored, Unix milliseconds; never decreases. */
   readonly knownUntil: () => number;
 }
 
@@ -32,13 +32,14 @@ interface ClosedSession {
 export class ClosedSessions {
   readonly #source: SessionSource;
   readonly #readVolatility = createVolatilityReader();
-  /** The last label of each class: all instruments of a session share it, and it costs a calendar
-   *  look-up. */
+  /** The last label of each class: all instruments of a session share it, and computing it needs
+   *  the calendar. */
   readonly #labels = new Map<AssetClass, { readonly at: number; readonly label: string }>();
   #records: ReadonlyMap<string, InstrumentRecords> = new Map();
-  /** `knownUntil` for which `#records` were read. */
+  /** The value of `knownUntil` when `#records` were read. */
   #recordsUntil: number | undefined;
-  /** Sessions from a close to an instant, by instant: companies share the days of their reports. */
+  /** Number of sessions from a close to an instant, by instant; companies with reports on the same
+   *  day share it. */
   #sessionsUntil: { readonly at: number; readonly counts: Map<number, number> } | undefined;
 
   constructor(source: SessionSource) {

@@ -59,11 +59,9 @@ interface Round {
   pending: PendingCommit;
 }
 
-/**
- * Finds out which closed sessions fire which alerts: session by session, in the order in which they
- * closed, and every session once, whichever process leads. An event, the state of its condition and
- * its deliveries are one commit; what was not committed is evaluated again.
- */
+/** Determines which closed sessions fire which alerts: session by session in closing order, and
+ *  every session once, whichever process leads. An event, the state of its condition and its
+ *  deliveries are one commit; what was not committed is evaluated again. */
 export class AlertEvaluator {
   readonly #options: EvaluatorOptions;
   readonly #sessions: ClosedSessions;

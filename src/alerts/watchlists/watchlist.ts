@@ -46,7 +46,7 @@ interface Resolved {
   readonly list: StoredWatchlist | undefined;
 }
 
-/** Resolves a selector. A list that is gone has no symbols. */
+/** Resolves a selector. A deleted list has no symbols. */
 export async function resolveSelector(
   records: Records,
   watched: InstrumentSelector,
@@ -81,7 +81,7 @@ export async function resolveAlerts(
  * They change the list's revision, so that a concurrent deletion, which did not see the alert,
  * fails.
  *
- * @throws {Problem} `not_found` when the list is gone.
+ * @throws {Problem} `not_found` when the list was deleted.
  */
 export async function keepWatchlist(
   records: Records,

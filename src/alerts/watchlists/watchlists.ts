@@ -62,12 +62,13 @@ interface WatchlistEdit {
 }
 
 /**
- * Watchlists as callers use them. A list belongs to the client that made it; besides, only the person sees
- * it, on the account page and by their API keys. A list that a key made belongs to the person: every
- * client of theirs can read it, and only their keys can change it. On the account page the person changes
- * all of them.
+ * Watchlists as callers use them. A list belongs to the client that created it. Apart from that
+ * client, only the person can see it, on the account page and with their API keys. A list that was
+ * created with an API key belongs to the person: every client of theirs can read it, and only their
+ * keys can change it. On the account page the person can change all of them.
  *
- * Methods that change something count against the limit `alert-change` and may throw `rate_limited`.
+ * Methods that change something count against the limit `alert-change` and may throw
+ * `rate_limited`.
  */
 export class Watchlists {
   readonly #dependencies: WatchlistDependencies;
@@ -104,10 +105,10 @@ export class Watchlists {
   }
 
   /**
-   * Makes a list, or changes one. Removing symbols that are not in it changes nothing.
+   * Creates a list, or changes one. Removing symbols that are not in it changes nothing.
    *
    * @throws {Problem} `not_found` for a change of a list that is not the caller's; `alert_limit`;
-   *   `invalid_request` when the list would have none or too many symbols.
+   * `invalid_request` when the list would have none or too many symbols.
    */
   async save(caller: Caller, { name, change, symbols }: WatchlistEdit): Promise<ReadableWatchlist> {
     const { records, audit, limits } = this.#dependencies;
@@ -176,7 +177,7 @@ export class Watchlists {
     return this.#remove(key, personOf(accountId), accountId);
   }
 
-  /** @param owner Of the list, or of the same account. @returns Whether there was one. */
+  /** @param owner Owner of the list, or of the same account. @returns Whether there was one. */
   async #remove(key: string, owner: Owner, actor: string): Promise<boolean> {
     const { records, audit } = this.#dependencies;
     const group = quotaGroup(owner);
@@ -191,8 +192,9 @@ export class Watchlists {
     }
   }
 
-  /** The operations with which a commit adds a list only while the quota of its owner has room. @throws
-   *  {Problem} `alert_limit`; `insufficient_scope` when the caller may no longer have lists. */
+  /** The operations with which a commit adds a list only while the quota of its owner is not used
+   *  up. @throws {Problem} `alert_limit`; `insufficient_scope` when the caller may no longer have
+   *  lists. */
   async #reserveQuota(caller: Caller, owner: Owner): Promise<readonly Operation[]> {
     const { records } = this.#dependencies;
     const group = quotaGroup(owner);

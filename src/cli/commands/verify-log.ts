@@ -134,7 +134,7 @@ async function isFileAt(path: string): Promise<boolean> {
   }
 }
 
-/** Shows how much has been read. */
+/** Creates a callback that shows how many entries have been read, out of how many. */
 export const shownOn =
   (progress: ProgressLine, doing = "verifying") =>
   (done: number, total: number): void =>

@@ -94,10 +94,11 @@ export function createAnswers(context: ToolContext): Answers {
 }
 
 /**
- * Creates the validators of tables, which are sent before all of their rows are made.
+ * Creates the validators (ETags) of tables. They are needed before the rows of a table are
+ * computed.
  *
- * @returns The validator of a table by its question, which names the format; `undefined` if the
- *   rows may change with time alone.
+ * @returns The validator for the text of a query and its format; `undefined` if the rows can change
+ * with time alone.
  */
 export function createTableVersions({
   snapshots,

@@ -19,7 +19,7 @@ const ROWS_PER_PART = 200;
 /** Rows of a row group, which are encoded at once: some ten milliseconds of work. */
 const ROWS_PER_GROUP = 1_000;
 
-/** Who gets a table. */
+/** The request and the caller that a table is sent to. */
 export interface TableExchange {
   readonly context: RequestContext;
   readonly caller: Caller;

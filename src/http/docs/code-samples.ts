@@ -25,10 +25,8 @@ interface Sample {
 const givenValue = ({ example, required, schema }: Parameter): unknown =>
   example ?? (required ? (schema.examples?.[0] ?? schema.enum?.[0]) : undefined);
 
-/**
- * The example request of an operation, by its recorded example. Parameters without a value are left
- * out, those of the path stand in braces.
- */
+/** The example request of an operation, from its recorded example. Parameters without an example
+ *  value are omitted, or remain in braces if they are in the path. */
 export function sampleRequest(operation: Described, baseUrl: string): SampleRequest {
   const { method, path, parameters, body, scopes } = operation;
   const valued = (place: Parameter["in"]): readonly [name: string, value: string][] =>

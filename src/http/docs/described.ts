@@ -80,7 +80,7 @@ export interface Body {
   readonly example: Example | undefined;
 }
 
-/** A response that is no failure. */
+/** A successful response. */
 export interface Answer {
   readonly status: string;
   readonly description: string;

@@ -1,7 +1,7 @@
 import { type Content, type Html, html } from "../pages/html.ts";
 
-/** The Markdown that the OpenAPI description uses, as HTML: paragraphs, headings of the second level,
- *  lists, code and links. Everything else stands as it is written. */
+/** The Markdown that the OpenAPI description uses, as HTML: paragraphs, headings of the second
+ *  level, lists, code and links. Everything else appears verbatim. */
 export function richText(markdown: string): Html {
   return html`${markdown.split(/\n{2,}/).map(block)}`;
 }

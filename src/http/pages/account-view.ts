@@ -3,7 +3,7 @@ import { type AlertsView, MAX_ALERTS_SHOWN } from "./alerts-section.ts";
 import type { PageContext } from "./page-context.ts";
 import type { Visit } from "./signed-in.ts";
 
-/** Shows the account page. @param wrong What was wrong with a form of it. */
+/** Shows the account page. @param wrong Errors of a submitted form, and the input to show again. */
 export async function showAccount(
   { res, browser, account }: Visit,
   { show, accounts, keys, alerts, watchlists: lists, channels }: PageContext,

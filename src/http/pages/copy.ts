@@ -8,7 +8,7 @@ const script = createAsset({
   text: readFileSync(new URL("./copy.js", import.meta.url), "utf8"),
 });
 
-/** URL of the script, for pages that have no other. */
+/** URL of the script, for pages that have no other script. */
 export const copyAddress = script.address;
 
 /** Serves the script. */

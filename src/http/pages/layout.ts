@@ -14,7 +14,7 @@ export interface Page {
   readonly errors?: FieldErrors;
   /** Whether the page knows that a person is signed in. */
   readonly isSignedIn?: boolean;
-  /** The place of the navigation that the page belongs to; absent: none. */
+  /** The navigation entry that the page belongs to; absent if there is none. */
   readonly place?: Place;
   /** URL to which the page redirects automatically. */
   readonly redirectTo?: string;

@@ -11,8 +11,8 @@ export function mayFollowForm({ headers }: Request): boolean {
   return site === undefined ? accept.includes("text/html") : site === "same-origin";
 }
 
-/** The intermediate page that navigates on its own, so that the next request no longer results from
- *  the form. */
+/** An intermediate page that navigates by itself, so that the next request is no longer the result
+ *  of the form. */
 export function redirectPage(redirectTo: string): PageAnswer {
   return {
     heading: "One moment",

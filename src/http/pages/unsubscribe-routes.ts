@@ -9,11 +9,9 @@ import type { PageContext } from "./page-context.ts";
 /** Path of the links that unsubscribe. */
 export const UNSUBSCRIBE_PATH = "/unsubscribe";
 
-/**
- * Routes of the link in the emails of a channel. Mail programs send a POST without a page, a session or a
- * form token (RFC 8058 section 3.2): whoever has the token may. A GET changes nothing, because programs that
- * scan mail follow links.
- */
+/** Routes of the link in the emails of a channel. Mail programs send a POST without a page, a
+ *  session or a form token (RFC 8058 section 3.2), so possession of the link's token is sufficient.
+ *  A GET changes nothing, because programs that scan mail follow links. */
 export function unsubscribeRoutes({ show, channels }: PageContext): Router {
   const router = Router();
   router

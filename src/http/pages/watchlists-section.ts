@@ -34,7 +34,7 @@ export interface WatchlistsView {
   readonly keys: readonly ApiKey[];
 }
 
-/** The watchlists of a person and of all that acts for them. */
+/** The watchlists of a person and of all clients that act for the person. */
 export function watchlistsSection(view: WatchlistsView): Html {
   const { watchlists } = view;
   const make = html`<p class="buttons"><a class="second" href="/account/watchlists/new">Make a list</a></p>`;

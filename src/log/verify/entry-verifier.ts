@@ -193,7 +193,7 @@ export class EntryVerifier {
     return this.#settlements.terms;
   }
 
-  /** The track record of each class and horizon, from the first entries alone. @param size How many. */
+  /** The track record of each class and horizon, from the first `size` entries. */
   records(size: number): readonly VerifiedRecord[] {
     return this.#settlements.records(size);
   }

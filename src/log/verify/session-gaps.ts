@@ -46,7 +46,7 @@ export class SessionGaps {
   #count = 0;
   #runs = 0;
 
-  /** Adds the next run. @param close Of its session, Unix milliseconds. */
+  /** Adds the next run. @param close Close of its session, Unix milliseconds. */
   add(assetClass: AssetClass, close: number): void {
     this.#runs += 1;
     const last = this.#lastCloses.get(assetClass);

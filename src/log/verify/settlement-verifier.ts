@@ -351,7 +351,7 @@ export class SettlementVerifier {
     return this.#terms;
   }
 
-  /** The track record, from the first entries alone. @param size How many. */
+  /** The track record, from the first `size` entries. */
   records(size: number): readonly VerifiedRecord[] {
     const terms = this.#terms;
     if (terms === undefined) return [];

@@ -24,7 +24,7 @@ export const pOutperform = (z: number, rho: number): number =>
 export interface Calibrated {
   /** Mean of the measured coefficient and .02, at least 0; .02 without measurements. */
   readonly rho: number;
-  /** Dates behind it. */
+  /** Number of dates that it is based on. */
   readonly dates: number;
 }
 

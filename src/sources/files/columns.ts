@@ -2,10 +2,9 @@
 export interface Column<T> {
   /** What a cell should look like, for the message about one that does not. */
   readonly expected: string;
-  /**
-   * The value of the cell in [from, to) of a text, `undefined` when the cell is malformed. A number is read
-   * where it stands: a folder has ten million of them, and a string of each would cost more than the rest.
-   */
+  /** The value of the cell in [from, to) of a text; `undefined` when the cell is malformed. Numbers
+   *  are parsed in place: a folder has ten million of them, and creating a string for each would
+   *  cost more than everything else. */
   readonly parse: (text: string, from: number, to: number) => T | undefined;
 }
 

@@ -28,9 +28,9 @@ const MAX_CHARACTERS = 60;
 const MAX_HEADLINE = 500;
 
 /**
- * What an instrument is called in the news where it is meant beyond doubt: a coin by a name that
- * means nothing else; a company by its legal name in the article, which distinguishes Apple Inc
- * from fruit, and by its name in the headline.
+ * The search query and headline test for news that is certainly about an instrument. A coin must be
+ * called by a name with no other meaning. A company must be called by its legal name in the
+ * article, which distinguishes Apple Inc from fruit, and by its name in the headline.
  *
  * @returns `undefined` where there is no such name, for example when only the ticker is known.
  */

@@ -30,7 +30,7 @@ export type Observation = {
     readonly feed: F;
     /** Symbol of the universe. */
     readonly symbol: string;
-    /** Instant that it is about, Unix milliseconds; the same every time. */
+    /** Instant that it is about, Unix milliseconds; the same whenever it is read. */
     readonly at: number;
     /** Unique within feed, symbol and instant. */
     readonly id: string;

@@ -20,7 +20,7 @@ const INSERT = `INSERT INTO archive (kind, at, name, subject, text, crc) VALUES 
   ON CONFLICT (kind, at, name) DO NOTHING`;
 
 /**
- * The port over the table.
+ * Creates the archive port on the archive table.
  *
  * @param table Returns the current table.
  */

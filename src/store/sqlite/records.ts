@@ -26,10 +26,8 @@ export interface RecordsOptions {
 
 type Listener = (text: string) => void;
 
-/**
- * The port over the table. Its methods are own properties, since callers wrap records by spreading
- * them.
- */
+/** Implements the records port on the record table. Its methods are own properties, since callers
+ *  wrap records by spreading them. */
 export class SqliteRecords implements Records {
   readonly #options: RecordsOptions;
   readonly #listeners = new Map<string, Set<{ readonly listener: Listener }>>();

@@ -8,8 +8,8 @@ function topicOf(url: string): { readonly server: string; readonly topic: string
   return { server: origin + pathname.slice(0, end + 1), topic: pathname.slice(end + 1) };
 }
 
-/** ntfy by publishing as JSON, which needs no escaping, unlike its headers. A topic cannot be gone: it
- *  exists by being used. */
+/** ntfy by publishing as JSON, which needs no escaping, unlike its headers. A topic is never
+ *  reported as gone, because publishing to a topic creates it. */
 export const ntfy: ChatService<"ntfy"> = {
   // A longer message becomes an attachment.
   maxBytes: 4_096,

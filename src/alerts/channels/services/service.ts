@@ -11,8 +11,8 @@ export interface ChatService<K extends ChatKind> {
   readonly textOf: (message: ChannelMessage) => string;
   readonly request: (target: ChannelTargets[K], message: ChannelMessage) => SentRequest;
   readonly verdictOn: (response: WebhookResponse) => Verdict;
-  /** The target that an answer names in place of one that was moved; `undefined` when it names none. Absent:
-   *  targets of the service do not move. */
+  /** The target that an answer names in place of one that was moved; `undefined` if it names none.
+   *  Absent for services whose targets do not move. */
   readonly movedTo?: (
     target: ChannelTargets[K],
     response: WebhookResponse,

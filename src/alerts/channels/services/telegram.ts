@@ -12,7 +12,7 @@ const NO_CHAT = /\bchat not found\b/;
 /** Number of a supergroup. */
 const SUPERGROUP = /^-\d{1,20}$/;
 
-/** Telegram by the Bot API. @param origin Of the server of the Bot API. */
+/** Telegram by the Bot API. @param origin Origin of the Bot API's server. */
 export const telegramAt = (origin: string): ChatService<"telegram"> => ({
   // `text` has at most 4,096 characters.
   maxBytes: 4_096,

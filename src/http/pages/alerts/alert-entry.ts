@@ -22,16 +22,16 @@ export const AlertEntry = z.object({
   watch: z.enum(WATCHES).catch("symbols"),
   /** Symbols or names, with commas or spaces between. */
   symbols: Text,
-  /** Symbols that were chosen from what a name fits. */
+  /** Symbols that were selected from the suggestions for a name. */
   symbol: Checkboxes.catch([]),
   watchlist: Text,
   assetClass: Text,
   signal: Text,
   kinds: Checkboxes.catch([]),
-  /** Points; empty for new signals only. */
+  /** Points; empty to report new signals only. */
   scoreMove: Text,
   volatilityZ: Text,
-  /** Market days; empty: those of the method. */
+  /** Market days; empty for the cooldown of the method. */
   cooldownDays: Text,
   reportSessions: Text,
   delivery: z.enum(["poll", "channel", "webhook"]).catch("poll"),
@@ -39,7 +39,7 @@ export const AlertEntry = z.object({
   channel: Text,
   url: Text,
   label: Text,
-  /** UTC, as `datetime-local` sends it; empty: it does not end. */
+  /** UTC, as `datetime-local` sends it; empty for an alert that does not expire. */
   expiresAt: Text,
 });
 /** The entry of a form. */
@@ -89,7 +89,7 @@ export function entryOf(
   });
 }
 
-/** An entered name that is no symbol, and the instruments that it fits. */
+/** An entered name that is not a symbol, and the instruments that match it. */
 export interface Suggestion {
   readonly text: string;
   readonly found: readonly Instrument[];
@@ -104,7 +104,9 @@ const MAX_NAMES = 5;
 /** The fields of a form that names instruments. */
 export type NamedInstruments = Pick<AlertEntry, "symbols" | "symbol">;
 
-/** The instruments of an entry: their symbols, and what fits each name that is no symbol. */
+/**
+ * The instruments of an entry: their symbols, and the matches of each name that is not a symbol.
+ */
 export function instrumentsOf({ symbols, symbol }: NamedInstruments, context: ToolContext) {
   const all = context.market.instruments();
   const isKnown = (text: string) => resolveSymbol(all, text).kind === "found";
@@ -125,7 +127,7 @@ export function instrumentsOf({ symbols, symbol }: NamedInstruments, context: To
   return { symbols: [...names, ...symbol], suggestions: symbol.length > 0 ? [] : suggestions };
 }
 
-/** The errors of names that are no symbols, in the words of the tools. */
+/** The errors for names that are not symbols, with the texts of the tools. */
 export function symbolErrors(symbols: readonly string[], context: ToolContext): FieldErrors {
   const texts = symbols.flatMap((symbol) => {
     try {
@@ -174,7 +176,7 @@ export function registrationInput(entry: AlertEntry, symbols: readonly string[])
   };
 }
 
-/** The input of `manage_alert` that makes an alert what an entry says. */
+/** The input of `manage_alert` that updates an alert to the values of an entry. */
 export function updateInput(id: string, entry: AlertEntry, symbols: readonly string[]): object {
   const { watch, watchlist, delivery, channel, url, label } = entry;
   return {
@@ -207,10 +209,10 @@ const FIELDS: Readonly<Record<string, readonly [id: string, name: string]>> = {
   expiresAt: ["expiresAt", "The end"],
 };
 
-/** Id of the button that sends the form, where errors stand that are of no field. */
+/** Id of the submit button, at which errors are shown that belong to no field. */
 export const SAVE_ID = "save";
 
-/** The errors of invalid members, each at its field. */
+/** The errors of invalid members, each with its field. */
 export function issueErrors(issues: readonly z.core.$ZodIssue[]): FieldErrors {
   const errors = issues.map(({ path, message }) => {
     const [id, name] = FIELDS[String(path[0])] ?? [SAVE_ID, String(path[0])];
@@ -220,7 +222,7 @@ export function issueErrors(issues: readonly z.core.$ZodIssue[]): FieldErrors {
   return [...new Map(errors.map((error) => [error.id, error])).values()];
 }
 
-/** The error of a problem, at the field that its detail begins with. */
+/** The error of a problem, assigned to the field whose name begins its detail. */
 export function problemErrors({ detail, next }: Problem): FieldErrors {
   const [, member = "", text = detail] = /^(\w+)(?:, \w+)*: (.+)$/s.exec(detail) ?? [];
   const [id = SAVE_ID] = FIELDS[member] ?? [];

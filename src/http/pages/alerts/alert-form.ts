@@ -21,14 +21,14 @@ export interface AlertFormView {
   readonly formToken: string;
   readonly entry: AlertEntry;
   readonly errors: FieldErrors;
-  /** What entered names fit. */
+  /** The instruments that match entered names. */
   readonly suggestions: readonly Suggestion[];
   /** The lists that the alert can watch. */
   readonly lists: WatchlistOverview["lists"];
   /** Names and kinds of the channels to which the alert can be sent. */
   readonly channels: readonly Pick<Channel, "name" | "kind">[];
   readonly market: MarketView;
-  /** The alert that is changed; absent: a new one. */
+  /** The alert to change; absent in the form of a new alert. */
   readonly changed?: ChangedAlert | undefined;
 }
 
@@ -40,8 +40,9 @@ interface ChangedAlert {
   readonly version: string;
 }
 
-/** The form that makes or changes an alert. Parts that depend on a choice are hidden by the style while
- *  the choice is another. @param request Makes a form that is sent twice one alert. */
+/** The form that creates or changes an alert. The style sheet hides fields that depend on an option
+ *  that is not selected. @param request Idempotency key, so that submitting the form twice creates
+ *  one alert. */
 export function alertForm(view: AlertFormView, request: string): Html {
   const { formToken, changed } = view;
   const hidden: Readonly<Record<string, string>> = changed

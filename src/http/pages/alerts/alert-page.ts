@@ -17,14 +17,14 @@ export interface AlertPageView {
   /** Newest first. */
   readonly events: readonly AlertEvent[];
   readonly attempts: AttemptPage;
-  /** What was done just now; absent: nothing. */
+  /** The action that was just completed; absent if there was none. */
   readonly done?: string | undefined;
 }
 
-/** Most events that are shown. */
+/** Maximum number of events shown. */
 export const MAX_EVENTS_SHOWN = 50;
 
-/** Most attempts of a page. */
+/** Maximum number of attempts on a page. */
 export const MAX_ATTEMPTS_SHOWN = 20;
 
 /** Spans of a snooze in hours, with their names. */

@@ -13,7 +13,7 @@ interface Option {
   readonly inside?: Content;
 }
 
-/** An option, whose inside the style hides while it is not chosen. */
+/** An option with content that the style sheet hides while the option is not selected. */
 export const option = ({ type, id, name, value, isChosen, label, inside }: Option): Html =>
   html`<div class="option"><div class="choice"><input type="${type}" id="${id}" name="${name}" value="${value}"${isChosen && html` checked`}><label for="${id}">${label}</label></div>${
     inside &&
@@ -22,7 +22,7 @@ export const option = ({ type, id, name, value, isChosen, label, inside }: Optio
   }</div>
 `;
 
-/** A field for the symbols or names of instruments, and what entered names fit. */
+/** A field for symbols or names of instruments, with suggestions for names. */
 export const instrumentsField = ({
   entry,
   errors,

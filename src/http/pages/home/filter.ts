@@ -92,7 +92,9 @@ export function filterOf(query: URLSearchParams): ParsedFilter {
   return { filter: {}, errors, search };
 }
 
-/** URL of the market with the instruments of a watchlist alone. @param key Of the list. */
+/**
+ * URL of the market page, filtered to the instruments of a watchlist. @param key Key of the list.
+ */
 export const listAddress = (key: string): string => `/?list=${key}#market`;
 
 /** URL of the list with a filter and page. */

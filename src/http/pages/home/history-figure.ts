@@ -22,7 +22,7 @@ import {
   type ValueAxis,
 } from "./plot.ts";
 
-/** What is drawn of a history. */
+/** The data that the figure shows. */
 export interface HistoryFigure extends HistoryView {
   readonly signal: Pick<FullSignal, "thresholds" | "nextReport" | "range80" | "price">;
   readonly isLog: boolean;

@@ -35,7 +35,8 @@ export const historyChoiceOf = (query: URLSearchParams): HistoryChoice =>
 export interface HistoryPoint extends ReturnType<typeof exactSignal> {
   readonly asOf: string;
   readonly status: FullSignal["status"];
-  /** Close in shares of today: as traded, divided by the splits since; `null` without one. */
+  /** Close in units of today's shares: as traded, divided by the splits since then; `null` without
+   *  a close. */
   readonly close: number | null;
   /** Index of the log entry with the signal of this session; absent if it is not logged. */
   readonly entry: number | undefined;

@@ -14,13 +14,14 @@ export const SHOWN_RANGE = RANGES[1];
 export interface KeptRanges {
   /** Length of a range in sessions. */
   readonly horizon: number;
-  /** The places at which a range ended, oldest first, and whether the close lay within it. */
+  /** Positions in the history at which a range ended, oldest first, and whether the close was
+   *  within the range. */
   readonly outcomes: readonly { readonly place: number; readonly isKept: boolean }[];
 }
 
 /**
- * Whether the closes of a history lay within the ranges that were forecast a horizon earlier, from what
- * was known then. The ranges follow each other without overlap, so that each outcome counts once, and
+ * Whether the closes of a history were within the ranges that were forecast one horizon earlier,
+ * from what was known then. The ranges do not overlap, so that each outcome counts once, and they
  * do not move when a session is added.
  *
  * @param closes When the sessions of the history closed, Unix milliseconds, oldest first.

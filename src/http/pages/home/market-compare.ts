@@ -6,7 +6,7 @@ import { closesLine } from "./market-table.ts";
 import { coverageText, factorNames, scoreBar, signalMark } from "./marks.ts";
 import { dateTime, fixed, percent, points, price, signedPercent } from "./number-format.ts";
 
-/** The chosen instruments beside each other. */
+/** A table that compares the selected instruments. */
 export function comparison(rows: readonly MarketRow[], filter: Filter): Html | false {
   if (rows.length === 0) return false;
   const { compare = "", ...others } = filter;

@@ -29,7 +29,7 @@ export interface MarketRow {
   readonly change: number | null;
   /** When the signal began, ISO 8601: an instant where sessions are shorter than a day. */
   readonly since: string;
-  /** Closes of some sessions with dividends and splits, from 1, oldest first. */
+  /** Closes adjusted for dividends and splits, relative to the first one, oldest first. */
   readonly closes: readonly number[];
   /** Absent for viewers without access. */
   readonly factors: Factors | undefined;
@@ -41,8 +41,8 @@ export interface MarketList {
   readonly found: number;
   /** Number of covered instruments. */
   readonly total: number;
-  /** Numbers of matching instruments by signal whatever signal is chosen, and of those with full
-   *  coverage whatever coverage is. */
+  /** Number of matching instruments by signal, whichever signal is selected; and of those with full
+   *  coverage, whichever coverage is selected. */
   readonly counts: Readonly<Record<Direction | "full", number>>;
   /** Number of this page, from 1. */
   readonly page: number;
@@ -63,7 +63,7 @@ export const sectorsOf = (instruments: readonly Instrument[]): readonly string[]
 export type ListMarket = (
   filter: Filter,
   scopes: ReadonlySet<Scope>,
-  /** Absent: all. */
+  /** Symbols to list; absent for all. */
   only?: readonly string[],
 ) => MarketList;
 

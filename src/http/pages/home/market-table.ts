@@ -107,7 +107,7 @@ ${factors && Object.entries(factors).map(([name, factor]) => factorCell(name as 
 </tr>`;
 }
 
-/** The closes of an instrument as a small line from its lowest to its highest. */
+/** A sparkline of the closes of an instrument. */
 export const closesLine = ({ closes }: MarketRow): Html | false =>
   sparkline(closes, { low: Math.min(...closes), high: Math.max(...closes) }, "l-close");
 

@@ -24,7 +24,8 @@ export const shapes: Readonly<Record<Signal, string>> = {
 /** Whether a score rests on less than LONG and SHORT need: it is drawn hatched, and named thin. */
 const isThin = (coverage: number): boolean => coverage < THRESHOLDS.minCoverage;
 
-/** A signal as a word with a shape. @param coverage If it is given, a thin signal is named so. */
+/** The signal as a word with an icon. @param coverage Coverage in [0, 1]; a thin signal is labeled
+ *  as such. */
 export function signalMark(signal: Signal, coverage = 1): Html {
   const thin = isThin(coverage);
   return html`<span class="signal ${signal.toLowerCase()}${thin && " thin"}"><svg viewBox="0 0 10 10" aria-hidden="true"><path d="${shapes[signal]}"/></svg>${signal}${thin && " · thin"}</span>`;
@@ -64,7 +65,7 @@ export function scoreScale(score: number): Html {
   )}</svg>`;
 }
 
-/** How many factors of those that a class can have are measured. */
+/** Number of measured factors, of those that the class can have. */
 export function coverageText(assetClass: AssetClass, missing: readonly FactorName[]): string {
   const expected = CLASS_FACTORS[assetClass];
   const measured = expected.filter((factor) => !missing.includes(factor));
@@ -89,7 +90,7 @@ export function coverageBar(assetClass: AssetClass, missing: readonly FactorName
 /** Height of the coordinates of a small line; a session is one unit wide. */
 const SPARK_HEIGHT = 40;
 
-/** A small line through values, without an axis. @param name Class of the line. */
+/** A sparkline of values, without an axis. @param name CSS class of the line. */
 export function sparkline(
   values: readonly number[],
   { low, high }: { readonly low: number; readonly high: number },

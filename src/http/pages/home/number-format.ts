@@ -47,7 +47,8 @@ export const plain = nullable(plainText);
 /** A signed fraction in percent, with one decimal. */
 export const signedPercent = nullable(signedPercentText);
 
-/** A price without its currency. @param others Prices beside it: whole ones have no decimals. */
+/** A price without its currency. @param others Prices shown beside it; if all of them are integers,
+ *  no decimals are shown. */
 export const priceText = (value: number, others: readonly number[] = []): string =>
   others.length > 0 && others.every(Number.isInteger) ? wholeText(value) : digitsText(value);
 

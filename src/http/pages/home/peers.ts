@@ -95,7 +95,7 @@ export function trail({ group, rank, count, previous, next }: Peers): Html {
 </nav>`;
 }
 
-/** The market with the instruments of a group alone. */
+/** URL of the market page, filtered to the instruments of a group. */
 export const groupAddress = (group: string): string => `${addressOf({ sector: group })}#market`;
 
 /** The peers as cards, with a line of their smoothed scores. */

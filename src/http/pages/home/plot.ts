@@ -6,14 +6,12 @@ const HEIGHT = 1_000;
 /** Rounds to a tenth. */
 const tenth = (value: number): number => Math.round(10 * value) / 10;
 
-/**
- * Horizontal axis of the panels of a figure: places of equal width, one for each session. A place is
- * one unit of the coordinates wide, and its middle has its number as coordinate, counted from 0.
- */
+/** Horizontal axis of the panels of a figure: columns of equal width, one for each session. A
+ *  column is one unit wide, and the coordinate of its middle is its number, counted from 0. */
 export interface TimeAxis {
-  /** Number of places, with those ahead of the newest session. */
+  /** Number of columns, including those after the newest session. */
   readonly total: number;
-  /** Places with a label. */
+  /** Columns with a label. */
   readonly labels: readonly TimeLabel[];
 }
 
@@ -51,8 +49,8 @@ export function ticks({ low, high }: ValueAxis): readonly number[] {
   );
 }
 
-/** A line through the values of the first places; it is interrupted where there is none. Steps from place
- *  to place compress to half of what coordinates need. */
+/** A path through the values of the first columns, interrupted where a value is missing. It uses
+ *  relative steps, which compress to half the size of absolute coordinates. */
 export function line(values: readonly (number | null)[], axis: ValueAxis): string {
   let last: number | undefined;
   return values
@@ -97,7 +95,7 @@ export const upright = (place: number, name: string): Html =>
 export interface AxisLabel {
   readonly value: number;
   readonly text: string;
-  /** Class of an important label: it is kept, and plain labels too near to it are omitted. */
+  /** CSS class of an important label; plain labels too near to it are omitted. */
   readonly name?: string;
 }
 
@@ -106,23 +104,22 @@ const LABEL_SHARE = 0.07;
 
 /** One drawing of a figure. */
 export interface Panel {
-  /** Class, which sets its height. */
+  /** CSS class, which determines its height. */
   readonly name: string;
   readonly time: TimeAxis;
-  /** What is drawn, in places and the coordinates of `down`. */
+  /** SVG shapes; x is a column of the axis, y is a coordinate from `down`. */
   readonly shapes: Content;
-  /** Texts over the plot, in percent. */
+  /** Texts over the plot, positioned in percent. */
   readonly texts?: Content;
   readonly axis?: ValueAxis;
   readonly labels?: readonly AxisLabel[];
-  /** Least distance of labels as a share of the height; lower panels need more. */
+  /** Minimum distance of labels as a share of the height; lower panels need a larger share. */
   readonly labelShare?: number;
 }
 
-/**
- * A panel: the plot, and a column for the labels of its axis, so that the times of all panels of a
- * figure stand under each other. The shapes are stretched to every width, and texts are not.
- */
+/** A panel: the plot, and a column for the labels of its axis. All panels of a figure have that
+ *  column, so that their time axes are aligned. Shapes are stretched to the available width, texts
+ *  are not. */
 export function panel({ name, time, shapes, texts, axis, labels = [], labelShare }: Panel): Html {
   const grid = time.labels.map(({ place }) => upright(place, "grid"));
   return html`<div class="panel ${name}"><svg><svg viewBox="-.5 0 ${time.total} ${HEIGHT}" preserveAspectRatio="none">${grid}${shapes}<line class="cross" y2="100%"/></svg>${texts}</svg>${
@@ -168,7 +165,7 @@ export const dot = (place: number, time: TimeAxis, name: string): Html =>
 
 /** The descriptions of a figure of several panels. */
 export interface PlotText {
-  /** What it shows, for those who do not see it. */
+  /** Text alternative of the figure. */
   readonly label: string;
   /** Id of the table with its figures, newest first, which the crosshair of the script reads. */
   readonly table: string;
@@ -185,7 +182,7 @@ export const plot = ({ label, table, count, time }: PlotText, panels: Html): Htm
 ${panels}
 </div>`;
 
-/** The lowest panel, which names the times. Every other label is left out on a phone. */
+/** The lowest panel, which labels the times. Every other label is omitted on a phone. */
 export const timePanel = (time: TimeAxis): Html =>
   panel({
     name: "p-time",

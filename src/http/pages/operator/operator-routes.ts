@@ -12,8 +12,9 @@ const PATH = "/operator";
 
 /**
  * GET /operator: what is configured, what is missing and what to do next. Neither an address nor an
- * account makes an operator: behind a proxy everybody comes from this machine, and anybody may have an
- * account. The page opens with a link that `admin setup` prints, and the link sets a cookie.
+ * account identifies the operator: behind a proxy every request comes from this machine, and
+ * anybody may have an account. Access starts with a link that `admin setup` prints; opening it sets
+ * a cookie.
  */
 export function operatorRoutes({ operator, baseUrl, show }: PageContext): Router {
   const { access, facts } = operator;

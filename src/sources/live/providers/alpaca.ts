@@ -9,11 +9,9 @@ import { tradeSeries } from "./alpaca/trades.ts";
  */
 const BATCH = 20;
 
-/**
- * Daily bars and off-exchange blocks of US stocks and funds, from the consolidated tape. Bars
- * include splits but no dividends. Trades have no quotes, so no block can be signed. In a file of
- * its own, like every provider.
- */
+/** Daily bars and off-exchange blocks of US stocks and funds, from the consolidated tape. Bars
+ *  include splits but no dividends. Trades have no quotes, so the side of a block cannot be
+ *  estimated. */
 export const alpaca: PolledProvider = {
   id: "alpaca",
   name: "Alpaca Market Data",

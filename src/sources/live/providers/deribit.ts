@@ -6,11 +6,8 @@ import { tradeSeries } from "./deribit/trades.ts";
 /** Coins whose futures are settled in the coin itself and counted in dollars. */
 const COINS: readonly string[] = ["BTC", "ETH"];
 
-/**
- * Block trades in futures on Deribit: negotiated between two parties, or from a request for quotes.
- * Options are excluded: their prices are not prices of the coin. In a file of its own, like every
- * provider.
- */
+/** Block trades in futures on Deribit: negotiated between two parties, or from a request for
+ *  quotes. Options are excluded, because their prices are not prices of the coin. */
 export const deribit: PolledProvider = {
   id: "deribit",
   name: "Deribit",

@@ -24,10 +24,9 @@ const FUTURE = /^([A-Z]+)-(?:PERPETUAL|\d{1,2}[A-Z]{3}\d{2})$/;
 export const isFutureOn = (instrument: string, symbol: string): boolean =>
   FUTURE.exec(instrument)?.[1] === coinOf(symbol);
 
-/**
- * A block as a print. Its price was negotiated and not set by quotes, and it is reported without
- * quotes: the initiating side is unknown, so it is shown and never signed.
- */
+/** A block as a print. Its price was negotiated rather than set by quotes, and it is reported
+ *  without quotes. The side of its initiator is therefore unknown, so it is shown but never counted
+ *  as a buy or a sell. */
 export function printOf(block: Block, symbol: string, receivedAt: number): Observation | Rejected {
   const { id, instrument, tradedAt, price, amountUsd } = block;
   const place = { feed: "prints", symbol, at: tradedAt, id } as const;

@@ -19,7 +19,8 @@ const FAULTS: Readonly<Record<number, FaultKind>> = {
 
 const Refusal = z.looseObject({ error: z.looseObject({ code: z.number(), message: z.string() }) });
 
-/** The request that calls a public method; 400 comes with an error of JSON-RPC. */
+/** The request that calls a public method. Status 400 is accepted, since it comes with a JSON-RPC
+ *  error. */
 export const call = (
   method: string,
   parameters: Readonly<Record<string, string>>,
@@ -31,7 +32,7 @@ export const call = (
 /**
  * The result of a call.
  *
- * @throws {ProviderFault} When it is not of the shape, or an error.
+ * @throws {ProviderFault} When the answer has another shape, or is an error.
  */
 export function resultOf<S extends z.ZodType>(answer: ProviderResponse, schema: S): z.output<S> {
   const { error } = parseJsonBody(answer, z.looseObject({ error: z.unknown().optional() }));
