@@ -39,7 +39,7 @@ export function eventText(body: string): EventText {
   };
 }
 
-/** What is said after the symbol, and the lines below. */
+/** The text after the symbol, and the lines below it. */
 interface Wording {
   readonly says: string;
   readonly details: readonly string[];

@@ -25,7 +25,8 @@ export const FieldRows = z.object({
 /**
  * The columns that a query names; all of them if it names none.
  *
- * @throws {Problem} `invalid_request` for a name that no column has, with those there are.
+ * @throws {Problem} `invalid_request` for a name that no column has; the message lists the names
+ * that exist.
  */
 export function chosenColumns<R>(
   columns: readonly Column<R>[],

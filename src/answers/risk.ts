@@ -108,7 +108,7 @@ export const riskParameters = (market: MarketView) => {
   return { sha256: hashOf(table), levels: LEVEL_RULES, table };
 };
 
-/** Cached results for a market: within a session they change only where bars arrive late. */
+/** Results cached for a market. Within a session they change only when a bar arrives late. */
 interface Caches {
   readonly outlooks: LRUCache<string, { readonly outlook: RiskOutlook | undefined }>;
   readonly peers: LRUCache<string, readonly number[]>;

@@ -14,7 +14,7 @@ export interface SignalRow {
   readonly context: Pick<ToolContext, "market" | "snapshots">;
 }
 
-/** A column about the snapshot alone. */
+/** A column that depends on the snapshot only. */
 const of = (
   name: string,
   type: ColumnType,

@@ -204,7 +204,7 @@ export const SignalPage = z.object({
   nextCursor: z.string().nullable(),
 });
 
-/** The columns of a history, all equally long, oldest first. */
+/** The columns of a history, each with one value per session, oldest first. */
 const Columns = z.object({
   session: z.array(z.string()).describe("The day; an instant where sessions are shorter."),
   score: z.array(z.int()),
@@ -289,7 +289,7 @@ export function fullSignal(
   };
 }
 
-/** The log entry of the last closed session that a snapshot rests on. */
+/** The log entry of the last closed session before a snapshot. */
 function loggedAnswer(
   { instrument, at }: PastSnapshot,
   { signalLog, snapshots }: ToolContext,

@@ -45,7 +45,7 @@ export async function openSocketAddress(folder: string): Promise<SocketAddress> 
 /** Maximum attempts to bind; in each, another starting process may win. */
 const MAX_ATTEMPTS = 50;
 
-/** Pause before a second look, in milliseconds. A new socket has its path some microseconds before it
+/** Pause before another check, in milliseconds. A new socket has a path some microseconds before it
  *  accepts connections, and a held lock may be released meanwhile. */
 const PAUSE_MS = 20;
 

@@ -106,7 +106,7 @@ async function runConfirmed(run: StoreRun, call: ProgramCall): Promise<Outcome> 
   }
 }
 
-/** Ctrl-C and Ctrl-D mean no. */
+/** Asks the operator for confirmation; Ctrl-C and Ctrl-D mean no. */
 async function isConfirmed(question: string, { stdin, stderr }: Terminal): Promise<boolean> {
   const lines = createInterface({ input: stdin, output: stderr });
   const closed = once(lines, "close").then(() => "");

@@ -100,7 +100,7 @@ export interface AuthorActivity {
   forget(at: number): void;
 }
 
-/** Messages between two cleanups, since a cleanup passes over all authors. */
+/** Number of messages between two cleanups, since each cleanup visits all authors. */
 const FORGET_EVERY = 10_000;
 
 /** Creates an empty memory. Two messages of an author in the same millisecond are one. */

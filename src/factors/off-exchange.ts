@@ -83,7 +83,8 @@ export interface OffExchangeRange {
   readonly dayMs: number;
 }
 
-/** `not_observed`: no feed, or not yet; `no_activity`: nothing in the range; `stale`: it ended. */
+/** `not_observed`: no feed, or none yet; `no_activity`: no records in the range; `stale`: the feed
+ *  has ended. */
 type FeedStatus = "ok" | "stale" | "no_activity" | "not_observed";
 
 /** Off-exchange trading of one instrument in a range. */
@@ -193,7 +194,7 @@ const newestWeek = (weeks: readonly WeeklyVolume[], by: string): WeeklyVolume | 
       null,
     );
 
-/** @param moments Of all known records of the feed, ascending. */
+/** @param moments Moments of all known records of the feed, ascending. */
 function feedStatus(moments: readonly Moment[], range: OffExchangeRange): FeedStatus {
   const { at, to, dayMs } = range;
   const [first, last] = [moments[0], moments.at(-1)];

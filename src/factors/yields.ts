@@ -15,7 +15,8 @@ export type Yields = Readonly<Partial<Record<YieldName, number>>>;
  *  year. */
 export const MAX_FIGURE_AGE_DAYS = { filing: 200, shareCount: 400 } as const;
 
-/** The debt of banks and insurers is their trade: enterprise value says nothing about them. */
+/** Whether a stock is a bank or an insurer. Debt is part of their business, so that enterprise
+ *  value does not apply to them. */
 const isFinancial = (sector: string | null): boolean =>
   sector !== null && /financ|bank|insur/iu.test(sector);
 

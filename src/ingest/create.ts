@@ -18,7 +18,8 @@ import type { WarmStart } from "./warm-start.ts";
  *  arrive before they count. */
 const CONFIRMED_MS = 3_600_000;
 
-/** Interval of checks whether the work that a replay waits for is done, in milliseconds. */
+/** Interval at which a waiting replay checks whether the work on its sessions is done, in
+ *  milliseconds. */
 const HELD_MS = 10;
 
 /** Options of the scoring. */
@@ -134,10 +135,10 @@ export async function openScoring(options: ScoringOptions): Promise<Scoring> {
       warm?.write(at, wall());
     },
   });
-  /** Revision of the market for which recorded sessions were last read; absent: it has none. */
+  /** Revision of the market for which recorded sessions were last read; absent if it has none. */
   let settledOf: number | undefined;
   let settling = Promise.resolve();
-  /** Runs after the first scores, and after all were computed anew. */
+  /** Runs after the first scores, and whenever all scores were recomputed. */
   const settled = async () => {
     settledOf = market.revision?.();
     void kept?.write();

@@ -81,7 +81,7 @@ export class KeptSignalsFile implements SignalKeeper {
     }
   }
 
-  /** Starts the hash again, without the instant at which the records turned out to differ. */
+  /** Restarts the hash, without the instant at which the records turned out to differ. */
   #rehash(): void {
     this.#dataHash = new DataHash(this.#options.market);
     for (const { at } of this.#entries) this.#dataHash.advance(at);

@@ -116,7 +116,7 @@ const sourceOf = ({ id, name, terms }: (typeof providers)[number]) => ({ id, nam
 /** Live options with the first instant of history, Unix milliseconds. */
 type HistoryOptions = LiveOptions & Pick<ProviderOptions, "historyFrom">;
 
-/** Takes every observation of the archive, then those that any process persists. */
+/** Reads every observation of the archive, then those that any process persists. */
 async function followChanges(market: LiveMarket, options: HistoryOptions) {
   const { store, now, log } = options;
   let { onProgress } = options;

@@ -122,5 +122,5 @@ export class WarmStart {
   }
 }
 
-/** Everything of a snapshot but the tables, as text. */
+/** The text of a snapshot, except for its tables. */
 const textOf = (snapshot: object): string => JSON.stringify({ ...snapshot, tables: undefined });

@@ -6,7 +6,7 @@ import type { Remaining } from "./limits.ts";
  * contain no quotes, so that they can be an `error_description` (RFC 6749 section 5.2).
  *
  * @returns `rate_limited` with `Retry-After` (RFC 9110 section 10.2.3); `undefined` if no quota is
- *   exceeded.
+ * exceeded.
  */
 export function rateLimitProblem(counted: readonly (Remaining | undefined)[]): Problem | undefined {
   const [strictest] = counted

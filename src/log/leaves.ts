@@ -319,8 +319,8 @@ export class Committer {
   }
 }
 
-/** Text of all factors, in alphabetical order, as canonical JSON has them; one call for all of them takes
- *  two thirds of the time of a call for each. */
+/** The canonical JSON of all factors, which sorts them alphabetically. One call for all of them
+ *  takes two thirds of the time of one call each. */
 const textOf = (
   { darkpool, momentum, social, valuation }: Snapshot["factors"],
   of: (result: FactorResult) => object,

@@ -2,7 +2,7 @@ import { AssetClass, type Instrument } from "../market/instrument.ts";
 import { isCovered } from "./log-reader.ts";
 import type { LoggedRun, LogStore } from "./log-store.ts";
 
-/** Runs of a class that are kept in memory, the newest ones. */
+/** Maximum number of runs of a class that are kept in memory, the newest ones. */
 const KEPT_RUNS = 2_000;
 
 /** Positions by symbol, for lists that most runs share. */

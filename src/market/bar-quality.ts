@@ -31,9 +31,9 @@ const SPLIT_RATIOS = [1.5, 2, 3, 4, 5, 6, 7, 8, 10, 12, 15, 20, 25, 30, 40, 50, 
 /** The fault of a bar. */
 interface Suspicion {
   readonly fault: BarFault;
-  /** A sentence for people. */
+  /** What is wrong with the bar, in one sentence. */
   readonly detail: string;
-  /** The doubted price: the bar is confirmed if the next one opens near it. Absent: it is
+  /** The doubted price, near which the next bar must open to confirm the bar. Absent if the bar is
    *  impossible. */
   readonly level?: number;
   /** New shares per old share of the split that would explain the bar. */

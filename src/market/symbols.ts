@@ -3,10 +3,10 @@ import type { Instrument } from "./instrument.ts";
 
 /** Maximum number of candidates in the answer to an unknown or ambiguous symbol. */
 const MAX_CANDIDATES = 5;
-/** Maximum typing errors of a suggested symbol. */
+/** Maximum number of typing errors in a suggested symbol. */
 const MAX_TYPOS = 1;
-/** Shortest text that a typing error or a word of a name is looked for in, in characters: most
- *  tickers of up to three letters differ by one letter from another company's. */
+/** Minimum length of a text for which typing errors and words of names are considered, in
+ *  characters: most tickers of up to three letters differ by one letter from another company's. */
 const MIN_NEAR_LENGTH = 4;
 
 /** Maximum length of a text that is searched for, in UTF-16 units. Nothing matches a longer one,
@@ -21,9 +21,7 @@ export type Resolution =
 /** Upper case, with one spelling of class shares: BRK.B, BRK/B and brk-b are all `BRK-B`. */
 const symbolKey = (symbol: string): string => symbol.trim().toUpperCase().replace(/[./ ]/g, "-");
 
-/**
- * What comes before the class of a share or the currency of a coin: BRK of BRK-B, BTC of BTC-USD.
- */
+/** The part before the class of a share or the currency of a coin: BRK of BRK-B, BTC of BTC-USD. */
 const baseOf = (key: string): string => key.replace(/-.*/, "");
 
 /** Lower case without accents and apostrophes. */

@@ -38,7 +38,7 @@ const symbol: WidgetParam = {
   optionsEndpoint: `${WIDGET_FOLDER}/${SYMBOLS}`,
 };
 
-/** A parameter that takes one of some values, or any. */
+/** A parameter with a list of values, one of which means any. */
 const choice = (
   paramName: string,
   label: string,

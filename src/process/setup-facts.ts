@@ -4,7 +4,7 @@ import type { MarketView } from "../market/market-view.ts";
 import type { Readiness } from "./readiness.ts";
 import type { SetupFacts } from "./setup-items.ts";
 
-/** Where the facts come from. */
+/** The sources of the facts. */
 interface SetupSources {
   readonly config: Pick<
     Config,

@@ -10,7 +10,7 @@ const CAPACITY = windowSessions + 64;
 
 /** How far the bars of a list have been measured. */
 interface Follower {
-  /** Number of bars; the last `windowSessions` of them were all measured. */
+  /** Number of bars that were read; the last `windowSessions` of them were all measured. */
   read: number;
   /** The variances of the last `count` bars that the model reads, oldest first; 2.5 kB. */
   readonly variances: Float64Array;

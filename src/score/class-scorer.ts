@@ -294,7 +294,7 @@ function chooseBenchmark(states: readonly InstrumentState[]): void {
   for (const state of states) state.isBenchmarked = (state.turnover ?? 0) >= least;
 }
 
-/** Between two closes only a long pause in trading ends a signal. */
+/** The current signal. Between two closes, only a long pause in trading ends it. */
 const currentSignal = (closed: SignalState | undefined, session: SessionScore): SignalState =>
   closed !== undefined && session.missedSessions <= 1 ? closed : nextSignal(closed, session);
 

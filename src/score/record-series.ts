@@ -5,14 +5,15 @@ import { FEEDS, type Feed, type InstrumentRecords, type Known } from "../market/
 /** Hexadecimal digits of a series. */
 export const SERIES_DIGITS = 16;
 
-/** Providers of a live market bound its other feeds: where these begin is chance. */
+/** The feeds of a live market that define its series: prices only, since the start of the others
+ *  depends on the limits of providers. */
 const LIVE_FEEDS: readonly Feed[] = ["bars"];
 
-/** The beginning of a feed of one instrument. */
+/** The first record of a feed of one instrument. */
 interface Beginning {
   /** When its first record became known, Unix milliseconds. */
   readonly at: number;
-  /** What is told apart. */
+  /** Text that distinguishes it from other beginnings. */
   readonly text: string;
 }
 
@@ -72,7 +73,8 @@ export class RecordSeries {
 const keyOf = ({ instrument: { symbol } }: InstrumentRecords, feed: Feed): string =>
   `${symbol} ${feed}`;
 
-/** The whole first record: a split on the first bar, for one, changes the count of shares ever after. */
+/** The text of the whole first record, since all of it matters: a split on the first bar, for
+ *  example, changes every later share count. */
 function textOf({ instrument }: InstrumentRecords, feed: Feed, first: Known): string {
   const { symbol, assetClass, sector } = instrument;
   // In one order, whatever the order in which a source writes the members.

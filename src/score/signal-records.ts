@@ -116,7 +116,7 @@ const packedSignals = (instrument: Instrument): Packing<Snapshot | SignalRecord,
   },
 });
 
-/** The instant of a record, for readers that need no more of it. */
+/** The instant of a record, for readers that need only that. */
 export const readAt = (view: DataView, at: number): number => view.getFloat64(at);
 
 /** A packed list of the signals of an instrument, oldest first. */

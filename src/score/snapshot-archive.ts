@@ -68,7 +68,7 @@ export function createSnapshotArchive(): MemoryArchive {
   const perEdition = <T>(make: () => T) => memoByVersion(() => edition, make);
   const entryOf = (symbol: string) => shown.instruments.get(symbol);
   const recorded = new Map<string, Map<number, PastSnapshot>>();
-  /** The recorded series where nothing else differs; figures may differ after another replay. */
+  /** The recorded series, if only the series differs; figures may differ after another replay. */
   const recordedSeries = new Map<string, Map<number, string | undefined>>();
   const asRecorded = (one: PastSnapshot): PastSnapshot => {
     const { symbol } = one.instrument;

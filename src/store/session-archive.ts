@@ -113,7 +113,7 @@ export async function serveRecorded(
 /** The snapshots in memory, which are compared with the recorded ones. */
 type RecordedMemory = Pick<MemoryArchive, "addRecorded" | "addRecordedSeries" | "lastAt">;
 
-/** @param rows Of the sessions that closed at one instant. */
+/** @param rows Rows of the sessions that closed at one instant. */
 function serveSession(rows: readonly ArchiveRow[], snapshots: RecordedMemory): void {
   for (const [symbol = "", some] of Map.groupBy(rows, ({ subject }) => subject)) {
     const at = rows[0]?.at ?? 0;

@@ -69,7 +69,7 @@ export interface Consented {
   readonly form: Readonly<Record<string, string>>;
 }
 
-/** Lets a client act for a person, up to the code. @param parameters Of the request. */
+/** Lets a client act for a person, up to the code. @param parameters Parameters of the request. */
 export async function consented(
   { local }: Pick<AuthServer, "local">,
   visitor: Visitor,

@@ -56,7 +56,7 @@ export interface AlertWithSecret extends AlertWithNextSteps {
 interface RedeliveredAlert extends AlertWithNextSteps {
   /** Events that were enqueued. */
   readonly queued: number;
-  /** Where to continue, milliseconds since the epoch; `undefined` if no event is left. */
+  /** Where to continue, milliseconds since the epoch; `undefined` if no event remains. */
   readonly next: number | undefined;
 }
 

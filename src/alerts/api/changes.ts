@@ -118,11 +118,11 @@ export function updateAlert(
   });
 }
 
-/** Id of the channel that events are sent to; `null`: none, they are polled. */
+/** Id of the channel that events are sent to; `null` if they are polled. */
 const channelOf = (way: DeliveryMethod): string | null | undefined =>
   way.by === "webhook" ? undefined : way.by === "channel" ? way.channelId : null;
 
-/** Sends the events of an alert by a channel, or by none. */
+/** Sends the events of an alert to a channel, or to none. */
 function withChannel(way: DeliveryMethod, channelId: string | null): DeliveryMethod {
   if (way.by === "webhook") throw hasWebhook();
   return channelId === null ? { by: "poll" } : { by: "channel", channelId };
@@ -182,8 +182,10 @@ export async function rotateSecret(
   return { alert, secret: newSecret };
 }
 
-/** Commits a change, and repeats it when the alert was changed meanwhile. A webhook that becomes pending
- *  is sent its challenge; one that starts sending gets the deliveries that were held back. */
+/**
+ * Commits a change, and retries if the alert was changed concurrently. A webhook that becomes
+ * pending is sent its challenge; one that becomes active gets the deliveries that were held back.
+ */
 async function applyChange(
   options: AlertDependencies,
   { caller, alertId }: AlertRequest,

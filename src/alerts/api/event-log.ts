@@ -154,9 +154,9 @@ const readsAmongOthers = ({ kind }: OwnerIdentity): boolean => kind === "user";
 /** Names the reader that a sealed cursor is for. */
 const cursorContext = (reader: OwnerIdentity): string => `event-cursor:${ownerKey(reader)}`;
 
-/** A cursor that reveals nothing to the reader, since its position can be the instant of another
- *  client's event. It differs each time, so it does not reveal either whether there was such an
- *  event. */
+/** A cursor that reveals nothing to the reader: its position can be the instant of another client's
+ *  event. It is encrypted, and differs each time, so that it does not even reveal whether there was
+ *  such an event. */
 const sealedCursor = ({ vault }: EventSource, reader: OwnerIdentity, position: number): string =>
   vault.seal(String(position).padStart(POSITION_DIGITS, "0"), cursorContext(reader));
 
@@ -205,7 +205,7 @@ async function ownPage(
   return { events, reached, hasMore: false };
 }
 
-/** Filters out the events of the same person's other clients, which rows of earlier versions hold. */
+/** Removes the events of the person's other clients, which rows of earlier versions contain. */
 function ownEvents(
   { records }: EventSource,
   reader: OwnerIdentity,

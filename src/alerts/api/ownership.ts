@@ -17,7 +17,7 @@ import {
   type StoredAlert,
 } from "../alert.ts";
 
-/** Random characters of an id. */
+/** Number of random characters in an id. */
 const ID_LENGTH = 16;
 
 const ID = new RegExp(`^alert_[0-9A-Za-z]{${ID_LENGTH}}$`);

@@ -25,10 +25,10 @@ import { type EndpointHealth, endpointHealth } from "../delivery/endpoint-health
 import type { AlertDependencies } from "./dependencies.ts";
 import { managedAccount } from "./ownership.ts";
 
-/** Queued deliveries that are counted at most. */
+/** Maximum number of queued deliveries that are counted. */
 const MAX_COUNTED = 100;
 
-/** Attempts that are searched for the last success. */
+/** Number of attempts in which the last success is searched for. */
 const MAX_SEARCHED = 100;
 
 /** An alert as its owner sees it. */
@@ -45,7 +45,7 @@ export interface AlertView {
 interface Waiting {
   /** Number of queued deliveries, counted up to 100. */
   readonly count: number;
-  /** When the next one is due, milliseconds since the epoch; `null`: none is due. */
+  /** When the next one is due, milliseconds since the epoch; `null` if none is due. */
   readonly nextAt: number | null;
 }
 

@@ -3,11 +3,11 @@ import { shareOf } from "../../limits/share.ts";
 import type { Records, Stored } from "../../store/port/records.ts";
 import { type Owner, ownerKey } from "../alert.ts";
 
-/** Maximum share of an account's quota that one application has, with the agents that it claimed, while
- *  nothing else of the account uses any. As others use some, the share shrinks (`shareOf`). */
+/** Maximum share of an account's quota for one application, with the agents that it claimed, while
+ *  the rest of the account uses nothing. It shrinks as others use more (`shareOf`). */
 const APPLICATION_SHARE = 1 / 2;
 
-/** A record that counts in the quota of its owner's account. */
+/** A record that counts towards the quota of its owner's account. */
 type Owned = Stored<{ readonly owner: Owner }>;
 
 /**

@@ -39,7 +39,7 @@ export async function reserveQuota(
   return [...entitled, incrementVersion(lock, version), ...orphans.flatMap(alertRemoval)];
 }
 
-/** The quota that one more alert would exceed, in words; `undefined` when there is room. */
+/** The quota that one more alert would exceed, in words; `undefined` if none. */
 function excessOfAccount(existing: readonly StoredAlert[], way: DeliveryMethod) {
   if (existing.length >= MAX_ALERTS) return `${MAX_ALERTS} alerts with all your agents and keys`;
   const isOver = way.by === "webhook" && existing.filter(hasWebhook).length >= MAX_WEBHOOKS;

@@ -122,7 +122,7 @@ function buildAlert(
   return { registered: { alert, ...(secret !== undefined && { secret }) }, operations };
 }
 
-/** How the events of a new alert are delivered. */
+/** The delivery method of a new alert. */
 function wayTo(
   url: string | undefined,
   alertId: string,

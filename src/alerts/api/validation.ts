@@ -64,7 +64,7 @@ export function changedMeanwhile(): Problem {
   });
 }
 
-/** What to do about an alert that sends nothing, by its status. */
+/** Advice on an alert that sends nothing, by its status. */
 const ways: Readonly<Record<AlertStatus, string>> = {
   active: "Try again.",
   snoozed: "Use the action resume.",

@@ -214,7 +214,7 @@ async function scheduled(
   ];
 }
 
-/** Holds a delivery back, and fails if the reason for that has changed. */
+/** Holds a delivery back. The commit fails if the record that is the reason for it has changed. */
 const hold = (delivery: StoredDelivery, because: Operation): Instead => ({
   instead: [reschedule(delivery, null), because],
 });

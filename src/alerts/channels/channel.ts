@@ -95,7 +95,7 @@ export const channels = collection<Channel>("channels");
 /** A channel with its key, revision and groups. */
 export type StoredChannel = Stored<Channel>;
 
-/** Random characters of an id. */
+/** Number of random characters in an id. */
 const ID_LENGTH = 16;
 
 const ID = new RegExp(`^chan_[0-9A-Za-z]{${ID_LENGTH}}$`);

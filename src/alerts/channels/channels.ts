@@ -90,7 +90,7 @@ export interface ChannelView
 
 /** A change of a channel. */
 interface ChannelChange {
-  /** Absent: it stays as it is. */
+  /** Absent if the channel itself is unchanged. */
   readonly value?: Channel;
   /** Further operations of the commit. */
   readonly operations: readonly Operation[];

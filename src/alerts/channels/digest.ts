@@ -22,7 +22,8 @@ import type { ChatServices } from "./services/chat-services.ts";
 import { MAX_EMAIL_BYTES } from "./services/email.ts";
 import { eventMessage, type TextOptions } from "./texts.ts";
 
-/** Events that one commit puts into a digest; further ones follow in another digest right after it. */
+/** Maximum number of events that one commit puts into a digest; the rest follow in another digest
+ *  right after it. */
 const MAX_EVENTS = 200;
 
 /** Bytes of a message that are reserved for its title, the sentence on evidence and the link. */
@@ -68,7 +69,9 @@ export async function digestSteps(
   return [...steps, ...(isLeftOut ? [reschedule(delivery, 0)] : []), announce(DELIVERIES_TOPIC)];
 }
 
-/** The first events of a channel that waited until now, in their order: their ids begin with their time. */
+/**
+ * The first events of a channel that waited until now, in order; their ids begin with their time.
+ */
 async function eventsUntil(
   now: number,
   { key }: StoredChannel,
@@ -89,7 +92,7 @@ async function eventsUntil(
 const byKey = (one: StoredDelivery, other: StoredDelivery): number =>
   one.key < other.key ? -1 : 1;
 
-/** Bytes of the line of an event, and the most that all of one message have. */
+/** Bytes of the line of an event, and the maximum for all lines of one message. */
 interface LineBytes {
   readonly most: number;
   readonly of: (delivery: StoredDelivery) => number;
@@ -127,7 +130,7 @@ function partsOf(
   return parts;
 }
 
-/** Puts an event into a digest. */
+/** Adds an event to a digest. */
 function joined(member: StoredDelivery, digestId: string): Operation {
   const { heldUntil: _, ...rest } = member.value;
   const groups = [...member.groups, digestGroup(digestId)];
@@ -142,9 +145,9 @@ interface Told {
 
 /** The events of a digest. */
 interface Members {
-  /** The events of the digest, in order. */
+  /** The events that belong in the digest, in order. */
   readonly told: readonly Told[];
-  /** The operations that remove events that must not be in the digest now. */
+  /** The operations for events that must not be in the digest now. */
   readonly others: readonly Operation[];
 }
 
@@ -186,7 +189,9 @@ export const isSentBy = ({ value }: StoredDelivery, { value: { way } }: StoredAl
 export const sentElsewhere = (event: StoredDelivery, alert: StoredAlert | undefined): Operation =>
   (alert && moveDelivery(event, alert)) ?? removeAt(deliveries, event);
 
-/** Takes an event of a paused alert out of a digest, and holds it back until the alert is resumed. */
+/**
+ * Takes the event of a paused alert out of a digest, and holds it back until the alert is resumed.
+ */
 function takenOut(
   member: StoredDelivery,
   alert: StoredAlert,

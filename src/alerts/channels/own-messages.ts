@@ -34,7 +34,7 @@ export const digestGroup = (digestId: string): string => `digest:${digestId}`;
 
 /** A message of a channel itself. */
 interface OwnMessage extends Pick<Delivery, "type" | "body" | "isRepeat"> {
-  /** Instant from which its key is made, milliseconds since the epoch. */
+  /** Instant that its id is derived from, milliseconds since the epoch. */
   readonly at: number;
   /** Lifetime in milliseconds. */
   readonly ttlMs: number;

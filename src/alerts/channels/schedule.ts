@@ -63,12 +63,13 @@ function nextTime(time: TimeOfDay, timeZone: string, now: number): number {
 const dayOf = (at: number, timeZone: string): Temporal.PlainDate =>
   Temporal.Instant.fromEpochMilliseconds(at).toZonedDateTimeISO(timeZone).toPlainDate();
 
-/** When clocks go back the first of two equal times is meant; a time that is skipped when they go
- *  forward counts later by what was skipped. */
+/** If clocks go back, the first of two equal times is used; a time that is skipped when they go
+ *  forward is moved later by the skipped interval. */
 const instantOf = (day: Temporal.PlainDate, time: TimeOfDay, timeZone: string): number =>
   day.toZonedDateTime({ timeZone, plainTime: Temporal.PlainTime.from(time) }).epochMilliseconds;
 
-/** Names of the IANA time zone database; offsets, which know no daylight saving, are none. */
+/** Names in the IANA time zone database. Offsets are excluded, since they have no daylight saving
+ *  time. */
 const ZONE_NAME = /^[A-Za-z][\w+-]*(\/[\w+-]+){0,2}$/;
 
 /** Whether a text is the name of a time zone. */

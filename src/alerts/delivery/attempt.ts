@@ -79,7 +79,7 @@ export async function attemptDelivery(
   return (await recordAttempt(attempt, options)) ? "success" : "failure";
 }
 
-/** The scopes that both the owner holds now and the credential held that named the address. */
+/** The scopes that the owner holds now and that the credential also held when it named the URL. */
 function readableScopes({ scopes }: Webhook, held: ReadonlySet<Scope>): ReadonlySet<Scope> {
   return scopes === undefined ? held : new Set(scopes.filter((scope) => held.has(scope)));
 }
@@ -103,9 +103,9 @@ async function insteadOfSending(
   return waitsFor(delivery, await countChallenge(owner, webhook.url, options));
 }
 
-/** Counts a challenge three times: as an attempt that no event causes, because an owner can name any
- *  number of hosts; for the owner at this host; and for the host. Each account has a share of the host's
- *  limit, so a few accounts cannot block a host that many use. */
+/** Counts a challenge against three limits: that of attempts without a new event, because an owner
+ *  can name any number of hosts; that of the owner at this host; and that of the host. Each account
+ *  has a share of the host's limit, so that a few accounts cannot block a host that many use. */
 async function countChallenge(
   owner: Owner,
   url: string,
@@ -124,8 +124,8 @@ async function countChallenge(
   return countForAll(limits, [ofAccount], ["challenge-host-all", host]);
 }
 
-/** Holds a delivery back, only while the alert stays unchanged: the commit that makes the alert active
- *  releases what is held by then. */
+/** Holds a delivery back, only while the alert stays unchanged: the commit that makes the alert
+ *  active releases what is held by then. */
 function hold(delivery: StoredDelivery, alert: StoredAlert): readonly Operation[] {
   return [reschedule(delivery, null), unchanged(alerts, alert)];
 }

@@ -194,12 +194,12 @@ export function moveDelivery(delivery: StoredDelivery, alert: AlertTarget): Oper
   return replace(deliveries, delivery, { value, groups, dueInMs: 0 });
 }
 
-/** Where the messages of an alert are queued. */
+/** The queue for the messages of an alert. */
 interface Queue extends Pick<Delivery, "alertId" | "channelId"> {
   readonly groups: readonly string[];
 }
 
-/** Where the messages of an alert are queued now; `undefined` for an alert that is polled. */
+/** The current queue for the messages of an alert; `undefined` if the alert is polled. */
 function queueOf({ key, value, groups }: AlertTarget): Queue | undefined {
   const { owner, way } = value;
   const own = [...groups, queueGroup(key)];

@@ -90,7 +90,7 @@ async function afterSuccess(attempt: JudgedAttempt): Promise<readonly Operation[
   ];
 }
 
-/** Removes the delivery and its members. */
+/** The operations that remove the delivery and its members. */
 const removals = ({ delivery, members }: CompletedAttempt): readonly Operation[] =>
   [delivery, ...members].map((each) => removeAt(deliveries, each));
 
@@ -173,8 +173,8 @@ function logAttempt(attempt: JudgedAttempt, nextInMs: number | null): readonly O
   ];
 }
 
-/** An unverified host may belong to somebody else: its answer is not shown to the owner of the alert. The
- *  answers of chat services name chats and topics, which belong to the person, and must not reach
- *  the client that made the alert. */
+/** Whether the answer may be shown to the owner of the alert. That of an unverified host may not,
+ *  since the host may belong to somebody else. Those of chat services may not, since they name
+ *  chats and topics of the person, which the client that created the alert must not learn. */
 const isResponseShown = (attempt: CompletedAttempt): boolean =>
   !isVerification(attempt) && attempt.delivery.value.channelId === undefined;

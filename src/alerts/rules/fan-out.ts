@@ -78,8 +78,8 @@ export async function fanOut(
   }
 }
 
-/** A disabled webhook is not sent its events, but they are recorded: they can be polled, and
- *  redelivered once the webhook is enabled. */
+/** Whether an alert records an event. A disabled webhook records its events although they are not
+ *  sent: they can be polled, and redelivered once the webhook is enabled. */
 const recordsEvents = (status: AlertStatus): boolean =>
   status === "active" || status === "pending" || status === "disabled";
 

@@ -82,7 +82,7 @@ async function newestIn(folder: string): Promise<string> {
   return newest.path;
 }
 
-/** Makes a store of a backup, and closes it as a stop of the service would. */
+/** Creates a store from a backup, and closes it in the same way as a stopping service. */
 async function restoreInto(folder: string, file: string, { identity }: BackupFacts): Promise<void> {
   const { batches } = await openBackup(file);
   const store = await openEmbedded({ folder, mode: identity.mode, now: Date.now });

@@ -80,8 +80,8 @@ export const exportPanel = defineLocalCommand({
   },
 });
 
-/** Scores a market folder and writes the rows on the way. An interrupted run is not continued,
- *  since that would take as long as a new one. */
+/** Scores a market folder and writes the rows as they are computed. An interrupted run cannot be
+ *  continued, since replaying up to that point would take as long as a new run. */
 async function exportFolder(folder: string, wanted: Export): Promise<number> {
   const { assetClass, progress } = wanted;
   progress.say("reading the market folder");
@@ -98,7 +98,7 @@ async function exportFolder(folder: string, wanted: Export): Promise<number> {
 /** An instant before all records. */
 const EARLIEST = "1970-01-01T00:00:00.000Z";
 
-/** Passes sessions on, and shows which were read. @param to The last instant, Unix milliseconds. */
+/** Passes sessions on, and shows the progress. @param to The last instant, Unix milliseconds. */
 function* shownOn(
   progress: ProgressLine,
   sessions: Iterable<PanelSession>,

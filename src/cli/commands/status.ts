@@ -67,7 +67,7 @@ async function alertStates({ store }: CommandContext): Promise<Status["alerts"]>
   };
 }
 
-/** Whether the channel of an alert is active is known to its person only. */
+/** Whether the channel of an alert is active is shown to its person only. */
 function wayState(way: DeliveryMethod): "polled" | WebhookState["is"] {
   if (way.by === "poll") return "polled";
   return way.by === "channel" ? "active" : way.state.is;

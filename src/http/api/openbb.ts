@@ -33,7 +33,8 @@ export function openbbRoute({ answers, api }: WidgetOptions): Route {
   });
 }
 
-/** @throws {Problem} `not_found` for a name that no endpoint has, with those there are. */
+/** @throws {Problem} `not_found` for a name that no endpoint has; the message lists the names that
+ *  exist. */
 function sourceOf(name: string): WidgetSource {
   const source = widgetSources.find((one) => one.name === name);
   if (source !== undefined) return source;
@@ -62,8 +63,8 @@ async function draw(
   return shape === undefined ? (read as readonly object[]) : shape(read);
 }
 
-/** What was chosen for the parameters of a widget. Workspace adds parameters of its own, such as
- *  `theme`, and sends an empty text where nothing was chosen. */
+/** The values of a widget's parameters. Workspace adds parameters of its own, such as `theme`, and
+ *  sends an empty text for a parameter without a value. */
 function chosenInput(
   params: WidgetSource["params"],
   query: URLSearchParams,
@@ -76,8 +77,8 @@ function chosenInput(
   return Object.fromEntries(chosen);
 }
 
-/** The instrument that is shown before one is chosen: the first of the list. @throws {Problem}
- *  `not_found` while nothing is covered. */
+/** The instrument that is shown before one is selected: the first in the list. @throws {Problem}
+ *  `not_found` while no instrument is covered. */
 async function firstSymbol(call: Call, answers: Answers): Promise<string> {
   const [row] = await rowsOf(findInstruments, { limit: 1 }, call, answers);
   if (row !== undefined) return String(row.symbol);

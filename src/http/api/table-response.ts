@@ -80,8 +80,8 @@ function* partsOf(
   yield encoder.end();
 }
 
-/** Sends parts of a body, in one piece if there are few. A response that fails is broken off, so that
- *  nobody takes its beginning for the whole. */
+/** Sends a body in parts, or in one piece if there are few. If it fails, the connection is reset,
+ *  so that the beginning cannot be mistaken for the whole. */
 async function sendParts(
   { context, caller, streams }: TableExchange,
   parts: Iterator<Part, undefined>,
@@ -110,7 +110,7 @@ async function sendParts(
   sink.end();
 }
 
-/** Resolves when the caller has read what was written, or has gone. */
+/** Resolves when the caller has read what was written, or has disconnected. */
 const untilDrained = (sink: Writable, res: ServerResponse): Promise<void> =>
   new Promise((resolve) => {
     const settle = () => {

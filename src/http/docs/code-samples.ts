@@ -21,7 +21,8 @@ interface Sample {
   readonly code: string;
 }
 
-/** The value of a parameter in the example: the recorded one; of one that must be there any that fits. */
+/** The example value of a parameter: the recorded one; for a required parameter without one, any
+ *  valid value. */
 const givenValue = ({ example, required, schema }: Parameter): unknown =>
   example ?? (required ? (schema.examples?.[0] ?? schema.enum?.[0]) : undefined);
 
@@ -67,7 +68,7 @@ export const samplesOf = (request: SampleRequest): readonly [Sample, Sample, Sam
   { language: "Python", code: python(request) },
 ];
 
-/** Text in single quotes of a POSIX shell. */
+/** A text in single quotes of a POSIX shell. */
 const shellText = (text: string): string => `'${text.replaceAll("'", String.raw`'\''`)}'`;
 
 function curl({ method, url, headers, isAuthorized, body }: SampleRequest): string {
@@ -80,7 +81,7 @@ function curl({ method, url, headers, isAuthorized, body }: SampleRequest): stri
   ].join(" \\\n  ");
 }
 
-/** Text as a string of TypeScript and Python, which share the escapes of JSON. */
+/** A text as a string literal of TypeScript and Python, which share the escapes of JSON. */
 const quoted = (text: string): string => JSON.stringify(text);
 
 function typescript({ method, url, headers, isAuthorized, body }: SampleRequest): string {

@@ -185,7 +185,7 @@ const bodiesOf = (content: Content): readonly Body[] =>
 /** A code with its meaning, as descriptions of failures list them. */
 const CODE_LINE = /^`(\w+)`: (.*)$/;
 
-/** The failures with one status. Their codes stand in the description, one to a line. */
+/** The failures with one status. The description lists their codes, one on each line. */
 function failuresOf(
   status: string,
   { description = "", content = {} }: ResponseObject,

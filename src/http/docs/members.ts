@@ -14,7 +14,7 @@ interface Member {
   readonly description?: string | undefined;
 }
 
-/** Levels of members that are shown; the schema in the description has all. */
+/** Number of levels of members that are shown; the schema in the description has all levels. */
 const MAX_LEVELS = 3;
 
 /** Parameters of an operation. */
@@ -51,7 +51,8 @@ function resolve(schema: Schema, schemas: Schemas): Schema {
   return name === undefined ? schema : (schemas[name] ?? schema);
 }
 
-/** Members of an object and, where there is one alternative, those of objects in it, by dotted names. */
+/** Members of an object, by dotted names; where there is a single alternative, also those of the
+ *  objects in it. */
 function membersOf(
   schema: Schema,
   schemas: Schemas,
@@ -82,7 +83,7 @@ function insideOf(
 const item = ({ name, schema, isRequired, description }: Member, place?: string): Html =>
   html`<li><code>${name}</code> <span class="type">${typeOf(schema)}${place && `, ${place}`}${rangeOf(schema)}</span>${isRequired && html` <span class="required">required</span>`}${description && html`<p>${richLine(description)}</p>`}</li>`;
 
-/** The type in words; members of objects follow by themselves. */
+/** The type in words; the members of objects are listed separately. */
 function typeOf(schema: Schema): string {
   const text = typeText(schema as Json);
   return text.replaceAll(/\{[^}]*\}/g, "object");

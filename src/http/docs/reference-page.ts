@@ -24,11 +24,11 @@ export const MARKDOWN_PATH = `${paths.reference}.md`;
 /** Redirect URI of the page's OAuth client. */
 export const REDIRECT_PATH = `${paths.reference}/oauth2-redirect.html`;
 
-/** Operations that cannot be tried on a page: one leads away from it, the others do not end or speak a
- *  protocol of their own. */
+/** Operations that cannot be tried on the page: one navigates away from it, the others never end or
+ *  use a protocol of their own. */
 const NOT_TRIED = new Set(["authorize", "stream_alert_events", "call_mcp"]);
 
-/** Addresses of what the page loads besides the style of all pages. */
+/** URLs of what the page loads besides the style sheet of all pages. */
 interface ReferenceAssets {
   readonly stylePath: string;
   readonly scriptPath: string;
@@ -69,7 +69,7 @@ ${groups.map(
 )}</ul>
 </nav>`;
 
-/** What holds for all operations, and the credential with which people try them. */
+/** What applies to all operations, and the fields for a credential to try them. */
 const start = ({ info }: Description): Html => html`<section id="start">
 <h2>Before you call</h2>
 ${richText(info.description)}
@@ -143,7 +143,7 @@ function failuresPart(failures: readonly Failure[]): Html | false {
   );
 }
 
-/** Code in each language, the first open, and the form by which the request is tried. */
+/** Code in each language, the first one open, and the form to try the request. */
 function codePart(operation: Described, { servers }: Description): Html {
   const { id, method } = operation;
   const baseUrl = servers[0]?.url ?? "";

@@ -16,7 +16,7 @@ function block(text: string): Html {
   return text.startsWith("- ") ? html`<ul>${items}</ul>` : html`<ol>${items}</ol>`;
 }
 
-/** Code, or a link; only those to http addresses and to places of this site become links. */
+/** Code, or a link; only http URLs and paths of this site become links. */
 const PART = /`([^`]+)`|\[([^\]]+)\]\(((?:https?:\/\/|\/)[^)\s]+)\)/g;
 
 /** One line of Markdown. */

@@ -74,7 +74,7 @@ export function createClaimRequest({ claims, limits, baseUrl }: ClaimRequestOpti
   };
 }
 
-/** What a person is asked to claim an agent with. */
+/** The data with which a person is asked to claim an agent. */
 interface Invitation extends GivenCode {
   /** The tool that was called. */
   readonly tool: LackingCall["tool"];

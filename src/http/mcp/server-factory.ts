@@ -133,14 +133,14 @@ export const authInfoOf = (caller: Caller, ip: string | undefined): AuthInfo => 
 
 const senderIn = (authInfo: AuthInfo | undefined): Sender => authInfo?.extra as unknown as Sender;
 
-/** Tools whose answers the app draws. */
+/** Tools whose answers the app displays. */
 const toolsWithApp: ReadonlySet<string> = new Set(
   [getSignal, getFactors, getTrackRecord, registerAlert].map(({ name }) => name),
 );
 
-/** Link to the app, in the form of today and in that of older hosts. Clients do not show `_meta` to
- *  models. Every client gets it, since a list may not depend on the connection; a client without the
- *  extension ignores it. */
+/** Link to the app, in the current form and in that of older hosts. Clients do not show `_meta` to
+ *  models. Every client gets the link, since a list must not depend on the connection; clients
+ *  without the extension ignore it. */
 const APP_LINK = { ui: { resourceUri: APP_URI }, "ui/resourceUri": APP_URI };
 
 /** The tools with their published schemas, created once. */

@@ -28,7 +28,7 @@ const Name = Label.refine(
 /** A time of day, or an empty field. */
 const TIME = /^(|([01]\d|2[0-3]):[0-5]\d)$/;
 
-/** What a form about one channel does. @returns Its errors, if it has any. */
+/** Handles a form of one channel. @returns Its errors, if any. */
 type Act = (visit: Visit, id: string) => Promise<FieldErrors | undefined>;
 
 /** Routes that add, verify, change and remove the channels of a person. */

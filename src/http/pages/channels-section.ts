@@ -42,11 +42,11 @@ export const KIND_NAMES: Readonly<Record<ChannelKind, string>> = {
 
 /** How a kind of channel is set up. */
 interface KindText {
-  /** Where to get what is asked for. */
+  /** Where to find the required values. */
   readonly about: string;
-  /** Label, type and example of where it leads. */
+  /** Label, type and example of the target. */
   readonly to: readonly [label: string, type: string, example: string];
-  /** Label of the token, where there is one. */
+  /** Label of the token, if the kind has one. */
   readonly token?: string;
 }
 
@@ -126,7 +126,7 @@ ${destructiveAction({
 </li>`;
 }
 
-/** What can be done with a channel by a button. */
+/** Actions on a channel that have a button. */
 function channelButtons(
   { state: { is }, isShared }: ChannelView,
   action: string,
@@ -183,7 +183,7 @@ function scheduleText({ timeZone, quietHours, digestAt }: ChannelSchedule): stri
 const lastSuccessText = (at: number | undefined): Content =>
   at === undefined ? html`<span class="quiet">none recently</span>` : timeElement(at);
 
-/** What the forms of a channel need. */
+/** The data that the forms of a channel need. */
 type FormView = Required<Pick<ChannelsView, "formToken" | "errors">>;
 
 function codeForm({ id }: ChannelView, action: string, { formToken, errors }: FormView): Html {

@@ -85,8 +85,8 @@ ${errorSummary(errors)}${body}
 `;
 }
 
-/** The navigation, which is the same on every page. A page that does not know who is there leads to the
- *  sign-in, which sends those who are signed in on to their account. */
+/** The navigation, which is the same on every page. If a page does not know whether a person is
+ *  signed in, it links to the sign-in page, which redirects signed-in people to their account. */
 const navigation = ({ place, isSignedIn = false }: Page): Html =>
   html`<nav aria-label="Pages">${Object.entries(PLACES).map(
     ([name, [href, text]]) =>

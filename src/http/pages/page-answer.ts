@@ -40,7 +40,7 @@ export const PAGE_HEADERS = {
   "permissions-policy": "camera=(), geolocation=(), microphone=(), payment=(), usb=()",
 } as const;
 
-/** Header of pages with a script, which asks for nothing. */
+/** Header of pages with a script that makes no requests. */
 const SCRIPT_POLICY = {
   "content-security-policy": `${CONTENT_SECURITY_POLICY}; script-src 'self'`,
 } as const;

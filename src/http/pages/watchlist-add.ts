@@ -25,12 +25,12 @@ const MAX_FORM_FIELDS = 80;
 const Entry = z.object({
   symbols: z.string().catch(""),
   symbol: Checkboxes.catch([]),
-  /** An existing list; empty: a new one. */
+  /** Key of an existing list; empty for a new one. */
   list: z.string().catch(""),
   name: z.string().catch(""),
 });
 
-/** What the form shows. */
+/** The data of the form. */
 interface FormView {
   readonly formToken: string;
   readonly entry: z.output<typeof Entry>;

@@ -20,14 +20,14 @@ const Method = z.looseObject({
       thresholds: z.looseObject({ exitLong: z.number(), exitShort: z.number() }),
     }),
   }),
-  /** Absent in methods of before there were settlements. */
+  /** Absent in methods from before settlements existed. */
   record: z
     .looseObject({
       horizons: z.partialRecord(AssetClass, z.array(z.int().min(1))),
       headline: z.partialRecord(AssetClass, z.int().min(1)).default(HEADLINE_HORIZONS),
       rules: z.looseObject({
         significance: z.number().gt(0).lt(1).default(RECORD_RULES.significance),
-        /** Absent in methods of before there were corrections. */
+        /** Absent in methods from before corrections existed. */
         correctedWithin: z.int().min(0).default(RECORD_RULES.correctedWithin),
         minPeriods: z.number().min(0).default(RECORD_RULES.minPeriods),
         maxIntervalWidth: z.number().min(0).default(RECORD_RULES.maxIntervalWidth),
@@ -36,7 +36,7 @@ const Method = z.looseObject({
       verdictDates: z.array(Instant),
     })
     .optional(),
-  /** Absent in methods of before there were settlements. */
+  /** Absent in methods from before settlements existed. */
   risk: z
     .partialRecord(
       AssetClass,

@@ -5,8 +5,8 @@ import type { Check } from "./check.ts";
 
 const DAY_MS = 86_400_000;
 
-/** A time longer than that to the next close and shorter than that to the one after it, in
- *  milliseconds, so that the usual case needs no calendar. */
+/** A duration longer than any time to the next close and shorter than any time to the close after
+ *  it, in milliseconds. It lets the usual case do without a calendar. */
 const NEXT_CLOSE_MS = 1.5 * DAY_MS;
 
 /**

@@ -55,9 +55,8 @@ interface Asked {
   cosignature: Cosignature | undefined;
   /** Why it has not cosigned; `undefined` before it was asked. */
   problem: string | undefined;
-  /**
-   * Description of a checkpoint that the witness shows: it was signed here, and this log lacks it.
-   */
+  /** Description of a checkpoint that the witness showed, which was signed here but is missing in
+   *  this log. */
   contradiction: string | undefined;
   /** When the witness first made a claim without showing a checkpoint for it, Unix milliseconds. */
   doubtedSince: number | undefined;

@@ -59,7 +59,7 @@ const cellsOf = ({ text, count, starts, ends }: Cells): readonly string[] =>
 
 const [COMMA, LINE_FEED, BYTE_ORDER_MARK] = [44, 10, 0xfeff];
 
-/** The lines of a text without quotes; each replaces the one before. */
+/** The lines of a text without quotes. The returned object is reused for each line. */
 function* plainLines(text: string): Generator<Cells, void, void> {
   const cells: Cells = { text, count: 0, starts: [], ends: [] };
   let start = text.charCodeAt(0) === BYTE_ORDER_MARK ? 1 : 0;
@@ -75,7 +75,8 @@ function* plainLines(text: string): Generator<Cells, void, void> {
   }
 }
 
-/** The lines of a text with quoted cells. One that spans lines would shift their count, so it is refused. */
+/** The lines of a text with quoted cells. A cell that spans lines is rejected, since it would shift
+ *  line numbers. */
 function* quotedLines(text: string, path: string): Generator<Cells, void, void> {
   const { data, errors } = Papa.parse<string[]>(text, { delimiter: ",", newline: "\n" });
   const spanning = data.findIndex((cells) => cells.some((cell) => /[\r\n]/.test(cell)));

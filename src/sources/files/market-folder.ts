@@ -87,7 +87,8 @@ export async function readMarketFolder(
   };
 }
 
-/** `Market.servedFrom` of a folder. It is asked at every close, so the year of the last one is kept. */
+/** `Market.servedFrom` of a folder. It is called at every close, so the year of the last result is
+ *  cached. */
 function createServedFrom(): Market["servedFrom"] {
   const startOf = (year: number) => newYorkInstant(`${year}-01-01`, "00:00");
   const yearOf = (at: number) => {

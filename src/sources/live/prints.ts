@@ -64,13 +64,13 @@ type AskPrints = (place: PrintWindow) => {
   read(answer: ProviderResponse): PrintPage;
 };
 
-/** Maximum length of a page token, in characters; a cursor has 1,000. */
+/** Maximum length of a page token, in characters; a whole cursor may have 1,000. */
 const PAGE_CHARACTERS = 900;
 
 const PrintCursor = z.object({
   session: z.iso.date().refine(isSession),
   page: z.string().max(PAGE_CHARACTERS).optional(),
-  /** How often the session was read again. */
+  /** Number of times that the session was read again. */
   lost: z.int().optional(),
 });
 type PrintCursor = z.infer<typeof PrintCursor>;

@@ -24,7 +24,7 @@ export type ReceivedObservation = Observation & {
 
 /**
  * An observation that arrives this long after its publication, in milliseconds, is backfilled
- * history: it counts from its publication. Anything younger counts from its arrival.
+ * history: it counts as known from its publication. Later ones count as known from their arrival.
  */
 const HISTORY_MS = 2 * 86_400_000;
 
@@ -37,10 +37,10 @@ const REPORTED_FEEDS: ReadonlySet<Feed> = new Set(["mentions", "prints"]);
 const STALE_MENTION_MS = 2 * 86_400_000;
 
 /**
- * A record that arrives up to this much later than others were read, in milliseconds, is merely
- * late and counts from then on: because of slow answers, of clocks that differ, and of processes
- * that read what another one wrote. A year is scored again for none of them, unless a session has
- * closed without the record.
+ * Maximum delay of a record behind others that were already read, in milliseconds, up to which it
+ * counts as merely late and as known from then on. Causes are slow answers, clocks that differ, and
+ * processes that read what another one wrote. Late records do not cause a year to be scored again,
+ * unless a session closed without them.
  */
 const LATE_MS = 3_600_000;
 
@@ -53,11 +53,12 @@ interface FeedRecords {
   shown: ShownList;
   /** Whether the list that readers hold lacks a record, or has one too many. */
   isOutdated: boolean;
-  /** Whether a record stands in the list later than it would have, had it arrived in time. */
+  /** Whether a record is in the list at a later position than it would have if it had arrived in
+   *  time. */
   hasLate: boolean;
 }
 
-/** Readers do not hold the list of a new feed yet. */
+/** An empty feed, whose list readers do not hold yet. */
 const newFeed = (): FeedRecords => ({
   received: new Map(),
   providers: new Set(),
@@ -168,8 +169,8 @@ interface Addition {
   readonly assetClass: AssetClass;
 }
 
-/** Adds a record to the list that readers hold: in order or, when it is late, after what they have
- *  read. */
+/** Adds a record to the list that readers hold: in order or, when it is late, after the records
+ *  that they have read. */
 function show(records: FeedRecords, addition: Addition): void {
   const { feed, record, shownUntil } = addition;
   const isInOrder =

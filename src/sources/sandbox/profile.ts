@@ -36,7 +36,8 @@ export interface Profile {
   readonly phrases: readonly (readonly string[])[];
 }
 
-/** Intervals, in stocks, at which one makes losses, pays no dividend or splits; fixed, so that each occurs. */
+/** Interval, in number of stocks, at which a stock makes losses, pays no dividend, or splits;
+ *  fixed, so that each of these occurs. */
 const EVERY = { lossMaker: 13, noDividend: 2, split: 4 } as const;
 const THIN_PRINTS_PER_DAY = 0.15;
 

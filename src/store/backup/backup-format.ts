@@ -137,7 +137,7 @@ function nameOf(value: BackupHeader | DumpRow): string {
 /**
  * Reads a backup; the rows are validated as they are read.
  *
- * @param name Of the file, for messages.
+ * @param name Name of the file, for messages.
  * @throws {Error} Names the line if a line, the counts or the hash are damaged, now or while the rows
  *   are read.
  */

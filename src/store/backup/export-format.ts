@@ -60,7 +60,7 @@ export interface ExportDocument extends Omit<z.infer<typeof Head>, "collections"
 /**
  * Parses an export.
  *
- * @param name Of the file, for messages.
+ * @param name Name of the file, for messages.
  * @throws {Error} Names the file with line and column, or with the path inside the document.
  */
 export function parseExport(text: string, name: string): ExportDocument {

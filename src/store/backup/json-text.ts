@@ -1,7 +1,7 @@
 /**
  * Parses a JSON file.
  *
- * @param name Of the file, for messages.
+ * @param name Name of the file, for messages.
  * @throws {Error} Names file, line and column, and the fault there.
  */
 export function requireJson(text: string, name: string): unknown {

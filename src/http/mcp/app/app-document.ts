@@ -18,7 +18,7 @@ import {
 } from "../../pages/home/marks.ts";
 import { VERDICTS } from "../../pages/home/record-section.ts";
 
-/** Which service the document belongs to. */
+/** The service that the document is for. */
 interface AppOf {
   readonly version: string;
   /** Public origin without a trailing slash. */
@@ -58,13 +58,13 @@ const ownStyles = [
   new URL("./controls.css", import.meta.url),
 ];
 
-/** The code of a file, without its comments and indentation, which nobody reads there. */
+/** The code of a file, without comments and indentation. */
 const read = (url: URL): string =>
   readFileSync(url, "utf8")
     .replaceAll(/^\s*(?:\/\*[\s\S]*?\*\/|\/\/.*)\n/gm, "")
     .replaceAll(/^\s+/gm, "");
 
-/** A style sheet without the white space that its grammar does not need. */
+/** A style sheet without redundant white space. */
 const readStyle = (url: URL): string =>
   read(url)
     .replaceAll(/\s*([{};])\s*/g, "$1")
@@ -99,7 +99,7 @@ ${modules.map((url) => linked(read(url))).join("\n")}
 </html>
 `;
 
-/** A module as a part of one script, in which the exports of the modules before it have their names. */
+/** A module as a part of one script, which can use the exports of the modules before it. */
 function linked(module: string): string {
   const exported = Array.from(module.matchAll(EXPORT), ([, name]) => name).join(", ");
   const body = module.replaceAll(IMPORT, "").replaceAll(/^export /gm, "");
@@ -109,7 +109,7 @@ function linked(module: string): string {
 const IMPORT = /^import [^;]*;\n/gm;
 const EXPORT = /^export (?:const|function|class) (\w+)/gm;
 
-/** The colors of the pages, each for both themes: that of the host, or else of the system. */
+/** The colors of the pages for both themes, which follow the host, or else the system. */
 function colors(): string {
   const sheets = palettes.map(read);
   const light = sheets.flatMap((css) => declarationsOf(css, /^:root \{([^}]*)\}/m));
@@ -126,7 +126,7 @@ function colors(): string {
 `;
 }
 
-/** Names and values in the first rule that fits. @throws {Error} If a style sheet has none. */
+/** Names and values in the first matching rule. @throws {Error} If a style sheet has none. */
 function declarationsOf(css: string, rule: RegExp): readonly (readonly [string, string])[] {
   const [, body] = rule.exec(css) ?? [];
   if (body === undefined) throw new Error("A style sheet has no colors.");
@@ -136,14 +136,16 @@ function declarationsOf(css: string, rule: RegExp): readonly (readonly [string, 
   ]);
 }
 
-/** Numbers of an alert: the kind of events that each is for, its label and its step. */
+/**
+ * The numeric inputs of an alert: the kind of events that each applies to, its label and its step.
+ */
 const alertNumbers = {
   scoreMove: { kind: "signal_shift", text: "Also when the score moves by, in points", step: 1 },
   volatilityZ: { kind: "volatility", text: "From which z on", step: 0.1 },
   reportSessions: { kind: "report", text: "How many sessions before", step: 1 },
 } as const;
 
-/** What the app says in the words of the pages, and the limits of `register_alert`. */
+/** Sentences that the app shares with the pages, and the limits of `register_alert`. */
 function factsOf({ version, baseUrl, context }: AppOf) {
   const usual = registerAlert.input.parse({ symbols: ["ANY"] });
   const numbersOfAlert = Object.entries(alertNumbers).map(([name, number]) => {

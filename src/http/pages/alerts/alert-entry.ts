@@ -11,10 +11,10 @@ import type { ToolContext } from "../../../tool.ts";
 import type { FieldErrors } from "../elements.ts";
 import { Checkboxes } from "../form.ts";
 
-/** A field of text; empty when it was not sent, or sent more than once. */
+/** A text field; empty if it was not sent, or sent more than once. */
 const Text = z.string().catch("");
 
-/** The ways to say what an alert watches. `same`: what it watches already. */
+/** Ways to specify what an alert watches. `same`: unchanged. */
 const WATCHES = ["symbols", "watchlist", "filter", "same"] as const;
 
 /** Values of the fields of the form of an alert. */
@@ -95,10 +95,10 @@ export interface Suggestion {
   readonly found: readonly Instrument[];
 }
 
-/** Maximum number of instruments that a name offers. */
+/** Maximum number of suggestions for a name. */
 const MAX_FOUND = 8;
 
-/** Maximum number of names that are searched for. */
+/** Maximum number of names that are looked up. */
 const MAX_NAMES = 5;
 
 /** The fields of a form that names instruments. */
@@ -144,7 +144,7 @@ export function symbolErrors(symbols: readonly string[], context: ToolContext): 
 const numberOf = (text: string): number | undefined =>
   text.trim() === "" ? undefined : Number(text);
 
-/** The members that `register_alert` and `manage_alert` name alike. */
+/** The members that are the same for `register_alert` and `manage_alert`. */
 const commonInput = (entry: AlertEntry) => ({
   kinds: kindsOf(entry.kinds as Alert["kinds"]),
   scoreMove: numberOf(entry.scoreMove) ?? null,

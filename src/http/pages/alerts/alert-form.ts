@@ -36,7 +36,7 @@ export interface AlertFormView {
 interface ChangedAlert {
   readonly id: string;
   readonly alert: Alert;
-  /** Its `alertVersion` at the time of the form. */
+  /** Its `alertVersion` when the form was opened. */
   readonly version: string;
 }
 

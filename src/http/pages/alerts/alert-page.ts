@@ -112,7 +112,7 @@ function healthFacts({
   ];
 }
 
-/** Buttons for what can be done with the alert now. */
+/** Buttons for the actions that are possible now. */
 function actions({ details, formToken }: AlertPageView): Html {
   const { id, status, alert } = details;
   const isHeld = status === "paused" || status === "snoozed";

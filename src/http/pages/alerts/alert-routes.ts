@@ -43,7 +43,7 @@ const readAlertForm = formReader(MAX_FORM_BYTES, MAX_FORM_FIELDS);
 
 const HOUR_MS = 3_600_000;
 
-/** What can be done with an alert by its buttons. */
+/** The actions that the buttons of an alert's page send. */
 const ManageForm = z.object({
   action: z.enum([
     ...["pause", "resume", "snooze", "enable", "rotate_secret", "test"],
@@ -109,7 +109,7 @@ const callOf = (caller: Caller, idempotencyKey?: string): Call => ({
   idempotencyKey,
 });
 
-/** What is shown for a form that was rejected. */
+/** The page to show for a rejected form. */
 interface Refused {
   readonly errors: FieldErrors;
   readonly suggestions: readonly Suggestion[];
@@ -150,7 +150,7 @@ async function showForm(
   });
 }
 
-/** What the form lets the person choose from. */
+/** The values that a person can choose from in the form. */
 async function choicesFor({ account, caller, options }: AlertVisit) {
   const [{ lists }, channels] = await Promise.all([
     options.watchlists.overview(caller),
@@ -159,7 +159,7 @@ async function choicesFor({ account, caller, options }: AlertVisit) {
   return { lists, channels };
 }
 
-/** Reads the form, and validates what a tool gets from it. */
+/** Reads the form, and validates the input of the tool. */
 function readEntry<S extends z.ZodType>(
   { req, options: { context } }: AlertVisit,
   schema: S,
@@ -196,8 +196,8 @@ async function makeAlert(visit: AlertVisit): Promise<void> {
   }
 }
 
-/** What is shown for a form that caused a problem. @throws Other errors, and limits, which have a
- *  page of their own. */
+/** The page to show for a form that caused a problem. @throws Other errors, and exceeded limits,
+ *  which have a page of their own. */
 function refusalOf(error: unknown): Refused {
   if (!(error instanceof Problem) || error.code === "rate_limited") throw error;
   return { errors: problemErrors(error), suggestions: [], status: error.status };
@@ -235,7 +235,7 @@ async function showEditForm(visit: AlertVisit): Promise<void> {
   return showChange(visit, entryOf(alert, channel?.name), NOTHING_REFUSED);
 }
 
-/** @param note Stands above the form. */
+/** @param note Text above the form. */
 async function showChange(
   visit: AlertVisit,
   entry: AlertEntry,
@@ -297,7 +297,7 @@ const LABELS = {
   expiresAt: "End, UTC",
 } as const;
 
-/** What is saved now, beside the form with what was entered. */
+/** The saved values, shown beside the form with the entered ones. */
 function savedMeanwhile(saved: AlertEntry): Html {
   const entries = Object.entries(LABELS).map(([name, label]) => {
     const value = saved[name as keyof typeof LABELS];

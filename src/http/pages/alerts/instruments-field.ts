@@ -2,7 +2,7 @@ import { type FieldErrors, field, untrustedText } from "../elements.ts";
 import { type Content, type Html, html } from "../html.ts";
 import type { NamedInstruments, Suggestion } from "./alert-entry.ts";
 
-/** A radio button or checkbox, and what belongs to it. */
+/** A radio button or checkbox with its content. */
 interface Option {
   readonly type: "radio" | "checkbox";
   readonly id: string;
@@ -41,7 +41,7 @@ export const instrumentsField = ({
     attributes: html`type="text" autocomplete="off" spellcheck="false" autocapitalize="characters"`,
   })}${suggestionsPart(suggestions)}`;
 
-/** Instruments to choose from, for each name that is no symbol. */
+/** Suggested instruments, for each name that is not a symbol. */
 const suggestionsPart = (suggestions: readonly Suggestion[]): readonly Html[] =>
   suggestions.map(
     ({ text, found }, nth) => html`<fieldset class="suggestions"><legend>${

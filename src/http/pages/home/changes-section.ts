@@ -7,16 +7,16 @@ import { type FactorName, factorNames, signalMark } from "./marks.ts";
 import { dateTime, fixed, points } from "./number-format.ts";
 import { proofPath } from "./proof-section.ts";
 
-/** Sessions over which changes are told: a week. */
+/** Number of sessions over which changes are shown: a week. */
 const WEEK_SESSIONS: Readonly<Record<AssetClass, number>> = { stock: 5, etf: 5, crypto: 7 };
 
-/** Most changes of the signal in the list. */
+/** Maximum number of signal changes in the list. */
 const MAX_CHANGES = 12;
 
-/** Smallest change that is told, in points. */
+/** Minimum change that is shown, in points. */
 const LEAST_POINTS = 0.05;
 
-/** What the section shows. */
+/** The data of the section. */
 interface ChangesSection {
   readonly signal: Pick<FullSignal, "symbol" | "assetClass">;
   readonly history: Pick<HistoryView, "points">;
@@ -71,7 +71,9 @@ function changeRow(section: ChangesSection, place: number): Html {
 `;
 }
 
-/** The bound that the smoothed score crossed; without one, something else ended the signal. */
+/**
+ * The threshold that the smoothed score crossed; without one, the signal ended for another reason.
+ */
 function boundText(before: HistoryPoint, { signal, scoreSmoothed }: HistoryPoint): string {
   const { enterLong, exitLong, enterShort, exitShort } = THRESHOLDS;
   if (signal === "LONG") return `LONG begins at ${enterLong}`;

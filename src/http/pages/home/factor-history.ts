@@ -8,7 +8,7 @@ import { columns, level, panel, plot, type TimeAxis, timeAxis, timePanel } from 
 
 const FACTORS = Object.keys(factorNames) as FactorName[];
 
-/** Most bars of a panel. */
+/** Maximum number of bars in a panel. */
 const MAX_BARS = 52;
 
 /** Id of the table with the figures of the drawing. */
@@ -17,7 +17,7 @@ const POINTS_TABLE = "points-figures";
 /** Axis of points, the same for every panel, so that factors can be compared. */
 const POINTS = { low: -FULL_BAR_POINTS, high: FULL_BAR_POINTS };
 
-/** A session whose contributions are known. */
+/** A session with known contributions. */
 interface Measured {
   readonly asOf: string;
   readonly contributions: Contributions;
@@ -65,7 +65,8 @@ ${plot(
 </section>`;
 }
 
-/** A bar beyond 50 points, which others offset, ends at the edge; the table has its number. */
+/** The panel of one factor. A bar beyond 50 points, which other factors offset, is cut off at the
+ *  edge; the table has its number. */
 function factorPanel(factor: FactorName, chosen: readonly Measured[], time: TimeAxis): Html {
   const bars = chosen.map(({ contributions }, place) => ({
     place,

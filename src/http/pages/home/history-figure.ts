@@ -78,7 +78,7 @@ const fanOf = ({ range80 }: HistoryFigure["signal"]): readonly FanStep[] =>
     .map(([sessions, [low = 0, high = 0]]) => ({ sessions: Number(sessions), low, high }))
     .toSorted((a, b) => a.sessions - b.sessions);
 
-/** Room above and below what is drawn, as a share of its height. */
+/** Margin above and below the drawn values, as a share of their range. */
 const ROOM = 0.06;
 
 function priceAxis({ figure, fan }: Scene, isLog: boolean): ValueAxis {
@@ -149,7 +149,7 @@ function scorePanel(scene: Scene): Panel {
 const thresholdText = (value: number, text: string, dy: number): Html =>
   html`<text class="end halo minor" x="100%" dx="-4" y="${100 - value}%" dy="${dy}">${text}</text>`;
 
-/** A dot where a range ended with the close in it, a ring where the close had left it. */
+/** A dot where a range ended with the close inside it, and a ring where the close had left it. */
 function keptPanel({ figure: { kept }, time, newest }: Scene): Html | false {
   if (kept === undefined || kept.outcomes.length === 0) return false;
   const { outcomes } = kept;
@@ -163,7 +163,7 @@ function keptPanel({ figure: { kept }, time, newest }: Scene): Html | false {
   });
 }
 
-/** How many ranges were kept, of all that ended. */
+/** Number of ranges that were kept, of all that ended. */
 const keptCount = (outcomes: KeptRanges["outcomes"]): string =>
   `${outcomes.filter(({ isKept }) => isKept).length}/${outcomes.length}`;
 
@@ -185,7 +185,7 @@ function spansOf(points: readonly HistoryPoint[]): readonly SignalSpan[] {
   );
 }
 
-/** The spans as a tint, with a stripe at the foot, so that a short one is seen. */
+/** The spans as a tint, with a stripe at the bottom, so that a short span is visible. */
 const spanShapes = ({ spans }: Scene): readonly Html[] =>
   spans.map((one) => {
     const name = `span-${one.signal.toLowerCase()}`;
@@ -214,7 +214,7 @@ function fanShapes(fan: readonly FanStep[], { last, newest, axis }: FanPlace): H
   )}`;
 }
 
-/** Where a report lies on the axis of sessions. */
+/** Position of a report on the axis of sessions. */
 interface PlacedReport {
   readonly expected: number;
   readonly earliest: number;
@@ -237,7 +237,8 @@ function placeReport(
 const reportShapes = (scene: Scene): Html =>
   html`${filedPlaces(scene.figure).map((place) => upright(place, "filed"))}${expectedPlace(scene, (place) => upright(place, "report-l"))}`;
 
-/** The day of the next report, if it is within the drawing; one that is overdue counts as next. */
+/** Draws at the day of the next report, if that is within the drawing; an overdue report is drawn
+ *  at the next session. */
 function expectedPlace<T>({ report, newest, time }: Scene, draw: (place: number) => T): T | false {
   const place = report === null ? time.total : Math.max(newest + 1, report.expected);
   return place < time.total && draw(place);

@@ -52,7 +52,7 @@ ${historyPlot({ ...history, signal, isLog: choice.scale === "log", dayMs }, labe
 </section>`;
 }
 
-/** How often the shown ranges were kept, beside what they promise. */
+/** How often the shown ranges were kept, compared with their nominal coverage. */
 function keptText(kept: KeptRanges | undefined): string {
   if (kept === undefined || kept.outcomes.length === 0) return "";
   const { horizon, outcomes } = kept;
@@ -60,7 +60,7 @@ function keptText(kept: KeptRanges | undefined): string {
   return `; the range of ${horizon} sessions was kept ${times} times of ${outcomes.length}, ${100 * SHOWN_RANGE} % promised`;
 }
 
-/** The address of a page of an instrument with another choice. */
+/** URL of the page of an instrument with another choice. */
 function historyAddress(symbol: string, { range, scale }: HistoryChoice, rest = ""): string {
   const query = new URLSearchParams();
   if (range !== "1y") query.set("range", range);

@@ -243,7 +243,7 @@ ${lists.length > 0 && choice("list", "Watchlist", { options: [["", "No list"], .
 
 const optionOf = ({ key, value }: StoredWatchlist): Option => [key, value.name];
 
-/** What can be done with the chosen watchlist. */
+/** Actions on the selected watchlist. */
 function listLinks({ filter }: ParsedFilter, lists: readonly StoredWatchlist[]): Html | false {
   const list = lists.find(({ key }) => key === filter.list);
   if (list === undefined) return false;

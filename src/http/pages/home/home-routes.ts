@@ -36,7 +36,7 @@ export interface HomeOptions
   readonly signalLog: Pick<SignalLog, "fault" | "trackRecord"> | undefined;
 }
 
-/** Request header of the script, which asks for the live parts of a page alone. */
+/** Request header with which the script asks for the live parts of a page only. */
 const LIVE_PARTS = "X-Live-Parts";
 
 /** Headers of all market pages: they depend on the viewer, so shared caches must not store them and
@@ -118,7 +118,7 @@ function showHome({ site, context, signalLog, viewerOf, send }: HomeContext): Re
   };
 }
 
-/** The watchlists of a signed-in person and of all that acts for them. */
+/** The watchlists of a signed-in person and of all clients that act for the person. */
 const listsOf = async (
   { accountId }: Viewer,
   { watchlists }: ToolContext,

@@ -64,7 +64,7 @@ const textOf = (parts: readonly (string | false | undefined)[]): string =>
 
 type Figure = string | number | null;
 
-/** A figure with at most so many decimals, as brief answers have it. */
+/** A figure with at most this many decimals, as in brief answers. */
 const decimals = (value: number, digits: number): number => Number(value.toFixed(digits));
 
 /** A table of figures. */

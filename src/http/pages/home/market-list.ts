@@ -185,8 +185,8 @@ function select(filter: Filter, context: ToolContext): readonly Snapshot[] {
   return keyed?.toSorted((a, b) => b.value - a.value).map(({ one }) => one) ?? found;
 }
 
-/** Instruments whose symbol or name fits, as `find_instruments` orders them, then those whose sector
- *  begins with the text. */
+/** Instruments whose symbol or name matches, in the order of `find_instruments`, then those whose
+ *  sector begins with the text. */
 function searched(all: readonly Instrument[], text: string): readonly Instrument[] {
   const found = searchInstruments(all, text);
   if (text === "") return found;

@@ -28,7 +28,7 @@ const sorted: Readonly<Record<string, Sort>> = {
   Since: "since",
 };
 
-/** Orders that have an opposite. */
+/** Sort orders that can be reversed. */
 const isSort = (name: string): name is Sort => Object.hasOwn(SORTS, name);
 
 /** A header, with a link that sorts by its column, or reverses the order. */
@@ -78,7 +78,7 @@ ${titles.map((title) => header(title, filter))}
 ${pager(list, filter)}`;
 }
 
-/** How many there are of each signal and with full coverage, as links that choose them. */
+/** Number of instruments for each signal and with full coverage, as links that select them. */
 function countLinks({ found, counts }: MarketList, filter: Filter): Html {
   const { page: _, compare: __, ...others } = filter;
   const link = (text: string, name: "signal" | "coverage", value: string) => {

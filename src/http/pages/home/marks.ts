@@ -21,7 +21,9 @@ export const shapes: Readonly<Record<Signal, string>> = {
   WAIT: "M1 4h8v2H1Z",
 };
 
-/** Whether a score rests on less than LONG and SHORT need: it is drawn hatched, and named thin. */
+/**
+ * Whether coverage is lower than LONG and SHORT require; such a score is hatched and labeled thin.
+ */
 const isThin = (coverage: number): boolean => coverage < THRESHOLDS.minCoverage;
 
 /** The signal as a word with an icon. @param coverage Coverage in [0, 1]; a thin signal is labeled
@@ -87,7 +89,7 @@ export function coverageBar(assetClass: AssetClass, missing: readonly FactorName
   return html`<svg class="cover" aria-hidden="true">${segments}</svg>`;
 }
 
-/** Height of the coordinates of a small line; a session is one unit wide. */
+/** Height of a sparkline in SVG units; a session is one unit wide. */
 const SPARK_HEIGHT = 40;
 
 /** A sparkline of values, without an axis. @param name CSS class of the line. */

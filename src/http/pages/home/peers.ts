@@ -9,13 +9,13 @@ import { addressOf } from "./filter.ts";
 import { classNames, coverageText, signalMark, sparkline } from "./marks.ts";
 import { signedPercent } from "./number-format.ts";
 
-/** Most instruments beside each other. */
+/** Maximum number of instruments in the section. */
 const MAX_PEERS = 10;
 
 /** Sessions of a small line. */
 export const SPARK_SESSIONS = 60;
 
-/** An instrument beside its peers. */
+/** An instrument in the list of peers. */
 interface Peer {
   readonly snapshot: Snapshot;
   /** Simple return of the newest session; `null` without one. */

@@ -1,6 +1,7 @@
 import { type Content, type Html, html } from "../html.ts";
 
-/** Height of the coordinates of every plot, more than it has pixels: whole numbers are exact to one. */
+/** Height of every plot in SVG units: more than its pixels, so that integer coordinates are exact
+ *  to a pixel. */
 const HEIGHT = 1_000;
 
 /** Rounds to a tenth. */
@@ -20,7 +21,7 @@ interface TimeLabel {
   readonly text: string;
 }
 
-/** Distance of the middle of a place from the left, in percent. */
+/** Distance of the middle of a column from the left, in percent. */
 const across = (place: number, { total }: TimeAxis): string =>
   `${((100 * (place + 0.5)) / total).toFixed(2)}%`;
 
@@ -99,7 +100,7 @@ export interface AxisLabel {
   readonly name?: string;
 }
 
-/** Least distance of labels, as a share of the height of a panel. */
+/** Minimum distance of labels, as a share of the height of a panel. */
 const LABEL_SHARE = 0.07;
 
 /** One drawing of a figure. */
@@ -203,10 +204,10 @@ const months = format({ month: "short", year: "numeric" });
 const days = format({ day: "numeric", month: "short" });
 const times = format({ hour: "2-digit", minute: "2-digit" });
 
-/** Most labels of an axis of times. */
+/** Maximum number of labels on a time axis. */
 const MAX_LABELS = 8;
 
-/** Fewest sessions whose labels are months. */
+/** Minimum number of sessions for labels by month. */
 const MONTHS_FROM = 60;
 
 /**

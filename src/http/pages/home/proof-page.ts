@@ -22,7 +22,7 @@ import { proofPath, sessionForm } from "./proof-section.ts";
 import { proofScriptAddress } from "./script-route.ts";
 import type { Viewer } from "./viewer.ts";
 
-/** What a signal entry of the log says (`signalLeaf`). */
+/** The content of a signal entry in the log (`signalLeaf`). */
 const SignalEntry = z.object({
   kind: z.literal("signal"),
   symbol: z.string(),
@@ -37,7 +37,7 @@ const SignalEntry = z.object({
 });
 type SignalEntry = z.output<typeof SignalEntry>;
 
-/** Index of an entry as it stands in an address. */
+/** Index of an entry, as in a URL. */
 const ENTRY = /^\d{1,15}$/;
 
 /** A day, or a minute of a market with shorter sessions, as forms send it. */
@@ -79,7 +79,9 @@ async function pageOfEntry(frame: ProofFrame, entry: string, log: ToolLog): Prom
     : noProofPage(frame, `The log has no signal of ${frame.instrument.symbol} at this entry.`);
 }
 
-/** The address of the last signal logged by an instant, or the page that says why there is none. */
+/**
+ * URL of the last signal that was logged by an instant, or a page that states why there is none.
+ */
 async function placeOf(
   frame: ProofFrame,
   text: string | null,
@@ -114,7 +116,7 @@ export function sendProofFile({ context, viewerOf }: HomeContext): RequestHandle
 const provenIn = async ({ reader }: ToolLog, entry: string): Promise<ProvenEntry | undefined> =>
   ENTRY.test(entry) ? reader.prove(Number(entry)) : undefined;
 
-/** Whose proof is shown, and to whom. */
+/** The signal whose proof is shown, and the viewer. */
 interface ProofFrame {
   readonly instrument: Instrument;
   readonly context: ToolContext;
@@ -244,7 +246,7 @@ ${checkItem("check-memory", "The log has everything that this browser saw of it 
 const checkItem = (id: string, text: string): Html =>
   html`<li id="${id}"><strong>not checked</strong> <span>${text}</span></li>`;
 
-/** Whether this service still gives the figures that it logged. */
+/** Whether the service still returns the figures that it logged. */
 function todayText(said: SignalEntry, { symbol }: Instrument, { snapshots }: ToolContext): Html {
   const snapshot = snapshots.lastAt(symbol, Date.parse(said.close));
   if (snapshot === undefined || isoInstant(snapshot.at) !== said.close) {

@@ -52,7 +52,7 @@ ${countsTable(record.figures)}
 </section>`;
 }
 
-/** The last verdict, and how far the record is from one. */
+/** The last verdict, and what is still missing for the next one. */
 function verdictCard(
   { figures, verdicts, openSince }: ClassRecord,
   { rules, verdictDates }: RecordTerms,
@@ -81,7 +81,7 @@ function meter(value: number, needed: number): Html {
   return html`<svg class="meter" role="img" aria-label="${value.toFixed(1)} of ${needed}"><rect class="rail" width="100%" height="10"/><rect class="ahead" width="${share}%" height="10"/></svg>`;
 }
 
-/** The mean excess return, summed over the sessions, within the band of shuffled signals. */
+/** The cumulative mean excess return over the sessions, with the band of shuffled signals. */
 function curve(record: ClassRecord, id: string, dayMs: number): Html {
   const { figures, runs } = record;
   const points = excessCurve(runs, figures.horizon);
@@ -139,13 +139,13 @@ interface Estimate {
   readonly high: number;
 }
 
-/** A row of the figures; cells that are left out have nothing to say. */
+/** A row of figures; absent cells stay empty. */
 interface FigureRow {
   readonly name: string;
   readonly value: Content;
   readonly estimate?: Estimate | null;
   readonly format?: (value: number) => Html;
-  /** The figure of a twin, or what was promised. */
+  /** The figure of the baseline, or the nominal value. */
   readonly twin?: Content;
   readonly twinName?: string;
 }
@@ -224,7 +224,7 @@ function intervalMark({ value, low, high }: Estimate): Html {
   return html`<svg class="interval" aria-hidden="true"><line class="zero" x1="50%" x2="50%" y2="16"/><line class="fan-l" x1="${place(low)}" x2="${place(high)}" y1="8" y2="8"/><circle cx="${place(value)}" cy="8" r="4"/></svg>`;
 }
 
-/** Names of what is left out. */
+/** Labels of the excluded items. */
 const EXCLUDED: Readonly<Record<Exclusion, string>> = {
   failed: "without a result",
   unscored: "without a factor",

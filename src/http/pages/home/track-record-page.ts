@@ -41,7 +41,7 @@ export function showTrackRecord(home: HomeContext): RequestHandler {
   };
 }
 
-/** Where the figures of the page come from. */
+/** The sources of the figures on the page. */
 interface Surroundings {
   readonly site: Site;
   readonly market: MarketView;
@@ -75,7 +75,7 @@ ${rulesSection(record)}
 ${verifySection(record, site)}`;
 }
 
-/** What has no figure yet, and from when there can be one. */
+/** Records without figures yet, and the earliest date for each. */
 const waitingSection = (
   waiting: readonly ClassRecord[],
   { beganAt, terms: { rules } }: TrackRecord,

@@ -12,7 +12,7 @@ import type { PageAnswer } from "../page-answer.ts";
 /** The command that prints a link to the page. */
 const COMMAND = "npx market-signal admin setup";
 
-/** How the states of items are called. */
+/** Labels of the states of items. */
 const STATES: Readonly<Record<SetupItem["state"], string>> = {
   fault: "Fails",
   todo: "To do",

@@ -36,7 +36,7 @@ const CompanyCursor = z.object({
   cik: z.int().positive().nullable(),
   /** New York date on which the ticker was looked up. */
   named: z.iso.date(),
-  /** New York date on which figures were asked for last. */
+  /** New York date on which figures were last requested. */
   asked: z.iso.date().optional(),
   /** Validators of the last figures. */
   etag: z.string().optional(),

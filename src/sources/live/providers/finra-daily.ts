@@ -43,7 +43,7 @@ const MAX_BYTES = 8 * 1024 * 1024;
 const FileCursor = z.object({
   /** Hash of the symbols: a new symbol needs past files too. */
   universe: z.string(),
-  /** Last session that was asked for. */
+  /** Last session that was requested. */
   asked: z.iso.date(),
   /** Whether any file was found; before the first one, missing files are not waited for. */
   found: z.boolean(),

@@ -98,7 +98,7 @@ function news(symbol: string, topic: NewsTopic, { historyFrom, periodMs }: Sched
 interface NewsQuery {
   readonly symbol: string;
   readonly topic: NewsTopic;
-  /** First and last instant of the articles that were asked for, Unix milliseconds. */
+  /** First and last instant of the requested articles, Unix milliseconds. */
   readonly from: number;
   readonly until: number;
   readonly periodMs: number;

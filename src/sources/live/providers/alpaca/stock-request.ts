@@ -6,7 +6,7 @@ import { type ProviderResponse, parseJsonBody, quoted } from "../../provider-res
 /** Delay of the consolidated tape on the free plan, in milliseconds. */
 const TAPE_DELAY_MS = 15 * 60_000;
 
-/** Settings with the two halves of an API key. */
+/** Settings with the two parts of an API key. */
 export const KEY_SETTINGS = ["APCA_API_KEY_ID", "APCA_API_SECRET_KEY"] as const;
 
 const Refusal = z.looseObject({ message: z.string() });
