@@ -10,7 +10,7 @@ import { llmsTxt } from "./llms.ts";
 import { openbbApps } from "./openbb-apps.ts";
 import { openbbWidgets } from "./openbb-widgets.ts";
 import { OPENAPI_TYPE, paths, SERVER_CARD_TYPE } from "./paths.ts";
-import { protectedResource } from "./protected-resource.ts";
+import { protectedResource } from "./protected-resource-metadata.ts";
 import { robotsTxt } from "./robots.ts";
 import { securityTxt } from "./security-txt.ts";
 import { serverCard } from "./server-card.ts";

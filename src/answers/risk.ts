@@ -18,7 +18,8 @@ import {
   riskLevel,
   riskOutlook,
 } from "../risk/outlook.ts";
-import { RANGES, RISK_VERDICTS, type RiskEvidence, type RiskTable } from "../risk/table.ts";
+import { RANGES } from "../risk/ranges.ts";
+import { RISK_VERDICTS, type RiskEvidence, type RiskTable } from "../risk/table.ts";
 import type { PastSnapshot } from "../score/snapshot.ts";
 import { Instant, isoInstant } from "./common.ts";
 import { rounded } from "./rounding.ts";

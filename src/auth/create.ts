@@ -1,7 +1,7 @@
 import type { Logger } from "pino";
 import { authorizationServerExtras } from "../../wellknown/authorization-server.ts";
+import { Intake } from "../applications/intake.ts";
 import type { Config, UpstreamChoice } from "../config/config.ts";
-import { Intake } from "../intake/intake.ts";
 import { withLockouts } from "../limits/lockouts.ts";
 import { createLimits } from "../limits/memory-limits.ts";
 import { createSharedLimits } from "../limits/shared-limits.ts";

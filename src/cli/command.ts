@@ -1,6 +1,6 @@
 import type { z } from "zod";
+import type { ServiceIdentity } from "../applications/decisions.ts";
 import type { StoreChoice } from "../config/config.ts";
-import type { ServiceIdentity } from "../intake/decisions.ts";
 import type { OnProgress } from "../store/backup/progress.ts";
 import type { Keyring } from "../store/keys/keyring.ts";
 import type { Store } from "../store/port/store.ts";

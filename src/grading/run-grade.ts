@@ -1,5 +1,6 @@
 import type { AssetClass } from "../market/instrument.ts";
-import { chanceOfFall, type HorizonQuantiles, RANGES, rangeOf } from "../risk/table.ts";
+import { chanceOfFall, RANGES, rangeOf } from "../risk/ranges.ts";
+import type { HorizonQuantiles } from "../risk/table.ts";
 import type { Direction } from "../score/signal-hysteresis.ts";
 import { rankCorrelation } from "./rank-correlation.ts";
 

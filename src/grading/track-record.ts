@@ -1,6 +1,6 @@
 import { mean, normalQuantile } from "../factors/statistics.ts";
 import type { AssetClass } from "../market/instrument.ts";
-import { RANGES, type RangeProbability } from "../risk/table.ts";
+import { RANGES, type RangeProbability } from "../risk/ranges.ts";
 import { bootstrapInterval, type Interval } from "./bootstrap.ts";
 import { HEADLINE_HORIZONS, RECORD_HORIZONS, type RunGrade } from "./run-grade.ts";
 import { summarizeSeries } from "./series-summary.ts";

@@ -1,4 +1,4 @@
-import type { PanelSession } from "../answers/panel.ts";
+import type { PanelSession } from "../answers/export-table.ts";
 import type { AssetClass } from "../market/instrument.ts";
 import type { Market } from "../market/market.ts";
 import { ScoringEngine } from "../score/scoring-engine.ts";

@@ -4,14 +4,13 @@ import type { Bar, RecordList } from "../market/records.ts";
 import { forecastSigma, MODEL_OF_CLASS, RISK_RULES, sessionVariances } from "./forecast.ts";
 import {
   chanceOfFall,
-  type HorizonTable,
   publishesFall,
   publishesRanges,
   RANGES,
   type RangeProbability,
-  type RiskTable,
   rangeOf,
-} from "./table.ts";
+} from "./ranges.ts";
+import type { HorizonTable, RiskTable } from "./table.ts";
 
 /** Risk level of an instrument: the lowest fifth of what it is compared with, the middle, the
  *  highest fifth. */

@@ -2,7 +2,8 @@ import type { AssetClass } from "../market/instrument.ts";
 import { countKnown } from "../market/point-in-time.ts";
 import type { Bar, RecordList } from "../market/records.ts";
 import { sigmaAt } from "./outlook.ts";
-import { type HorizonTable, publishesRanges, RANGES, type RiskTable, rangeOf } from "./table.ts";
+import { publishesRanges, RANGES, rangeOf } from "./ranges.ts";
+import type { HorizonTable, RiskTable } from "./table.ts";
 
 /** Nominal coverage of the watched range, the widest that is published. */
 export const WATCHED_RANGE = RANGES[2];

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from "vitest";
-import { focuses, readApplications, readInquiries } from "../../src/intake/intake-records.ts";
+import { focuses, readApplications, readInquiries } from "../../src/applications/intake-records.ts";
 import { AUDIT_KIND, type AuditEntry } from "../../src/store/audit/entry.ts";
 import { getWith, postJson } from "../support/agent.ts";
 import { smallMarket } from "../support/small-market.ts";

@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { describe, expect, it, vi } from "vitest";
 import { parseCheckpoint } from "../../src/log/checkpoint.ts";
-import { hashOf } from "../../src/log/witness/add-checkpoint.ts";
+import { hashOf } from "../../src/log/witness/add-checkpoint-request.ts";
 import { cosignaturesOf } from "../../src/log/witness/cosignature.ts";
 import { Policy } from "../../src/log/witness/policy.ts";
 import { atFileEnd } from "../support/file-end.ts";

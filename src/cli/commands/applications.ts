@@ -1,12 +1,12 @@
 import { z } from "zod";
-import { anonymousCeiling, type Scope } from "../../auth/scopes.ts";
-import type { Decision } from "../../intake/decisions.ts";
-import type { Application } from "../../intake/intake-records.ts";
+import type { Decision } from "../../applications/decisions.ts";
+import type { Application } from "../../applications/intake-records.ts";
 import {
   applicationOfToken,
   readApplications,
   readInquiries,
-} from "../../intake/intake-records.ts";
+} from "../../applications/intake-records.ts";
+import { anonymousCeiling, type Scope } from "../../auth/scopes.ts";
 import { type CommandContext, defineStoreCommand, type Outcome } from "../command.ts";
 import {
   ApplicationArgument,

@@ -1,7 +1,12 @@
 import { rename, rm } from "node:fs/promises";
 import { resolve } from "node:path";
 import { z } from "zod";
-import { dayRange, type PanelSession, panelColumns, panelRows } from "../../answers/panel.ts";
+import {
+  dayRange,
+  type PanelSession,
+  panelColumns,
+  panelRows,
+} from "../../answers/export-table.ts";
 import { AssetClass } from "../../market/instrument.ts";
 import { walkPanel } from "../../research/panel-walk.ts";
 import { openMarket } from "../../sources/open-market.ts";

@@ -1,10 +1,10 @@
 import { z } from "zod";
+import { applications, inquiries } from "../../applications/intake-records.ts";
 import { accounts } from "../../auth/accounts/accounts.ts";
 import { sessions } from "../../auth/accounts/browser-sessions.ts";
 import { forgetEmail } from "../../auth/accounts/forget.ts";
 import { grants } from "../../auth/accounts/grants.ts";
 import { apiKeys } from "../../auth/keys/api-keys.ts";
-import { applications, inquiries } from "../../intake/intake-records.ts";
 import { EmailAddress } from "../../mail/email-address.ts";
 import { mails } from "../../mail/outbox.ts";
 import { defineStoreCommand } from "../command.ts";

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { fractionOf } from "../../store/backup/progress.ts";
 import type { Store } from "../../store/port/store.ts";
-import { migrate } from "../../store/postgres/migration.ts";
+import { migrate } from "../../store/postgres/move-to-postgres.ts";
 import type { EmbeddedStore } from "../../store/sqlite/open.ts";
 import { defineStoreCommand } from "../command.ts";
 import { counted, rowsText } from "../format.ts";

@@ -1,9 +1,9 @@
 import { isAbsolute } from "node:path";
 import { z } from "zod";
+import { createDecisions, type Decisions } from "../../applications/decisions.ts";
 import { ApiKeys } from "../../auth/keys/api-keys.ts";
 import { LastUse } from "../../auth/last-use.ts";
 import { isScope, type Scope, scopeNames, scopes } from "../../auth/scopes.ts";
-import { createDecisions, type Decisions } from "../../intake/decisions.ts";
 import type { Mailbox } from "../../mail/outbox.ts";
 import { createOutbox } from "../../mail/outbox.ts";
 import { type AuditEntry, audited } from "../../store/audit/entry.ts";

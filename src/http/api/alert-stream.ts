@@ -5,9 +5,9 @@ import { alertScopes } from "../../auth/scopes.ts";
 import type { Repeat } from "../../lib/loop.ts";
 import { alertOperations } from "../../openapi/operations/alerts.ts";
 import { Problem } from "../../problem.ts";
-import type { ProtectedResource } from "../authorize.ts";
 import { routeOf } from "../mount.ts";
 import type { Streams } from "../open-streams.ts";
+import type { ProtectedResource } from "../protected-resource.ts";
 import { queryOf, type RequestContext } from "../request-context.ts";
 import type { Route } from "../route-table.ts";
 

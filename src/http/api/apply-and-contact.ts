@@ -1,8 +1,8 @@
 import express, { type RequestHandler, Router } from "express";
 import type { z } from "zod";
+import { ApplicationFields, InquiryFields } from "../../applications/fields.ts";
+import type { Intake, QueueKey } from "../../applications/intake.ts";
 import { withCallerAddress } from "../../auth/auditor.ts";
-import { ApplicationFields, InquiryFields } from "../../intake/fields.ts";
-import type { Intake, QueueKey } from "../../intake/intake.ts";
 import type { Limits } from "../../limits/limits.ts";
 import { applicationOperations } from "../../openapi/operations/applications.ts";
 import { Problem } from "../../problem.ts";

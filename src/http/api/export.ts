@@ -1,11 +1,11 @@
-import { PanelQuery, panelPage } from "../../answers/panel-page.ts";
+import { PanelQuery, panelPage } from "../../answers/export-page.ts";
 import { callerKey } from "../../auth/caller.ts";
 import type { Limits } from "../../limits/limits.ts";
 import { exportOperations } from "../../openapi/operations/export.ts";
 import type { ToolContext } from "../../tool.ts";
-import type { ProtectedResource } from "../authorize.ts";
 import { routeOf } from "../mount.ts";
 import type { Streams } from "../open-streams.ts";
+import type { ProtectedResource } from "../protected-resource.ts";
 import { requireWithinLimits } from "../rate-limits.ts";
 import { queryParameters } from "../request-context.ts";
 import type { Route } from "../route-table.ts";

@@ -1,6 +1,6 @@
 import { type Request, type Response, Router } from "express";
 import { z } from "zod";
-import { ApplicationFields } from "../../intake/fields.ts";
+import { ApplicationFields } from "../../applications/fields.ts";
 import { onlyMethods } from "../allowed-methods.ts";
 import { APPLY_PATH, applyPage, queuePlacePage } from "./apply.ts";
 import { readForm, submittedValue, validateForm } from "./form.ts";

@@ -1,5 +1,5 @@
-import type { QueueKey } from "../../intake/intake.ts";
-import { APPLICATION_RETENTION_MS, focuses } from "../../intake/intake-records.ts";
+import type { QueueKey } from "../../applications/intake.ts";
+import { APPLICATION_RETENTION_MS, focuses } from "../../applications/intake-records.ts";
 import { copyAddress, copyButton } from "./copy.ts";
 import {
   type FieldErrors,

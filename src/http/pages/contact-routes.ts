@@ -1,6 +1,6 @@
 import { type Request, type Response, Router } from "express";
 import { paths } from "../../../wellknown/paths.ts";
-import { InquiryFields } from "../../intake/fields.ts";
+import { InquiryFields } from "../../applications/fields.ts";
 import { onlyMethods } from "../allowed-methods.ts";
 import { linkToMarkdown } from "../discovery/link-headers.ts";
 import { MARKDOWN_TYPE, prefersMarkdown } from "../markdown.ts";

@@ -1,5 +1,5 @@
 import { paths } from "../../../wellknown/paths.ts";
-import { INQUIRY_RETENTION_MS } from "../../intake/intake-records.ts";
+import { INQUIRY_RETENTION_MS } from "../../applications/intake-records.ts";
 import { type FieldErrors, facts, field, form, textArea, timeElement } from "./elements.ts";
 import { html } from "./html.ts";
 import type { PageAnswer } from "./page-answer.ts";

@@ -1,6 +1,7 @@
 import type { AlertService } from "../../alerts/api/alert-service.ts";
 import type { Channels } from "../../alerts/channels/channels.ts";
 import type { Watchlists } from "../../alerts/watchlists/watchlists.ts";
+import type { Intake } from "../../applications/intake.ts";
 import type { Accounts } from "../../auth/accounts/accounts.ts";
 import type { Sessions } from "../../auth/accounts/browser-sessions.ts";
 import type { SignIn } from "../../auth/accounts/email-code-sign-in.ts";
@@ -10,7 +11,6 @@ import type { ApiKeys } from "../../auth/keys/api-keys.ts";
 import type { Interactions } from "../../auth/oidc/interactions.ts";
 import type { OperatorAccess } from "../../auth/operator-access.ts";
 import type { SignUp } from "../../config/config.ts";
-import type { Intake } from "../../intake/intake.ts";
 import type { CodeGuard } from "../../limits/code-guard.ts";
 import type { Limits } from "../../limits/limits.ts";
 import type { SetupFacts } from "../../process/setup-items.ts";

@@ -1,7 +1,7 @@
 import { parseCheckpoint, type SignedCheckpoint } from "../checkpoint.ts";
 import type { NoteVerifier } from "../note-keys.ts";
 import { verifyNote } from "../note-signatures.ts";
-import { hashOf } from "../witness/add-checkpoint.ts";
+import { hashOf } from "../witness/add-checkpoint-request.ts";
 import { cosignaturesOf } from "../witness/cosignature.ts";
 import type { Policy, PolicyWitness } from "../witness/policy.ts";
 import { type Check, CheckFailure, failedCheck } from "./check.ts";

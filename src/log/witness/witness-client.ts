@@ -7,7 +7,7 @@ import type { NoteVerifier } from "../note-keys.ts";
 import { verifyNote } from "../note-signatures.ts";
 import { parseNote } from "../signed-note.ts";
 import { rangeHashes } from "../tiles.ts";
-import { addCheckpointText, hashOf } from "./add-checkpoint.ts";
+import { addCheckpointText, hashOf } from "./add-checkpoint-request.ts";
 import { type Cosignature, cosignaturesOf } from "./cosignature.ts";
 import type { Policy, PolicyWitness } from "./policy.ts";
 

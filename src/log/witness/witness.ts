@@ -5,7 +5,12 @@ import { EMPTY_ROOT, isSameHash, verifyConsistency } from "../merkle.ts";
 import type { NoteSigner, NoteVerifier } from "../note-keys.ts";
 import { verifyNote } from "../note-signatures.ts";
 import { signatureLine } from "../signed-note.ts";
-import { type AddCheckpoint, hashOf, parseAddCheckpoint, SIZE_TYPE } from "./add-checkpoint.ts";
+import {
+  type AddCheckpoint,
+  hashOf,
+  parseAddCheckpoint,
+  SIZE_TYPE,
+} from "./add-checkpoint-request.ts";
 import { cosign } from "./cosignature.ts";
 
 const TEXT = "text/plain; charset=utf-8";

@@ -1,8 +1,8 @@
 import { z } from "zod";
 import { paths } from "../../../wellknown/paths.ts";
 import { Instant } from "../../answers/common.ts";
-import { ApplicationFields, InquiryFields } from "../../intake/fields.ts";
-import { focuses } from "../../intake/intake-records.ts";
+import { ApplicationFields, InquiryFields } from "../../applications/fields.ts";
+import { focuses } from "../../applications/intake-records.ts";
 import { LIMIT_HEADERS } from "../headers.ts";
 import { json, jsonAnswer, type Operation } from "../operation.ts";
 import { BODY_PROBLEMS, PUBLIC_PROBLEMS } from "../problems.ts";

@@ -1,5 +1,5 @@
-import { panelColumns } from "../../answers/panel.ts";
-import { PanelQuery } from "../../answers/panel-page.ts";
+import { PanelQuery } from "../../answers/export-page.ts";
+import { panelColumns } from "../../answers/export-table.ts";
 import { PARQUET_TYPE } from "../../tables/parquet.ts";
 import { LIMIT_HEADERS } from "../headers.ts";
 import type { Operation } from "../operation.ts";

@@ -1,7 +1,7 @@
 import type { Packing } from "../../market/packed-list.ts";
 import type { Bar, ReportedBar } from "../../market/records.ts";
 import type { DayContext, World } from "./day-context.ts";
-import { dividendYieldOn } from "./price-regimes.ts";
+import { dividendYieldOn } from "./price-paths.ts";
 import type { Profile } from "./profile.ts";
 import { normal } from "./rng.ts";
 

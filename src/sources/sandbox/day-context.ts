@@ -1,5 +1,5 @@
 import type { ReportedBar } from "../../market/records.ts";
-import type { SegmentOf } from "./price-regimes.ts";
+import type { SegmentOf } from "./price-paths.ts";
 import type { Profile } from "./profile.ts";
 import type { RngFor } from "./rng.ts";
 

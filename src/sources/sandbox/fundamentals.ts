@@ -2,7 +2,7 @@ import type { Packing } from "../../market/packed-list.ts";
 import type { Bar, Fundamental, FundamentalMetric, OnChain } from "../../market/records.ts";
 import { QUARTER_DAYS } from "./calendar.ts";
 import type { DayContext, World } from "./day-context.ts";
-import { SEGMENT_DAYS } from "./price-regimes.ts";
+import { SEGMENT_DAYS } from "./price-paths.ts";
 import { normal } from "./rng.ts";
 
 /** A quarter is published 20..50 days after its end. */

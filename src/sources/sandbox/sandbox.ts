@@ -9,7 +9,7 @@ import { firstScoredDay, firstServedDay, listedFrom, type Year, yearOf } from ".
 import type { DayContext, World } from "./day-context.ts";
 import { filingsOf, onChainOf, onChainPacking } from "./fundamentals.ts";
 import { mentionPacking, mentionsOf } from "./mentions.ts";
-import { createPriceSegments } from "./price-regimes.ts";
+import { createPriceSegments } from "./price-paths.ts";
 import { printPacking, printsOf } from "./prints.ts";
 import { createProfiles, type Profile } from "./profile.ts";
 import { createRngFor } from "./rng.ts";

@@ -7,8 +7,8 @@ import type { EventLog, LoggedEvent } from "../../../src/alerts/api/event-log.ts
 import type { Caller } from "../../../src/auth/caller.ts";
 import { anonymousCeiling, type Scope } from "../../../src/auth/scopes.ts";
 import { alertStreamRoute } from "../../../src/http/api/alert-stream.ts";
-import { ProtectedResource } from "../../../src/http/authorize.ts";
 import { createStreams, type Streams } from "../../../src/http/open-streams.ts";
+import { ProtectedResource } from "../../../src/http/protected-resource.ts";
 import type { Repeat } from "../../../src/lib/loop.ts";
 import { startLoop } from "../../../src/lib/loop.ts";
 import { Problem } from "../../../src/problem.ts";

@@ -2,7 +2,10 @@ import { describe, expect, it } from "vitest";
 import { checkpointText, parseCheckpoint } from "../../../src/log/checkpoint.ts";
 import { parseNote } from "../../../src/log/signed-note.ts";
 import { parseTilePath, tilePath } from "../../../src/log/tile-path.ts";
-import { addCheckpointText, parseAddCheckpoint } from "../../../src/log/witness/add-checkpoint.ts";
+import {
+  addCheckpointText,
+  parseAddCheckpoint,
+} from "../../../src/log/witness/add-checkpoint-request.ts";
 import { cosignaturesOf } from "../../../src/log/witness/cosignature.ts";
 
 /** The tree of the examples of C2SP tlog-checkpoint, tlog-cosignature and tlog-witness. */

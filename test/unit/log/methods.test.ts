@@ -8,7 +8,8 @@ import { readLeaf } from "../../../src/log/verify/read-leaf.ts";
 import { checkRecord } from "../../../src/log/verify/record-check.ts";
 import { verifyLog } from "../../../src/log/verify/verify-log.ts";
 import { RISK_TABLE } from "../../../src/risk/measured-table.ts";
-import { RANGES, type RiskTable, rangeOf } from "../../../src/risk/table.ts";
+import { RANGES, rangeOf } from "../../../src/risk/ranges.ts";
+import type { RiskTable } from "../../../src/risk/table.ts";
 import { servedBy } from "../../support/log-source.ts";
 import {
   closeOf,

@@ -10,7 +10,7 @@ import { shortNote } from "../../../src/log/signed-note.ts";
 import { rangeHashes } from "../../../src/log/tiles.ts";
 import { outcomeOf } from "../../../src/log/verify/check.ts";
 import { verifyLog, verifyProofFile } from "../../../src/log/verify/verify-log.ts";
-import { addCheckpointText, hashOf } from "../../../src/log/witness/add-checkpoint.ts";
+import { addCheckpointText, hashOf } from "../../../src/log/witness/add-checkpoint-request.ts";
 import { cosignaturesOf } from "../../../src/log/witness/cosignature.ts";
 import { Policy } from "../../../src/log/witness/policy.ts";
 import { append } from "../../../src/store/port/operations.ts";

@@ -11,7 +11,7 @@ import { gradedDates } from "../../../src/research/backtest/question.ts";
 import { createReturnGrid, type GridRow } from "../../../src/research/backtest/return-grid.ts";
 import { forecastSigma, sessionVariances } from "../../../src/risk/forecast.ts";
 import { FITTED_BEFORE, RISK_TABLE } from "../../../src/risk/measured-table.ts";
-import { rangeOf } from "../../../src/risk/table.ts";
+import { rangeOf } from "../../../src/risk/ranges.ts";
 import { readMarketFolder } from "../../../src/sources/files/market-folder.ts";
 import { sharedFolder } from "../../support/shared.ts";
 

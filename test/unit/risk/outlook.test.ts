@@ -3,13 +3,8 @@ import { PROBABILITIES } from "../../../src/factors/ecdf.ts";
 import { normalCdf, normalQuantile } from "../../../src/factors/statistics.ts";
 import { RISK_TABLE, SIMULATED_RISK_TABLE } from "../../../src/risk/measured-table.ts";
 import { choosePeers, peerSigmas, riskLevel, riskOutlook } from "../../../src/risk/outlook.ts";
-import {
-  chanceOfFall,
-  type HorizonTable,
-  publishesFall,
-  publishesRanges,
-  rangeOf,
-} from "../../../src/risk/table.ts";
+import { chanceOfFall, publishesFall, publishesRanges, rangeOf } from "../../../src/risk/ranges.ts";
+import type { HorizonTable } from "../../../src/risk/table.ts";
 import { DAY_MS, madeBars } from "./bars.ts";
 
 const bars = madeBars(700);

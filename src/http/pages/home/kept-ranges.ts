@@ -5,7 +5,7 @@ import type { Bar } from "../../../market/records.ts";
 import { riskTableOf } from "../../../risk/measured-table.ts";
 import { sigmaAt } from "../../../risk/outlook.ts";
 import { watchedHorizon } from "../../../risk/range-events.ts";
-import { RANGES, rangeOf } from "../../../risk/table.ts";
+import { RANGES, rangeOf } from "../../../risk/ranges.ts";
 
 /** Nominal coverage of the range that the pages show. */
 export const SHOWN_RANGE = RANGES[1];

@@ -1,11 +1,7 @@
 import { type Html, html } from "../../../http/pages/html.ts";
 import { FITTED_BEFORE } from "../../../risk/measured-table.ts";
-import {
-  type QlikeFigures,
-  RANGES,
-  type RiskEvidence,
-  type RiskVerdict,
-} from "../../../risk/table.ts";
+import { RANGES } from "../../../risk/ranges.ts";
+import type { QlikeFigures, RiskEvidence, RiskVerdict } from "../../../risk/table.ts";
 import type { ClassResult } from "../class-results.ts";
 import type { CoverageSlice, RiskMeasures } from "../risk/measures.ts";
 import { reliabilityChart } from "./charts.ts";

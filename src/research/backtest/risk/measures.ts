@@ -5,14 +5,11 @@ import type { RiskModel } from "../../../risk/forecast.ts";
 import {
   areCovered,
   chanceOfFall,
-  type HorizonTable,
-  type QlikeFigures,
   RANGES,
   type RangeProbability,
-  type RiskEvidence,
-  type RiskVerdict,
   rangeOf,
-} from "../../../risk/table.ts";
+} from "../../../risk/ranges.ts";
+import type { HorizonTable, QlikeFigures, RiskEvidence, RiskVerdict } from "../../../risk/table.ts";
 import { type Calibration, calibrate, type Forecast } from "../calibration.ts";
 import { MIN_PERIODS } from "../verdict.ts";
 import type { RiskObservation } from "./observations.ts";

@@ -6,7 +6,7 @@ import { digestDump } from "../../../../src/store/backup/digest.ts";
 import { consume, put, remove, removeGroup } from "../../../../src/store/port/operations.ts";
 import { collection } from "../../../../src/store/port/records.ts";
 import type { DumpRow, Store } from "../../../../src/store/port/store.ts";
-import { migrate } from "../../../../src/store/postgres/migration.ts";
+import { migrate } from "../../../../src/store/postgres/move-to-postgres.ts";
 import { openPostgres } from "../../../../src/store/postgres/open.ts";
 import { type EmbeddedStore, openEmbedded } from "../../../../src/store/sqlite/open.ts";
 import { describePostgres, open } from "./server.ts";

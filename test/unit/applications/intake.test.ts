@@ -1,16 +1,16 @@
 import { describe, expect, it } from "vitest";
-import { createAuditor, withCallerAddress } from "../../../src/auth/auditor.ts";
-import { ApiKeys } from "../../../src/auth/keys/api-keys.ts";
-import { LastUse } from "../../../src/auth/last-use.ts";
-import { anonymousCeiling } from "../../../src/auth/scopes.ts";
-import { networkSlotsGroup, slots } from "../../../src/intake/capacity.ts";
-import { createDecisions } from "../../../src/intake/decisions.ts";
-import { Intake } from "../../../src/intake/intake.ts";
+import { networkSlotsGroup, slots } from "../../../src/applications/capacity.ts";
+import { createDecisions } from "../../../src/applications/decisions.ts";
+import { Intake } from "../../../src/applications/intake.ts";
 import {
   applicationOfToken,
   readApplications,
   readInquiries,
-} from "../../../src/intake/intake-records.ts";
+} from "../../../src/applications/intake-records.ts";
+import { createAuditor, withCallerAddress } from "../../../src/auth/auditor.ts";
+import { ApiKeys } from "../../../src/auth/keys/api-keys.ts";
+import { LastUse } from "../../../src/auth/last-use.ts";
+import { anonymousCeiling } from "../../../src/auth/scopes.ts";
 import { emailGroup } from "../../../src/mail/email-address.ts";
 import { createOutbox, mails, openEmail } from "../../../src/mail/outbox.ts";
 import type { AuditEntry } from "../../../src/store/audit/entry.ts";

@@ -5,8 +5,8 @@ import type { PastSnapshot } from "../score/snapshot.ts";
 import { type TablePage, tableOf } from "../tables/table.ts";
 import type { ToolContext } from "../tool.ts";
 import { InstantInput, isoInstant } from "./common.ts";
+import { dayRange, mergeSessions, panelColumns, panelRows } from "./export-table.ts";
 import { instantRange, refuseWhileWarm } from "./lookup.ts";
-import { dayRange, mergeSessions, panelColumns, panelRows } from "./panel.ts";
 
 /** Rows of a page, unless fewer are wanted: some seconds of work. */
 const MAX_ROWS = 50_000;
