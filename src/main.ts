@@ -21,7 +21,7 @@ import {
 import { isPortShared, listenExclusively, listenShared, originOf } from "./process/bind-port.ts";
 import { createSteadyClock } from "./process/steady-clock.ts";
 import { exitInTime, openSocketsOf, type Stopping, stopInOrder } from "./process/stop.ts";
-import { createService, NAME, type Service } from "./service.ts";
+import { createService, SERVICE_NAME, type Service } from "./service.ts";
 import { createLog } from "./telemetry/log.ts";
 import { type MetricsServer, serveMetrics } from "./telemetry/metrics-server.ts";
 
@@ -183,7 +183,7 @@ function openAdminSocket(
       now: Date.now,
       holder: "server",
       report,
-      site: { name: NAME, baseUrl },
+      site: { name: SERVICE_NAME, baseUrl },
     },
   });
 }

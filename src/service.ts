@@ -42,7 +42,7 @@ import type { Report } from "./telemetry/report.ts";
 import type { ToolContext } from "./tool.ts";
 
 /** Human name of the service. */
-export const NAME = "Market Signal and Verification Service";
+export const SERVICE_NAME = "Market Signal and Verification Service";
 
 /** Interval of checks for sessions that closed and are not recorded yet, in milliseconds. */
 const RECORD_EVERY_MS = 250;
@@ -137,7 +137,7 @@ async function createOn(state: State, options: Measured): Promise<Service> {
     store: state.store,
     deriveKey: state.deriveKey,
   });
-  const access = await createAccess({ ...options, state, name: NAME });
+  const access = await createAccess({ ...options, state, name: SERVICE_NAME });
   const signalLog = await SignalLog.open({
     ...options,
     state,
@@ -146,7 +146,7 @@ async function createOn(state: State, options: Measured): Promise<Service> {
     witnessesFile: options.config.witnessesFile,
   });
   const alerts = createAlerts({
-    ...{ ...options, ...scoring, state, limits: access.limits, serviceName: NAME },
+    ...{ ...options, ...scoring, state, limits: access.limits, serviceName: SERVICE_NAME },
     standsStill: () => scoring.untilNextRefresh() === undefined,
   });
   let isDraining = false;
@@ -214,7 +214,7 @@ function serve({ options, access, alerts, scoring, ...served }: Surface): App {
   const oauth = createOAuth({ ...access, baseUrl });
   return createApp({
     ...served,
-    name: NAME,
+    name: SERVICE_NAME,
     version: pkg.version,
     baseUrl,
     now,
@@ -241,7 +241,7 @@ function serve({ options, access, alerts, scoring, ...served }: Surface): App {
         alerts: alerts.service,
         watchlists: alerts.watchlists,
         channels: alerts.channels,
-        name: NAME,
+        name: SERVICE_NAME,
         baseUrl,
         now,
         onError,

@@ -4,7 +4,7 @@ import type { Channels } from "./alerts/channels/channels.ts";
 import type { Watchlists } from "./alerts/watchlists/watchlists.ts";
 import type { Caller } from "./auth/caller.ts";
 import type { Scope } from "./auth/scopes.ts";
-import type { Analyser } from "./ingest/sentiment-model.ts";
+import type { Analyzer } from "./ingest/sentiment-model.ts";
 import type { SignalLog } from "./log/signal-log.ts";
 import type { MarketView } from "./market/market-view.ts";
 import type { RecordList } from "./market/records.ts";
@@ -20,7 +20,7 @@ export interface ToolContext {
   /** The log of signals; absent in a market with a stopped clock. */
   readonly signalLog?: ToolLog;
   /** The analyzer of messages. */
-  readonly analyser: Analyser;
+  readonly analyser: Analyzer;
   readonly market: MarketView;
   readonly snapshots: {
     /** Increases whenever data that read-only tools can return has changed; the passing of time

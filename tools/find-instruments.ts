@@ -16,7 +16,7 @@ import {
   instrumentColumns,
   knownSpan,
 } from "../src/answers/instrument-table.ts";
-import { awaited, whyNotCovered } from "../src/answers/lookup.ts";
+import { unpricedInstruments, whyNotCovered } from "../src/answers/lookup.ts";
 import { NextReportFields, nextReportAnswer } from "../src/answers/next-report.ts";
 import { FactorState, stateAnswer } from "../src/answers/why.ts";
 import { FACTORS } from "../src/factors/reading.ts";
@@ -132,7 +132,7 @@ function found(
   { query, assetClass }: Query,
   { market, snapshots }: ToolContext,
 ): readonly InstrumentRow[] {
-  const waiting = awaited(market);
+  const waiting = unpricedInstruments(market);
   const all = [...market.instruments(), ...waiting];
   return searchInstruments(all.sort(bySymbol), query)
     .filter((instrument) => assetClass === undefined || instrument.assetClass === assetClass)

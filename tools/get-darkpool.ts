@@ -18,14 +18,14 @@ import {
 } from "../src/answers/fields.ts";
 import { instantRange, resolve, snapshotAt } from "../src/answers/lookup.ts";
 import { dayColumns, printColumns } from "../src/answers/off-exchange-table.ts";
-import { onTicks, ratioOrNull } from "../src/answers/rounding.ts";
-import { dayAsked, isDay, WhenInput } from "../src/answers/when.ts";
+import { ratioOrNull, withoutFloatNoise } from "../src/answers/rounding.ts";
+import { isDay, requestedDay, WhenInput } from "../src/answers/when.ts";
 import { stateAnswer } from "../src/answers/why.ts";
 import {
   type DaySummary,
+  estimatedSide,
   type OffExchangeView,
   offExchangeView,
-  sideProxy,
   summarizeDays,
 } from "../src/factors/off-exchange.ts";
 import { type PageRequest, paginate } from "../src/lib/pagination.ts";
@@ -208,11 +208,11 @@ const NOT_OBSERVED = {
 const printAggregates = (day: NonNullable<DaySummary["prints"]>) => ({
   prints: day.prints,
   shares: day.shares,
-  notionalUsd: onTicks(day.notionalUsd),
+  notionalUsd: withoutFloatNoise(day.notionalUsd),
   vwap: day.shares > 0 ? day.notionalUsd / day.shares : null,
   blocks: day.blocks,
   blockShares: day.blockShares,
-  blockNotionalUsd: onTicks(day.blockNotionalUsd),
+  blockNotionalUsd: withoutFloatNoise(day.blockNotionalUsd),
   canceledPrints: day.canceled,
 });
 
@@ -238,14 +238,14 @@ function printItem(print: Print, detail: Detail): z.input<typeof PrintItem> {
 
 /** The full answer for one print. */
 function printAnswer(print: Print): z.input<typeof PrintAnswer> {
-  const side = sideProxy(print);
+  const side = estimatedSide(print);
   return {
     id: print.id,
     session: print.session,
     tradedAt: isoInstant(print.tradedAt),
     price: print.price,
     sizeShares: print.sizeShares,
-    notionalUsd: onTicks(print.price * print.sizeShares),
+    notionalUsd: withoutFloatNoise(print.price * print.sizeShares),
     block: isBlock(print),
     venueClass: "off_exchange",
     venue: print.venue,
@@ -299,7 +299,7 @@ export const getDarkpool = defineTool({
     const { instrument, snapshot, view } = viewOf(query, context);
     const { prints, shortVolume } = view.feeds;
     return {
-      ...dayAsked(query.asOf),
+      ...requestedDay(query.asOf),
       ...instrumentAnswer(context, snapshot, query.detail),
       feeds: { prints: stateAnswer(prints), shortVolume: stateAnswer(shortVolume) },
       note: noteFor(instrument, view, context.market.printsAre),

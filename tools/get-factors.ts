@@ -2,7 +2,7 @@ import { z } from "zod";
 import { DetailInput, SymbolInput } from "../src/answers/common.ts";
 import { briefFactors, FactorsAnswer, fullFactors } from "../src/answers/factors.ts";
 import { resolve, snapshotAt } from "../src/answers/lookup.ts";
-import { dayAsked, WhenInput } from "../src/answers/when.ts";
+import { requestedDay, WhenInput } from "../src/answers/when.ts";
 import { defineTool } from "../src/tool.ts";
 
 /** The tool that returns the four factors behind a score, number by number. */
@@ -27,6 +27,6 @@ export const getFactors = defineTool({
   run({ symbol, detail, asOf, include }, context) {
     const snapshot = snapshotAt(resolve(symbol, context), asOf, context);
     const answer = detail === "full" ? fullFactors : briefFactors;
-    return { ...dayAsked(asOf), ...answer(snapshot, context, include) };
+    return { ...requestedDay(asOf), ...answer(snapshot, context, include) };
   },
 });

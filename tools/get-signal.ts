@@ -17,10 +17,10 @@ import {
   refuseFields,
 } from "../src/answers/fields.ts";
 import {
-  instantAsked,
   instantRange,
   lastSnapshot,
   refuseWhileWarm,
+  requestedInstant,
   resolve,
   snapshotAt,
 } from "../src/answers/lookup.ts";
@@ -41,7 +41,7 @@ import {
 } from "../src/answers/signal.ts";
 import { scoreChange, signalColumns } from "../src/answers/signal-table.ts";
 import { WatchlistInput } from "../src/answers/watchlist.ts";
-import { dayAsked, WhenInput } from "../src/answers/when.ts";
+import { requestedDay, WhenInput } from "../src/answers/when.ts";
 import { attributionAnswer } from "../src/answers/why.ts";
 import { type PageRequest, paginate, readablePage } from "../src/lib/pagination.ts";
 import { AssetClass } from "../src/market/instrument.ts";
@@ -124,7 +124,7 @@ export const getSignal = defineTool({
     if (symbol !== undefined) {
       return isHistory(query) ? history(symbol, query, context) : one(symbol, query, context, call);
     }
-    const at = instantAsked(query.asOf, context);
+    const at = requestedInstant(query.asOf, context);
     if (symbols === undefined) return page(filtered(query, at, context), query, context);
     const { found, failed } = snapshotsOf(symbols, query, context);
     return { ...page(found, query, context), failed };
@@ -201,7 +201,7 @@ function one(symbol: string, query: Query, context: ToolContext, { scopes }: Cal
   const isRiskFull = query.risk === "full";
   const options = { showsFactors: scopes.has("factor:read"), isRiskFull };
   const render = detail === "full" || isRiskFull ? fullSignal : briefSignal;
-  const answer = { ...dayAsked(query.asOf), ...render(snapshot, context, options) };
+  const answer = { ...requestedDay(query.asOf), ...render(snapshot, context, options) };
   if (since === undefined) return answer;
   const before = snapshotAt(instrument, since, context);
   if (before.at > snapshot.at) {
@@ -290,7 +290,7 @@ function tableSelection(query: Query, context: ToolContext) {
     return pageSelection([snapshotAt(resolve(symbol, context), asOf, context)], query, context);
   }
   if (symbols === undefined) {
-    return pageSelection(filtered(query, instantAsked(asOf, context), context), query, context);
+    return pageSelection(filtered(query, requestedInstant(asOf, context), context), query, context);
   }
   // Any failure fails the whole table: rows have no place for it, and it would go unnoticed.
   const wanted = new Set(symbols.map((one) => resolve(one, context)));
@@ -327,9 +327,9 @@ function page(list: readonly PastSnapshot[], query: Query, context: ToolContext)
   });
   const symbols = seen.map(({ instrument }) => instrument.symbol);
   const classes = new Set(seen.map(({ instrument }) => instrument.assetClass));
-  const at = asOf === undefined ? context.market.knownUntil() : instantAsked(asOf, context);
+  const at = asOf === undefined ? context.market.knownUntil() : requestedInstant(asOf, context);
   return {
-    ...dayAsked(asOf),
+    ...requestedDay(asOf),
     ...answerOrigin(context, at, { detail, symbols }),
     counts: signalCounts(list),
     total: list.length,

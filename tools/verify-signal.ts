@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { isoInstant, SymbolInput } from "../src/answers/common.ts";
-import { instantAsked, resolve } from "../src/answers/lookup.ts";
+import { requestedInstant, resolve } from "../src/answers/lookup.ts";
 import { logOf } from "../src/answers/signal-log.ts";
 import { WhenInput } from "../src/answers/when.ts";
 import { parseCheckpoint } from "../src/log/checkpoint.ts";
@@ -110,7 +110,7 @@ async function indexOf(
     });
   }
   const instrument = resolve(symbol, context);
-  const at = instantAsked(asOf, context);
+  const at = requestedInstant(asOf, context);
   const run = await reader.runAt(instrument.assetClass, at);
   const position = run?.symbols.indexOf(instrument.symbol) ?? -1;
   if (run !== undefined && position >= 0) return run.index + 1 + position;

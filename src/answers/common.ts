@@ -114,7 +114,7 @@ const DoubtedBar = z.object({
 });
 
 /** Members of every answer about one instrument. */
-export const Common = z.object({
+export const CommonMembers = z.object({
   ...Identity.shape,
   ...Provenance.shape,
   status: AnswerStatus,
@@ -200,7 +200,7 @@ function sourcesOf(market: Origin["market"], symbols: readonly string[]): Source
 }
 
 /** The members that every answer about one instrument has. */
-export const common = (
+export const commonMembers = (
   origin: Origin,
   { instrument, at, status, methodVersion = METHOD_VERSION }: PastSnapshot,
 ) => {
@@ -222,7 +222,7 @@ const recordingOf = ({ recordedUntil }: MarketView) =>
 export const fullInstrument = (
   { market }: { readonly market: MarketView },
   snapshot: PastSnapshot,
-) => ({ ...common({ market }, snapshot), ...recordingOf(market) });
+) => ({ ...commonMembers({ market }, snapshot), ...recordingOf(market) });
 
 /** The instrument in a brief answer, which names the newest doubted bars without explaining them. */
 export function briefInstrument(

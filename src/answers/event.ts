@@ -14,8 +14,8 @@ import {
 import { REPORT_REASONS, type ReportAlert } from "../score/report-events.ts";
 import type { Snapshot } from "../score/snapshot.ts";
 import {
-  Common,
-  common,
+  CommonMembers,
+  commonMembers,
   Direction,
   Instant,
   isoInstant,
@@ -49,7 +49,7 @@ const EventData = z.object({
     .int()
     .min(1)
     .describe("Counts this alert's events about this instrument, without a gap."),
-  ...Common.shape,
+  ...CommonMembers.shape,
   signal: Direction,
   score: Score,
 });
@@ -172,7 +172,7 @@ export function eventPayload(
   const timestamp = isoInstant(at);
   const about = {
     ...names,
-    ...common(origin, snapshot),
+    ...commonMembers(origin, snapshot),
     signal: snapshot.signal.direction,
     score: wholePoints(snapshot.score),
   };

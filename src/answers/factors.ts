@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { indicators, MAX_BARS } from "../factors/indicators.ts";
 import { addPrint, type OffExchangeDay } from "../factors/off-exchange.ts";
-import { FACTORS, type Factor, type Input, shown } from "../factors/reading.ts";
+import { FACTORS, type Factor, type Input, unweightedInput } from "../factors/reading.ts";
 import { normalCdf } from "../factors/statistics.ts";
 import { summarize } from "../factors/summary.ts";
 import type { SourcesByFeed } from "../market/market.ts";
@@ -13,14 +13,14 @@ import type { ToolContext } from "../tool.ts";
 import { CandidatesAnswer, candidatesAnswer } from "./candidate.ts";
 import {
   briefInstrument,
-  Common,
+  CommonMembers,
   fullInstrument,
   Instant,
   InstrumentAnswer,
   isoInstant,
   isoInstantOrNull,
 } from "./common.ts";
-import { AnalyserAnswer, tableVersion } from "./method.ts";
+import { AnalyzerAnswer, tableVersion } from "./method.ts";
 import { fraction, pointDifference, ratioOrNull, wholePoints } from "./rounding.ts";
 import { FactorState, stateAnswer } from "./why.ts";
 
@@ -50,7 +50,7 @@ const FullFactor = z.object({
 });
 
 const FullFactors = z.object({
-  ...Common.shape,
+  ...CommonMembers.shape,
   recordedUntil: InstrumentAnswer.shape.recordedUntil,
   score: z.number().int().min(0).max(100),
   scoreRaw: z.number().min(0).max(100),
@@ -62,7 +62,7 @@ const FullFactors = z.object({
     .describe(
       "GET /api/method/{methodVersion}?tables={tableVersion} has the weights, rules and peer tables to recompute the score.",
     ),
-  analyser: AnalyserAnswer,
+  analyser: AnalyzerAnswer,
   factors: z.record(z.enum(FACTORS), FullFactor),
   candidates: CandidatesAnswer.optional().describe("Candidate methods, part of no score."),
 });
@@ -196,8 +196,13 @@ function offExchangeContext(
   const observedAt = Math.max(bar.availableAt, session.at(-1)?.availableAt ?? 0);
   const blocks = blockShares === 0 ? null : blockNotionalUsd / blockShares / (notionalUsd / shares);
   return [
-    shown("offExchangeShare", bar.volume > 0 ? shares / bar.volume : null, "fraction", observedAt),
-    shown("blockVwapOverVwap", blocks, "ratio", observedAt),
+    unweightedInput(
+      "offExchangeShare",
+      bar.volume > 0 ? shares / bar.volume : null,
+      "fraction",
+      observedAt,
+    ),
+    unweightedInput("blockVwapOverVwap", blocks, "ratio", observedAt),
   ];
 }
 

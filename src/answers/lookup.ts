@@ -11,7 +11,7 @@ import { endOf, isDay, startOf } from "./when.ts";
 const waiting = new WeakMap<readonly Instrument[], readonly Instrument[]>();
 
 /** Instruments that are followed but have no price yet. */
-export function awaited({
+export function unpricedInstruments({
   instruments,
   followed = [],
 }: Pick<MarketView, "instruments" | "followed">): readonly Instrument[] {
@@ -63,7 +63,7 @@ function lookElsewhere({ source, instruments }: MarketView): string {
 
 /** @throws {Problem} `not_available_then` if the symbol's instrument has no price yet. */
 function refuseAwaited(symbol: string, market: MarketView): void {
-  const resolution = resolveSymbol(awaited(market), symbol);
+  const resolution = resolveSymbol(unpricedInstruments(market), symbol);
   if (resolution.kind !== "found") return;
   throw new Problem("not_available_then", {
     detail: `${resolution.instrument.symbol} is tracked, but has no price yet.`,
@@ -76,7 +76,7 @@ function refuseAwaited(symbol: string, market: MarketView): void {
  *
  * @throws {Problem} `not_available_then` if it is in the future.
  */
-export function instantAsked(asOf: string | undefined, { market }: ToolContext): number {
+export function requestedInstant(asOf: string | undefined, { market }: ToolContext): number {
   const now = market.now();
   const at = asOf === undefined ? now : Date.parse(asOf);
   if (at <= now) return asOf === undefined ? now : Math.min(now, endOf(asOf, market));
@@ -112,7 +112,7 @@ export function snapshotAt(
   asOf: string | undefined,
   context: ToolContext,
 ): PastSnapshot {
-  const at = instantAsked(asOf, context);
+  const at = requestedInstant(asOf, context);
   const snapshot = lastSnapshot(symbol, { asOf, at }, context);
   if (snapshot !== undefined) return snapshot;
   refuseWhileWarm(context);

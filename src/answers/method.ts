@@ -3,7 +3,7 @@ import canonicalize from "canonicalize";
 import { z } from "zod";
 import { FACTORS } from "../factors/reading.ts";
 import { YIELDS } from "../factors/yields.ts";
-import type { Analyser } from "../ingest/sentiment-model.ts";
+import type { Analyzer } from "../ingest/sentiment-model.ts";
 import { AssetClass } from "../market/instrument.ts";
 import { Problem } from "../problem.ts";
 import { METHOD } from "../score/method.ts";
@@ -17,7 +17,7 @@ import { riskParameters } from "./risk.ts";
 const Knots = z.array(z.number()).length(METHOD.normalisation.probabilities.length);
 
 /** The analyzer of messages: scores with a trained model differ from those of the lexicon alone. */
-export const AnalyserAnswer = z
+export const AnalyzerAnswer = z
   .object({
     name: z.enum(["lexicon", "lexicon_and_model"]),
     modelSha256: z.string().nullable().describe("SHA-256 of the trained model's file; null: none."),
@@ -30,7 +30,7 @@ export const AnalyserAnswer = z
 const TableContent = z.object({
   assetClass: AssetClass,
   epoch: Instant.nullable().describe("The close at which they were frozen; null before the first."),
-  analyser: AnalyserAnswer,
+  analyser: AnalyzerAnswer,
   momentum: z
     .object({ ram: Knots, res: Knots, hi52: Knots, combined: Knots })
     .partial()
@@ -139,7 +139,7 @@ const newestOfEach = (tables: readonly PeerTables[]): readonly PeerTables[] =>
 /** Only the tables of the requested class and epoch are hashed. */
 function named(
   tables: readonly PeerTables[],
-  { wanted, analyser }: { readonly wanted: string; readonly analyser: Analyser },
+  { wanted, analyser }: { readonly wanted: string; readonly analyser: Analyzer },
 ): PeerTables {
   const table = tables.find(
     (one) => wanted.startsWith(epochName(one)) && tableVersion(one, analyser).version === wanted,
@@ -161,7 +161,7 @@ interface TableName {
 const names = new WeakMap<PeerTables, TableName>();
 
 /** The version and hash under which a table is published. */
-export function tableVersion(tables: PeerTables, analyser: Analyser): TableName {
+export function tableVersion(tables: PeerTables, analyser: Analyzer): TableName {
   const known = names.get(tables);
   if (known !== undefined) return known;
   const text = canonicalize(contentOf(tables, analyser)) as string;
@@ -175,14 +175,14 @@ export function tableVersion(tables: PeerTables, analyser: Analyser): TableName 
 const epochName = ({ assetClass, epoch }: PeerTables): string =>
   `${assetClass}/${epoch === null ? "none" : isoInstant(epoch)}/`;
 
-const tableAnswer = (tables: PeerTables, analyser: Analyser): z.input<typeof Table> => ({
+const tableAnswer = (tables: PeerTables, analyser: Analyzer): z.input<typeof Table> => ({
   ...tableVersion(tables, analyser),
   content: contentOf(tables, analyser),
 });
 
 function contentOf(
   { assetClass, epoch, momentum, valuation, social }: PeerTables,
-  analyser: Analyser,
+  analyser: Analyzer,
 ): z.input<typeof TableContent> {
   const knots = ([name, { values }]: readonly [string, { readonly values: readonly number[] }]) =>
     [name, [...values]] as const;

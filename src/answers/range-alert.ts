@@ -17,7 +17,7 @@ import {
   bounds,
   percent,
   SESSIONS_PER_YEAR,
-  significant,
+  sixDigits,
   TOO_FEW_SESSIONS,
   whyNoRange,
 } from "./risk.ts";
@@ -60,12 +60,12 @@ export const rangeAlertAnswer = ({
   reason,
   range: {
     probability: WATCHED_RANGE,
-    from: { price: significant(range.price), at: isoInstant(range.openedAt) },
+    from: { price: sixDigits(range.price), at: isoInstant(range.openedAt) },
     sessions: table.horizon,
     ...bounds(range, range.price),
   },
   close: {
-    price: significant(bar.close),
+    price: sixDigits(bar.close),
     at: isoInstant(bar.availableAt),
     changePercent: percent(Math.expm1(logReturn)),
   },

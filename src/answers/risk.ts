@@ -284,14 +284,14 @@ export const percent = (share: number): number => rounded(100 * share, 2);
 
 /** A range of log returns around a price, in price and in per cent. */
 export const bounds = ({ low, high }: Omit<PriceRange, "probability">, price: number) => ({
-  low: significant(price * Math.exp(low)),
-  high: significant(price * Math.exp(high)),
+  low: sixDigits(price * Math.exp(low)),
+  high: sixDigits(price * Math.exp(high)),
   lowPercent: percent(Math.expm1(low)),
   highPercent: percent(Math.expm1(high)),
 });
 
 /** A price with six significant digits: coins may cost a fraction of a cent. */
-export const significant = (price: number): number => Number(price.toPrecision(6));
+export const sixDigits = (price: number): number => Number(price.toPrecision(6));
 
 function summaryOf(
   { bar, horizons, sigma }: RiskOutlook,

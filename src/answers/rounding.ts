@@ -60,4 +60,4 @@ export const ratioOrNull = (value: number | null): number | null =>
   value === null ? null : ratio(value);
 
 /** A product or sum of prices and counts, without the artefacts of binary arithmetic. */
-export const onTicks = (value: number): number => Number(value.toPrecision(TICK_DIGITS));
+export const withoutFloatNoise = (value: number): number => Number(value.toPrecision(TICK_DIGITS));

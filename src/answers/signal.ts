@@ -9,7 +9,7 @@ import type { ToolContext } from "../tool.ts";
 import {
   AnswerOrigin,
   briefInstrument,
-  Common,
+  CommonMembers,
   type Detail,
   Direction,
   fullInstrument,
@@ -27,7 +27,7 @@ import { Risk, range80, riskAnswer } from "./risk.ts";
 import { pointDifference } from "./rounding.ts";
 import { exactSignal, roundedSignal, sessionOf } from "./signal-point.ts";
 import { scoreChange } from "./signal-table.ts";
-import { Attribution, Why, whyAnswer } from "./why.ts";
+import { Attribution, PointsByFactor, whyAnswer } from "./why.ts";
 
 const Status = z.enum(STATUSES);
 const Points = z.number().min(0).max(100);
@@ -67,7 +67,7 @@ const Logged = z
 
 /** The full answer for one instrument. */
 const FullSignal = z.object({
-  ...Common.shape,
+  ...CommonMembers.shape,
   recordedUntil: InstrumentAnswer.shape.recordedUntil,
   signal: Direction.describe("Follows scoreSmoothed through the thresholds, not the score itself."),
   score: Points.int().describe(SCORE_IS),
@@ -75,7 +75,7 @@ const FullSignal = z.object({
   scoreSmoothed: Points.describe("The score smoothed over sessions."),
   confidence: Fraction.describe("Weight of the evidence."),
   coverage: Fraction.describe("Share of its class's factors with a value, by weight."),
-  why: Why.optional(),
+  why: PointsByFactor.optional(),
   thresholds: z
     .object({
       enterLong: z.number(),

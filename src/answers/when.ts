@@ -30,5 +30,5 @@ export const isDay = (when: string): boolean => Day.safeParse(when).success;
 
 /** Member of an answer that repeats a day given as `asOf`, since the instant of the answer can be
  *  on the next day. */
-export const dayAsked = (asOf: string | undefined): { readonly date?: string } =>
+export const requestedDay = (asOf: string | undefined): { readonly date?: string } =>
   asOf !== undefined && isDay(asOf) ? { date: asOf } : {};

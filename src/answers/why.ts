@@ -22,7 +22,7 @@ const Contribution = z.union([z.number(), FactorState, z.literal("missing")]);
 type Contribution = z.input<typeof Contribution>;
 
 /** Points by factor. */
-export const Why = z
+export const PointsByFactor = z
   .record(z.enum(FACTORS), Contribution)
   .describe(
     "Points by factor, which add up to the unrounded score minus 50, or why it has none. Only with factor:read.",
@@ -48,7 +48,10 @@ export const Attribution = z
 
 /** The contribution of each factor to a snapshot, or why it has none; `undefined` if another method
  *  recorded the snapshot. */
-export function whyAnswer(snapshot: PastSnapshot, detail: Detail): z.input<typeof Why> | undefined {
+export function whyAnswer(
+  snapshot: PastSnapshot,
+  detail: Detail,
+): z.input<typeof PointsByFactor> | undefined {
   const contributions = contributionsOf(snapshot);
   if (contributions === undefined) return undefined;
   const of = (factor: Factor): Contribution => {

@@ -7,7 +7,7 @@ import { listen } from "./commands/listen.ts";
 import { downloadLog } from "./commands/log-download.ts";
 import { serve } from "./commands/serve.ts";
 import { train } from "./commands/train.ts";
-import { verifyTheLog } from "./commands/verify-log.ts";
+import { verifyLogCommand } from "./commands/verify-log.ts";
 import { witnessLogs } from "./commands/witness.ts";
 import { storeCommands } from "./store-commands.ts";
 
@@ -16,7 +16,7 @@ export const commands: Commands = new Map<string, Command>([
   ["serve", serve],
   ...storeCommands,
   ["store drill", drill],
-  ["verify", verifyTheLog],
+  ["verify", verifyLogCommand],
   ["log download", downloadLog],
   ["witness", witnessLogs],
   ["listen", listen],

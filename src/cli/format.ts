@@ -1,14 +1,14 @@
 import type { Counts } from "../store/port/store.ts";
 
 /** A number for people, for example `12,345`. */
-export function counted(count: number): string {
+export function formatCount(count: number): string {
   return count.toLocaleString("en-US");
 }
 
 /** The size of a store in rows, for example `1,234 records and 56 archive rows`. */
 export function rowsText({ records, archive }: Counts): string {
   const plural = (count: number, what: string) =>
-    `${counted(count)} ${what}${count === 1 ? "" : "s"}`;
+    `${formatCount(count)} ${what}${count === 1 ? "" : "s"}`;
   return `${plural(records, "record")} and ${plural(archive, "archive row")}`;
 }
 
@@ -16,13 +16,13 @@ export function rowsText({ records, archive }: Counts): string {
 export function sizeText(bytes: number): string {
   return bytes < 1_000_000
     ? `${(bytes / 1_000).toFixed(1)} kB`
-    : `${counted(Math.round(bytes / 100_000) / 10)} MB`;
+    : `${formatCount(Math.round(bytes / 100_000) / 10)} MB`;
 }
 
 /** Names with their counts, one per line, indented. */
 export function countsText(counts: Readonly<Record<string, number>>): string {
   return Object.entries(counts)
-    .map(([name, count]) => `  ${name}: ${counted(count)}`)
+    .map(([name, count]) => `  ${name}: ${formatCount(count)}`)
     .join("\n");
 }
 

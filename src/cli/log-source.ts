@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { z } from "zod";
 import type { Opening } from "../log/leaves.ts";
 import type { LogSource } from "../log/verify/source.ts";
-import { bearer, request, requestPatiently } from "./patient-request.ts";
+import { bearerHeaders, request, requestPatiently } from "./patient-request.ts";
 
 /** Largest file: a bundle of 256 entries of 65,535 bytes each, behind their lengths. */
 const MAX_BYTES = 256 * (2 + 65_535);
@@ -22,7 +22,7 @@ export function addressSource(address: string, token: string | undefined): LogSo
   return {
     async read(path) {
       const url = new URL(path, base);
-      const response = await requestPatiently(url, bearer(token));
+      const response = await requestPatiently(url, bearerHeaders(token));
       if (response.ok) return bodyOf(response, url);
       await response.body?.cancel();
       if (response.status === 404) return undefined;
@@ -56,7 +56,7 @@ async function answerAt(
   token: string | undefined,
 ): Promise<unknown> {
   const url = new URL(path, address.endsWith("/") ? address : `${address}/`);
-  const response = await requestPatiently(url, bearer(token));
+  const response = await requestPatiently(url, bearerHeaders(token));
   if (response.ok) return JSON.parse(String(await bodyOf(response, url)));
   await response.body?.cancel();
   return undefined;

@@ -1,5 +1,5 @@
 import { appendFile, readFile, rename, rm, truncate, writeFile } from "node:fs/promises";
-import { bearer, requestPatiently } from "./patient-request.ts";
+import { bearerHeaders, requestPatiently } from "./patient-request.ts";
 
 /** State of a download, for a later run of the command. */
 interface State {
@@ -79,7 +79,7 @@ interface Page {
 }
 
 async function fetchPage(url: URL, token: string | undefined): Promise<Page> {
-  const response = await requestPatiently(url, bearer(token));
+  const response = await requestPatiently(url, bearerHeaders(token));
   if (!response.ok) throw new Error(`${url.origin}: ${await reasonOf(response)}`);
   const text = await response.text().catch((cause) => {
     throw new Error(`${url.origin} broke off: run the command again to continue.`, { cause });

@@ -10,7 +10,7 @@ const MAX_REPEATS = 20;
 const MAX_PAUSE_MS = 120_000;
 
 /** Headers with a token or API key, if there is one. */
-export const bearer = (token: string | undefined): Readonly<Record<string, string>> =>
+export const bearerHeaders = (token: string | undefined): Readonly<Record<string, string>> =>
   token === undefined ? {} : { authorization: `Bearer ${token}` };
 
 /**

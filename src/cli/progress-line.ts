@@ -1,5 +1,5 @@
 import type { Progress } from "../store/backup/progress.ts";
-import { counted } from "./format.ts";
+import { formatCount } from "./format.ts";
 
 /** Minimum duration of a command that shows its progress, in milliseconds. */
 const QUIET_MS = 1_000;
@@ -52,7 +52,7 @@ export function createProgressLine(output: Output, clock: () => number): Progres
       nextAt = now + EVERY_MS;
       const percent = Math.floor(Math.min(1, Math.max(0, fraction)) * 100);
       const seconds = Math.floor((now - startedAt) / 1_000);
-      write(`${doing}: ${percent}%, ${counted(rows)} ${unit}, ${seconds} s`);
+      write(`${doing}: ${percent}%, ${formatCount(rows)} ${unit}, ${seconds} s`);
     },
     say: (doing) => write(`${doing} ...`),
     end() {

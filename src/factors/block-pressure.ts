@@ -1,6 +1,6 @@
 import { isBlock } from "../market/block-size.ts";
 import type { Print } from "../market/records.ts";
-import { sideProxy } from "./off-exchange.ts";
+import { estimatedSide } from "./off-exchange.ts";
 import { BASELINE_SESSIONS, decay, MIN_BASELINE_SESSIONS, ownHistoryZ } from "./statistics.ts";
 
 /** Parameters of the block imbalance. */
@@ -82,7 +82,7 @@ export function createBlockPressure(): BlockPressure {
       asOf = print.availableAt;
       if (print.canceled || !isBlock(print)) return;
       hasBlocks = true;
-      const side = sideProxy(print);
+      const side = estimatedSide(print);
       if (side === null) return;
       const notional = print.price * print.sizeShares;
       signed += side * notional;

@@ -1,5 +1,5 @@
 import type { Bar } from "../market/records.ts";
-import { type Input, shown } from "./reading.ts";
+import { type Input, unweightedInput } from "./reading.ts";
 import { mean } from "./statistics.ts";
 
 /**
@@ -35,12 +35,12 @@ export function indicators(bars: readonly Bar[]): readonly Input[] {
   const macd = convergence(closes);
   const [short, long] = [average(closes, PERIODS.short), average(closes, PERIODS.long)];
   return [
-    shown("rsi14", strength(closes), "index 0 to 100", observedAt),
-    shown("atr14", atr, "price", observedAt),
-    shown("macd12_26", macd, "price", observedAt),
-    shown("macdOverAtr", ratio(macd, atr), "average true ranges", observedAt),
-    shown("sma50OverSma200", ratio(short, long), "ratio", observedAt),
-    shown("return1m", returnOver(closes, MONTH_BARS), "log return", observedAt),
+    unweightedInput("rsi14", strength(closes), "index 0 to 100", observedAt),
+    unweightedInput("atr14", atr, "price", observedAt),
+    unweightedInput("macd12_26", macd, "price", observedAt),
+    unweightedInput("macdOverAtr", ratio(macd, atr), "average true ranges", observedAt),
+    unweightedInput("sma50OverSma200", ratio(short, long), "ratio", observedAt),
+    unweightedInput("return1m", returnOver(closes, MONTH_BARS), "log return", observedAt),
   ];
 }
 

@@ -20,7 +20,7 @@ export interface Entry {
 }
 
 /** Entry for words that are not in the lexicon. */
-export const UNKNOWN: Entry = { valence: 0, roles: new Set(), scale: 1 };
+export const UNKNOWN_ENTRY: Entry = { valence: 0, roles: new Set(), scale: 1 };
 
 /** The entries by topic. */
 export const topics = [
@@ -41,7 +41,7 @@ export const lexicon: ReadonlyMap<string, Entry> = compiled();
 function compiled(): ReadonlyMap<string, Entry> {
   const entries = new Map<string, Entry>();
   const add = (list: string, change: (entry: Entry) => Entry) => {
-    for (const form of spelled(list)) entries.set(form, change(entries.get(form) ?? UNKNOWN));
+    for (const form of spelled(list)) entries.set(form, change(entries.get(form) ?? UNKNOWN_ENTRY));
   };
   for (const [valence, list] of topics.flat()) add(list, (entry) => ({ ...entry, valence }));
   for (const [role, list] of roles) {

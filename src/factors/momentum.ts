@@ -3,7 +3,7 @@ import { momentumGate } from "./benchmark.ts";
 import { type CoinHistory, type CoinTrend, coinTrends } from "./coin-history.ts";
 import { type EcdfTable, ecdfZ, freezeEcdf } from "./ecdf.ts";
 import { PRICE_WINDOWS, type PriceHistory, peakOf, type Sums, sumsOf } from "./price-history.ts";
-import { type Input, missingReading, type Reading, shown } from "./reading.ts";
+import { type Input, missingReading, type Reading, unweightedInput } from "./reading.ts";
 import { clip, Z_BOUND } from "./statistics.ts";
 /** Maximum age in days of the newest bar regardless of the calendar: a long weekend. */
 export const MAX_BAR_AGE_DAYS: Readonly<Record<AssetClass, number>> = {
@@ -192,12 +192,12 @@ function momentumInputs(
     return { name, value, unit, z, weight: z === null ? 0 : 1 / counted, observedAt: asOf };
   });
   if (!("trends" in measurement)) {
-    inputs.push(shown("return12m1", measurement.return12m1, "log return", asOf));
+    inputs.push(unweightedInput("return12m1", measurement.return12m1, "log return", asOf));
   }
   inputs.push(
-    shown("observations", measurement.observations, "count", asOf),
-    shown("marketVolatility", marketVolatility ?? null, "fraction per year", asOf),
-    shown("gate", momentumGate(marketVolatility, assetClass), "fraction", asOf),
+    unweightedInput("observations", measurement.observations, "count", asOf),
+    unweightedInput("marketVolatility", marketVolatility ?? null, "fraction per year", asOf),
+    unweightedInput("gate", momentumGate(marketVolatility, assetClass), "fraction", asOf),
   );
   return inputs;
 }

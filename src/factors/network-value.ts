@@ -1,5 +1,5 @@
 import type { OnChain } from "../market/records.ts";
-import { type Input, missingReading, type Reading, shown } from "./reading.ts";
+import { type Input, missingReading, type Reading, unweightedInput } from "./reading.ts";
 import { mean, ownHistoryZ } from "./statistics.ts";
 
 /** Constants of the valuation of coins. */
@@ -86,7 +86,7 @@ const isPositive = (value: number | null | undefined): value is number =>
 function ratioInput(ratio: RatioReading, used: readonly RatioReading[]): Input {
   const { name, value, z = null, asOf } = ratio;
   const weight = used.includes(ratio) ? -1 / used.length : 0;
-  return { ...shown(name, value, "ratio", asOf), z, weight };
+  return { ...unweightedInput(name, value, "ratio", asOf), z, weight };
 }
 
 /** @param maxAgeMs Milliseconds after which a ratio is no longer used. */

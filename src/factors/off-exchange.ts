@@ -46,7 +46,7 @@ const emptyDay = (session: string): OffExchangeDay => ({
  * @returns `null` without quotes, with a locked or crossed market, or when the sale conditions say
  *   that the price did not come from the quotes. There is no tick-rule fallback.
  */
-export function sideProxy({ price, bid, ask, signable }: Print): number | null {
+export function estimatedSide({ price, bid, ask, signable }: Print): number | null {
   if (!signable || bid === null || ask === null || ask <= bid) return null;
   const sign = clip((2 * (price - (bid + ask) / 2)) / (ask - bid), 1);
   return Math.abs(sign) < MIN_SIGN ? 0 : sign;

@@ -1,5 +1,5 @@
 import { type HashedLinear, modeledPolarity } from "./hashed-linear.ts";
-import { ADDRESS, bounded, tokensOf } from "./message/tokens.ts";
+import { ADDRESS, boundedText, tokensOf } from "./message/tokens.ts";
 import { unitsOf } from "./message/units.ts";
 import { sumOfVerdicts } from "./message/verdicts.ts";
 
@@ -28,5 +28,5 @@ export function polarity(text: string, model?: HashedLinear): number {
  * UTF-16 units count.
  */
 export function normalizedText(text: string): string {
-  return bounded(text).replace(COPY_NOISE, "").replace(/\s+/gu, " ").trim();
+  return boundedText(text).replace(COPY_NOISE, "").replace(/\s+/gu, " ").trim();
 }

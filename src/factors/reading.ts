@@ -48,7 +48,7 @@ export interface Reading {
 }
 
 /** A figure shown with weight 0; `observedAt` in Unix milliseconds. */
-export const shown = (
+export const unweightedInput = (
   ...[name, value, unit, observedAt]: [string, number | null, string, number | null]
 ): Input => ({ name, value, unit, z: null, weight: 0, observedAt });
 

@@ -1,7 +1,7 @@
 import { ATTENTION_RULES, type AttentionReading, attentionPenalty } from "./attention.ts";
 import { MIN_PEERS } from "./ecdf.ts";
 import { bullishness, type Sentiment } from "./message-counters.ts";
-import { type Input, missingReading, type Reading, shown } from "./reading.ts";
+import { type Input, missingReading, type Reading, unweightedInput } from "./reading.ts";
 import { clip, decay, ewStep, type Norm, normOf, standardized, Z_BOUND } from "./statistics.ts";
 
 /** Constants of the social factor. */
@@ -116,18 +116,18 @@ function socialInputs(
   const isCrowd = score !== null && attentionPenalty(attention) > 0;
   return [
     {
-      ...shown("bullishness", value, "log ratio", asOf),
+      ...unweightedInput("bullishness", value, "log ratio", asOf),
       z: score,
       weight: score === null ? 0 : 1,
     },
     {
-      ...shown("attention", attention.value, "log ratio", asOf),
+      ...unweightedInput("attention", attention.value, "log ratio", asOf),
       z: attention.z,
       weight: isCrowd ? -ATTENTION_RULES.penalty : 0,
     },
-    shown("agreement", agreement, "fraction", asOf),
-    shown("effectiveMessages", effectiveMessages, "count", asOf),
-    shown("bullishWeight", counters.bullish, "weight", asOf),
-    shown("bearishWeight", counters.bearish, "weight", asOf),
+    unweightedInput("agreement", agreement, "fraction", asOf),
+    unweightedInput("effectiveMessages", effectiveMessages, "count", asOf),
+    unweightedInput("bullishWeight", counters.bullish, "weight", asOf),
+    unweightedInput("bearishWeight", counters.bearish, "weight", asOf),
   ];
 }

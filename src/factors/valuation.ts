@@ -1,6 +1,6 @@
 import { type EcdfTable, ecdfZ, freezeEcdf } from "./ecdf.ts";
 import type { Filings } from "./filings.ts";
-import { type Input, missingReading, type Reading, shown } from "./reading.ts";
+import { type Input, missingReading, type Reading, unweightedInput } from "./reading.ts";
 import { ownScore, type YieldNorms } from "./yield-history.ts";
 import {
   MAX_FIGURE_AGE_DAYS,
@@ -250,7 +250,7 @@ function stockInputs(
   return [
     ...relative,
     ...own,
-    shown("marketCapUsd", marketCapUsd, "USD", priceAt),
-    shown("sharesOutstanding", shares.value, "shares", shares.availableAt),
+    unweightedInput("marketCapUsd", marketCapUsd, "USD", priceAt),
+    unweightedInput("sharesOutstanding", shares.value, "shares", shares.availableAt),
   ];
 }

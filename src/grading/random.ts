@@ -1,4 +1,4 @@
-import { GOLDEN, mixBits } from "../lib/mix-bits.ts";
+import { GOLDEN_RATIO_STEP, mixBits } from "../lib/mix-bits.ts";
 
 /**
  * Counter-based random number: a pure function of seed and index.
@@ -8,7 +8,7 @@ import { GOLDEN, mixBits } from "../lib/mix-bits.ts";
  * @returns Uniform in [0, 1), with 32 random bits.
  */
 export function randomAt(seed: number, index: number): number {
-  return (mixBits(mixBits(seed) + Math.imul(index + 1, GOLDEN)) >>> 0) / 2 ** 32;
+  return (mixBits(mixBits(seed) + Math.imul(index + 1, GOLDEN_RATIO_STEP)) >>> 0) / 2 ** 32;
 }
 
 /** A seeded random permutation (Fisher and Yates); does not modify the input. */

@@ -54,7 +54,7 @@ export interface AppOptions {
   /** Public origin, without a trailing slash; the base of all URLs in responses. */
   readonly baseUrl: string;
   readonly context: ToolContext;
-  /** Peer tables of the scores; see `MethodOptions`. */
+  /** Peer tables of the scores; see `MethodRouteOptions`. */
   readonly tables: () => readonly PeerTables[];
   /** The events of alerts. */
   readonly eventLog: EventLog;

@@ -75,7 +75,7 @@ export function isUnmodified(
 }
 
 /** Sets the headers of an answer to authorized callers that can be validated. */
-export function setPrivate(res: ServerResponse, cacheControl: string = REVALIDATE): void {
+export function setPrivateHeaders(res: ServerResponse, cacheControl: string = REVALIDATE): void {
   res.setHeader("Cache-Control", cacheControl);
   res.setHeader("Vary", VARY);
 }
@@ -91,7 +91,7 @@ export async function sendAnswer(
   cacheControl: string = REVALIDATE,
 ): Promise<void> {
   if (etag === undefined) return sendJson(res, json);
-  setPrivate(res, cacheControl);
+  setPrivateHeaders(res, cacheControl);
   await sendRepresentation(req, res, { type: MEDIA_TYPES.json, body: json, etag });
 }
 

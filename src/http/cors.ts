@@ -1,6 +1,6 @@
 import { documents } from "../../wellknown/index.ts";
 import { paths } from "../../wellknown/paths.ts";
-import { operationsWith } from "../openapi/operations/all-operations.ts";
+import { allOperations } from "../openapi/operations/all-operations.ts";
 import type { RequestContext } from "./request-context.ts";
 
 /** All API paths have one policy, so that pages can also read a 404. */
@@ -13,7 +13,7 @@ const METHODS = ["get", "post", "put", "patch", "delete"] as const;
  *  before it; empty for paths where cookies authenticate, which other origins may not use. */
 const policies: ReadonlyMap<string, string> = new Map(
   [
-    ...Map.groupBy(operationsWith(documents), ({ path, allowsAnyOrigin }) =>
+    ...Map.groupBy(allOperations(documents), ({ path, allowsAnyOrigin }) =>
       allowsAnyOrigin && path.startsWith(API) ? API : path.replace(/\{.*/, ""),
     ),
   ].map(([path, operations]) => {

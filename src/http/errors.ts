@@ -62,7 +62,7 @@ export function createErrorWriter(
     const problem = toProblem(error);
     // An error that is already a problem was reported where it occurred.
     if (problem.status === 500 && problem !== error) onError(error);
-    if (res.headersSent) return breakOff(res);
+    if (res.headersSent) return resetConnection(res);
     const path = pathOf(req.url ?? "");
     res.setHeader("Vary", "Accept");
     if (showPage !== undefined && isOpenedInBrowser(req) && !path.startsWith("/api/")) {
@@ -74,7 +74,7 @@ export function createErrorWriter(
 
 /** Resets the connection of a response that cannot be completed: if it has neither a length nor
  *  chunks, an orderly close would make it look complete. */
-export function breakOff(res: ServerResponse): void {
+export function resetConnection(res: ServerResponse): void {
   res.socket?.resetAndDestroy();
   res.destroy();
 }

@@ -18,7 +18,7 @@ type HandlersOf<O extends Operation> = Readonly<Record<O["id"], readonly Request
  *   count.
  * @throws {Problem} `method_not_allowed`, `rate_limited`
  */
-export function mount<const O extends Operation>(
+export function mountOperations<const O extends Operation>(
   router: Router,
   operations: readonly O[],
   handlers: HandlersOf<O>,

@@ -4,7 +4,7 @@ import { type Authenticate, type Caller, callerKey } from "../auth/caller.ts";
 import type { Scope } from "../auth/scopes.ts";
 import { addressKey } from "../limits/address-key.ts";
 import { countInOrder } from "../limits/count-in-order.ts";
-import type { Limits, Remaining } from "../limits/limits.ts";
+import type { Limits, QuotaState } from "../limits/limits.ts";
 import { Problem } from "../problem.ts";
 import { type Credential, challenge, credentialOf } from "./credential.ts";
 import { countPublicRequest, requireWithinLimits } from "./rate-limits.ts";
@@ -239,7 +239,7 @@ function isUnchanged({ kind, id, accountId, scopes }: Caller, now: Caller | unde
  *
  * @returns The quotas for the response: that of the person only if it is exceeded.
  */
-async function countCall(limits: Limits, caller: Caller): Promise<readonly Remaining[]> {
+async function countCall(limits: Limits, caller: Caller): Promise<readonly QuotaState[]> {
   const { kind, id, accountId } = caller;
   const isUnclaimed = kind === "agent" && accountId === undefined;
   const key = callerKey(caller);

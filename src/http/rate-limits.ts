@@ -2,7 +2,7 @@ import type { ServerResponse } from "node:http";
 import type { Request, RequestHandler } from "express";
 import { addressKey } from "../limits/address-key.ts";
 import { countInOrder } from "../limits/count-in-order.ts";
-import type { Limits, QuotaName, Remaining } from "../limits/limits.ts";
+import type { Limits, QuotaName, QuotaState } from "../limits/limits.ts";
 import { rateLimitProblem, secondsLeft } from "../limits/rate-limit-problem.ts";
 import type { RequestContext } from "./request-context.ts";
 
@@ -51,7 +51,7 @@ export async function countPublicRequest(
  */
 export function requireWithinLimits(
   res: ServerResponse,
-  counted: readonly (Remaining | undefined)[],
+  counted: readonly (QuotaState | undefined)[],
 ): void {
   for (const remaining of counted) {
     if (remaining === undefined) continue;
@@ -63,11 +63,11 @@ export function requireWithinLimits(
 }
 
 /** An item of `RateLimit-Policy` (draft-ietf-httpapi-ratelimit-headers-11). */
-function policyItem({ quota, policy }: Remaining): string {
+function policyItem({ quota, policy }: QuotaState): string {
   return `"${quota}";q=${policy.points};w=${policy.windowSeconds}`;
 }
 
 /** An item of `RateLimit` (draft-ietf-httpapi-ratelimit-headers-11). */
-function stateItem(counted: Remaining): string {
+function stateItem(counted: QuotaState): string {
   return `"${counted.quota}";r=${counted.points};t=${secondsLeft(counted)}`;
 }

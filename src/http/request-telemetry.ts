@@ -3,7 +3,7 @@ import type { Request } from "express";
 import type { Logger } from "pino";
 import { type AnsweredRequest, type Meters, statusClass } from "../telemetry/meters.ts";
 import { underRequestId } from "../telemetry/request-id.ts";
-import { fail, startRequest, within } from "../telemetry/traces.ts";
+import { failSpan, runInContext, startRequest } from "../telemetry/traces.ts";
 import { RequestContext, setRequestId } from "./request-context.ts";
 
 /** Requests that take at least this long, in milliseconds, are logged as slow. */
@@ -50,11 +50,11 @@ export function withTelemetry(
       span.updateName(`${method} ${answered.route}`);
       span.setAttribute("http.route", answered.route);
       span.setAttribute("http.response.status_code", res.statusCode);
-      if (res.statusCode >= 500) fail(span, String(res.statusCode));
+      if (res.statusCode >= 500) failSpan(span, String(res.statusCode));
       span.end();
       report(answered, { context, requestId, durationMs: performance.now() - startedAt });
     });
-    underRequestId(requestId, () => within(its, () => handle(context)));
+    underRequestId(requestId, () => runInContext(its, () => handle(context)));
   };
 }
 

@@ -11,7 +11,7 @@ import { type OpenedMarket, openMarket } from "../sources/open-market.ts";
 import { serveRecorded } from "../store/session-archive.ts";
 import type { KeptSignalsFile } from "./kept-signals.ts";
 import type { Live, LiveOptions } from "./live.ts";
-import { type Analyser, openSentimentReader, type SentimentReader } from "./sentiment-model.ts";
+import { type Analyzer, openSentimentReader, type SentimentReader } from "./sentiment-model.ts";
 import type { WarmStart } from "./warm-start.ts";
 
 /** A session that closes within this time after an observation has its data, in milliseconds: data
@@ -58,7 +58,7 @@ export function scoredMarket(
   { market, clock }: OpenedMarket,
   polarityOf?: SentimentReader["polarityOf"],
   keeper?: SignalKeeper,
-  model?: Analyser["modelSha256"],
+  model?: Analyzer["modelSha256"],
 ): ScoredMarket {
   const snapshots = createSnapshotArchive();
   const engine = new ScoringEngine(market, snapshots, polarityOf, keeper, model ?? undefined);
@@ -68,7 +68,7 @@ export function scoredMarket(
 /** A market with its scores. */
 export interface Scoring {
   readonly market: Market;
-  readonly analyser: Analyser;
+  readonly analyser: Analyzer;
   readonly snapshots: MemoryArchive;
   readonly updates: Pick<SignalUpdates, "onUpdate">;
   /** The live providers; absent where the market is recorded or simulated. */
@@ -196,7 +196,7 @@ function confirmedUntil(live: Live | undefined): number {
  */
 async function openKeptSignals(
   { market, clock }: OpenedMarket,
-  { modelSha256 }: Analyser,
+  { modelSha256 }: Analyzer,
   { config, now, log, deriveKey }: ScoringOptions,
 ): Promise<KeptSignalsFile | undefined> {
   if (market.mode !== "files" && market.mode !== "replay") return undefined;
@@ -218,7 +218,7 @@ async function openKeptSignals(
  */
 async function openWarmStart(
   { market, snapshots }: ScoredMarket,
-  analyser: Analyser,
+  analyser: Analyzer,
   { config, log, deriveKey, sandbox }: ScoringOptions,
 ): Promise<WarmStart | undefined> {
   const { mode } = market;

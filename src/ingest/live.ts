@@ -20,12 +20,12 @@ import {
 import { createListener } from "./listener.ts";
 import { createPoller } from "./poller.ts";
 import { openProviderClient } from "./provider-client.ts";
-import { type Shortcomings, shortcomings } from "./provider-status.ts";
+import { type LiveHealth, liveHealth } from "./provider-status.ts";
 import { openResponseCache, type ResponseCache } from "./response-cache.ts";
 import {
   type Assignment,
   assignProviders,
-  missingOf,
+  missingSettings,
   SETUP_KEY,
   type Setup,
   setupOf,
@@ -69,7 +69,7 @@ export interface Live {
    *  -Infinity before the first. */
   confirmedAt(): number;
   /** Health of the providers. */
-  check(): Promise<Shortcomings>;
+  check(): Promise<LiveHealth>;
   close(): Promise<void>;
 }
 
@@ -85,7 +85,7 @@ export async function openLive(choice: LiveChoice, options: LiveOptions): Promis
   const instruments = await openUniverse(choice.universe);
   const { settings } = choice;
   const wanted = providers.filter(({ id }) => choice.providers?.includes(id) ?? true);
-  const usable = wanted.filter((provider) => missingOf(provider, settings).length === 0);
+  const usable = wanted.filter((provider) => missingSettings(provider, settings).length === 0);
   const assigned = assignProviders(usable, instruments);
   const sources = providers.map((one) => [one.id, { ...sourceOf(one), simulated: false }] as const);
   const polled = providers.filter(({ kind }) => kind === "polled").map(({ id }) => id);
@@ -102,7 +102,7 @@ export async function openLive(choice: LiveChoice, options: LiveOptions): Promis
     confirmedAt: () => market.confirmedAt,
     clock: new LiveClock({ steady: options.steady, confirmedAt: () => market.confirmedAt }),
     work: followers.map(({ work }) => work),
-    check: () => shortcomings({ ...store, now }),
+    check: () => liveHealth({ ...store, now }),
     async close() {
       for (const { close } of followers) await close();
       await reading.stop();

@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { ProviderFault } from "../sources/live/fault.ts";
 import type { Budget, PolledProvider, PollStep, Series } from "../sources/live/provider.ts";
-import { orFault } from "../sources/live/provider-response.ts";
+import { catchFault } from "../sources/live/provider-response.ts";
 import { readAll } from "../store/port/read-all.ts";
 import type { Records } from "../store/port/records.ts";
 import {
@@ -102,7 +102,7 @@ export function firstDue(all: readonly SeriesState[], now: number): Due | undefi
   for (const followed of candidates.sort((one, other) => one.lookAt - other.lookAt)) {
     const { cursor, failures } = followed.progress;
     const next = () => followed.series.next(cursor ?? undefined, now, failures);
-    const step = orFault(next, "its next question");
+    const step = catchFault(next, "its next question");
     if (step instanceof ProviderFault) return { followed, fault: step };
     if ("request" in step) return { followed, step };
     followed.lookAt = step.waitUntil;

@@ -1,6 +1,6 @@
 import { ProviderFault } from "../sources/live/fault.ts";
 import type { ParsedResponse, ProviderRequest } from "../sources/live/provider.ts";
-import { orFault } from "../sources/live/provider-response.ts";
+import { catchFault } from "../sources/live/provider-response.ts";
 import { put } from "../store/port/operations.ts";
 import type { Operation } from "../store/port/records.ts";
 import { backoffMs, createFailureBackoff, storeFault } from "./backoff.ts";
@@ -16,7 +16,7 @@ import {
   type SeriesState,
   withRequest,
 } from "./poller-state.ts";
-import type { Ask } from "./provider-client.ts";
+import type { AskProvider } from "./provider-client.ts";
 import {
   type ProviderProgress,
   providerProgress,
@@ -32,7 +32,7 @@ const SET_BACK_MS = 60_000;
 
 /** Dependencies of a poller. */
 export interface PollerOptions extends LoadOptions, PersistOptions {
-  readonly ask: Ask;
+  readonly ask: AskProvider;
   /** Answers that never change. */
   readonly cache?: ResponseCache | undefined;
   /** Mirror configured by the operator; its answers are cached apart from the provider's. */
@@ -148,7 +148,7 @@ async function readingOf(
   // Counted before it is sent: a request without an answer counts, too.
   if (kept === undefined) await count(state, options);
   const answer = kept ?? (await ask(request));
-  const reading = orFault(() => step.read(answer), "its answer");
+  const reading = catchFault(() => step.read(answer), "its answer");
   if (reading instanceof ProviderFault) {
     if (kept !== undefined) await cache?.remove(key);
     throw reading;

@@ -19,7 +19,7 @@ const MAX_BYTES = 16 * 1024 * 1024;
 const USER_AGENT = `market-signal/${pkg.version}`;
 
 /** Sends a request to a provider. */
-export type Ask = (request: ProviderRequest) => Promise<ProviderResponse>;
+export type AskProvider = (request: ProviderRequest) => Promise<ProviderResponse>;
 
 /** Dependencies of a client. */
 export interface ProviderClientOptions {
@@ -36,7 +36,7 @@ export interface ProviderClientOptions {
 /** HTTP client of one provider. */
 export interface ProviderClient {
   /** @throws {ProviderFault} When there is no answer with a status that the request accepts. */
-  readonly ask: Ask;
+  readonly ask: AskProvider;
   /** Aborts requests in progress. */
   close(): Promise<void>;
 }

@@ -102,7 +102,7 @@ export async function reportOf(options: IngestReportOptions): Promise<IngestRepo
 }
 
 /** The current fault, `null` when the provider has answered since. */
-export function faultIn({ progress }: ProviderStatus): ProviderProgress["lastFault"] {
+export function currentFault({ progress }: ProviderStatus): ProviderProgress["lastFault"] {
   const { lastFault, lastSuccessAt, failures } = progress;
   if (lastFault === null) return null;
   return failures > 0 || lastFault.at > (lastSuccessAt ?? 0) ? lastFault : null;
@@ -141,7 +141,7 @@ function leftOf({ budget }: ProviderSetup, { sentAt }: ProviderProgress, now: nu
 }
 
 /** Health of a live market. */
-export interface Shortcomings {
+export interface LiveHealth {
   /** Whether there has been any observation. */
   readonly ok: boolean;
   /** Whether any provider answers now. */
@@ -151,11 +151,11 @@ export interface Shortcomings {
 }
 
 /** Health of the live market. It is public, so it contains nothing that a provider sent. */
-export async function shortcomings(options: StatusOptions): Promise<Shortcomings> {
+export async function liveHealth(options: StatusOptions): Promise<LiveHealth> {
   const { providers = [] } = (await providerStatuses(options)) ?? {};
   const wanted = providers.filter(({ feeds }) => feeds.length > 0);
   const faults = wanted.flatMap((one) => {
-    const fault = faultIn(one);
+    const fault = currentFault(one);
     if (fault !== null) return [`${one.id}: ${fault.kind}`];
     return one.progress.lastSuccessAt === null ? [`${one.id}: no answer yet`] : [];
   });

@@ -4,7 +4,7 @@ import { MAX_MODEL_BYTES, readModel } from "../factors/hashed-linear/file.ts";
 import { polarity } from "../factors/polarity.ts";
 
 /** What computes the polarity of messages: the lexicon, or the mean of lexicon and trained model. */
-export interface Analyser {
+export interface Analyzer {
   readonly name: "lexicon" | "lexicon_and_model";
   /** SHA-256 of the file of the trained model; `null`: there is none. */
   readonly modelSha256: string | null;
@@ -12,7 +12,7 @@ export interface Analyser {
 
 /** Reads the sentiment of messages. */
 export interface SentimentReader {
-  readonly analyser: Analyser;
+  readonly analyser: Analyzer;
   /** How bullish (1) or bearish (-1) a text is, in [-1, 1]. */
   readonly polarityOf: (text: string) => number;
 }

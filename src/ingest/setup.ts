@@ -67,7 +67,7 @@ export const setups = collection<Setup>("ingest-setup");
 export const SETUP_KEY = "live";
 
 /** Required settings of a provider that are not set. */
-export const missingOf = (
+export const missingSettings = (
   { needs }: Provider,
   settings: Readonly<Record<string, string>>,
 ): readonly string[] => needs.filter((name) => settings[name] === undefined);
@@ -96,7 +96,7 @@ export function setupOf(options: SetupOptions): Setup {
       id: provider.id,
       name: provider.name,
       isForOwnUse: provider.isForOwnUse,
-      missing: wanted.includes(provider) ? missingOf(provider, settings) : [],
+      missing: wanted.includes(provider) ? missingSettings(provider, settings) : [],
       feeds: [...(assigned.find((one) => one.provider === provider)?.feeds ?? [])],
       budget: provider.kind === "polled" ? provider.budget : null,
     })),

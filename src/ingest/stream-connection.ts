@@ -1,7 +1,7 @@
 import WebSocket from "ws";
 import { ProviderFault } from "../sources/live/fault.ts";
 import type { ParsedResponse, StreamedProvider } from "../sources/live/provider.ts";
-import { orFault } from "../sources/live/provider-response.ts";
+import { catchFault } from "../sources/live/provider-response.ts";
 import { clockFault } from "./provider-client.ts";
 
 /** Largest message in bytes; a post has about one kilobyte. */
@@ -86,7 +86,7 @@ function take(
   text: string,
   { read, refused }: StreamConnectionOptions,
 ): void {
-  const reading = orFault(() => read(text, connection.heardAt), "a message");
+  const reading = catchFault(() => read(text, connection.heardAt), "a message");
   if (!(reading instanceof ProviderFault)) {
     if (reading !== undefined) connection.waiting.push(reading);
   } else if (reading.kind === "clock") {

@@ -39,14 +39,15 @@ const OUTLINE_DEPTH = 1;
  * The names and types of a JSON Schema, for lists that clients load in full. It accepts whatever the
  * schema accepts; alternatives of objects become one object with the members of all.
  */
-export function outline(
+export function schemaOutline(
   { type, properties, items, anyOf, additionalProperties }: Json,
   depth: number = OUTLINE_DEPTH,
   isShown = true,
 ): Json {
-  if (Array.isArray(anyOf)) return outlineOfOne(anyOf.map((one) => outline(one, depth, isShown)));
-  const item = (schema: Json) => outline(schema, depth, depth > 0);
-  const member = (schema: Json) => outline(schema, depth - 1, false);
+  if (Array.isArray(anyOf))
+    return outlineOfOne(anyOf.map((one) => schemaOutline(one, depth, isShown)));
+  const item = (schema: Json) => schemaOutline(schema, depth, depth > 0);
+  const member = (schema: Json) => schemaOutline(schema, depth - 1, false);
   return {
     ...(type !== undefined && { type }),
     ...(isShown &&

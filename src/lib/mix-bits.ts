@@ -1,5 +1,5 @@
 /** Odd constant near 2^32 divided by the golden ratio, which spreads consecutive counters. */
-export const GOLDEN = 0x9e3779b9;
+export const GOLDEN_RATIO_STEP = 0x9e3779b9;
 
 /** Mixes the 32 bits of a number, so that every input bit reaches every output bit (MurmurHash3
  *  finalizer). @returns A signed 32-bit integer. */

@@ -1,6 +1,6 @@
-import { usedOf } from "./count-in-networks.ts";
+import { usedPoints } from "./count-in-networks.ts";
 import type { Counter } from "./count-in-order.ts";
-import type { Limits, Remaining } from "./limits.ts";
+import type { Limits, QuotaState } from "./limits.ts";
 import { shareOf } from "./share.ts";
 
 /** A quota of one client of an account, and the wider one of the account. */
@@ -21,12 +21,12 @@ export interface ClientAndAccount {
 export async function countForClient(
   limits: Limits,
   { client, account }: ClientAndAccount,
-): Promise<readonly [Remaining, Remaining?]> {
+): Promise<readonly [QuotaState, QuotaState?]> {
   const ofClient = await limits.count(...client);
   if (ofClient.isExceeded) return [ofClient];
   const left = await limits.peek(...account);
   const total = left.policy.points;
   const most = Math.min(total, ofClient.policy.points);
-  const hasShare = usedOf(ofClient) <= shareOf({ total, most }, left.points);
+  const hasShare = usedPoints(ofClient) <= shareOf({ total, most }, left.points);
   return [ofClient, hasShare ? await limits.count(...account) : { ...left, isExceeded: true }];
 }

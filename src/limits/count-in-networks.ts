@@ -1,6 +1,6 @@
 import { networksOf } from "./address-key.ts";
 import { type Counter, countInOrder } from "./count-in-order.ts";
-import type { Limits, QuotaName, Remaining } from "./limits.ts";
+import type { Limits, QuotaName, QuotaState } from "./limits.ts";
 
 /** Quotas that are counted in each network of an address. */
 export type NestedQuota =
@@ -40,7 +40,7 @@ export async function countInNetworks(
   limits: Limits,
   quota: NestedQuota,
   ip: string | undefined,
-): Promise<readonly Remaining[]> {
+): Promise<readonly QuotaState[]> {
   const { address, site, provider } = networksOf(ip);
   const counters: readonly Counter[] = [
     [quota, address],
@@ -58,8 +58,8 @@ export async function countEachInNetworks(
   limits: Limits,
   quotas: readonly NestedQuota[],
   ip: string | undefined,
-): Promise<readonly Remaining[]> {
-  const counted: Remaining[] = [];
+): Promise<readonly QuotaState[]> {
+  const counted: QuotaState[] = [];
   for (const quota of quotas) {
     counted.push(...(await countInNetworks(limits, quota, ip)));
     if (counted.at(-1)?.isExceeded) break;
@@ -74,16 +74,16 @@ export async function countEachInNetworks(
  */
 export async function countForAll(
   limits: Limits,
-  ofEach: readonly Remaining[],
+  ofEach: readonly QuotaState[],
   [quota, key]: Counter,
-): Promise<Remaining> {
+): Promise<QuotaState> {
   const left = await limits.peek(quota, key);
   const share = Math.max(1, (MAX_SHARE * left.points ** 2) / left.policy.points);
-  const hasShare = ofEach.every((remaining) => usedOf(remaining) <= share);
+  const hasShare = ofEach.every((remaining) => usedPoints(remaining) <= share);
   return hasShare ? limits.count(quota, key) : { ...left, isExceeded: true };
 }
 
 /** Points of a quota used so far. */
-export function usedOf({ policy, points }: Remaining): number {
+export function usedPoints({ policy, points }: QuotaState): number {
   return policy.points - points;
 }

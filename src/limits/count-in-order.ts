@@ -1,4 +1,4 @@
-import type { Limits, QuotaName, Remaining } from "./limits.ts";
+import type { Limits, QuotaName, QuotaState } from "./limits.ts";
 
 /** A quota and the key under which to count. */
 export type Counter = readonly [quota: QuotaName, key: string];
@@ -13,8 +13,8 @@ export type Counter = readonly [quota: QuotaName, key: string];
 export async function countInOrder(
   limits: Limits,
   counters: readonly Counter[],
-): Promise<readonly Remaining[]> {
-  const counted: Remaining[] = [];
+): Promise<readonly QuotaState[]> {
+  const counted: QuotaState[] = [];
   for (const [quota, key] of counters) {
     const remaining = await limits.count(quota, key);
     counted.push(remaining);

@@ -203,7 +203,7 @@ export const quotas = {
 export type QuotaName = keyof typeof quotas;
 
 /** The state of a quota for one key. */
-export interface Remaining {
+export interface QuotaState {
   readonly quota: QuotaName;
   /** The configured quota. */
   readonly policy: Quota;
@@ -222,8 +222,8 @@ export interface Limits {
    *
    * @param key What the action is counted by; an address must come from `addressKey`.
    */
-  count(quota: QuotaName, key: string): Promise<Remaining>;
+  count(quota: QuotaName, key: string): Promise<QuotaState>;
 
   /** Reads the state of a quota without counting. */
-  peek(quota: QuotaName, key: string): Promise<Remaining>;
+  peek(quota: QuotaName, key: string): Promise<QuotaState>;
 }

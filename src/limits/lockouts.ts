@@ -2,7 +2,7 @@ import { LRUCache } from "lru-cache";
 import { insert, replace, update } from "../store/port/operations.ts";
 import { collection, type Records, type Stored } from "../store/port/records.ts";
 import { networkOfKey } from "./address-key.ts";
-import type { Limits, QuotaName, Remaining } from "./limits.ts";
+import type { Limits, QuotaName, QuotaState } from "./limits.ts";
 
 const DAY_MS = 86_400_000;
 
@@ -63,13 +63,13 @@ export function withLockouts(
     });
     return durationMs;
   };
-  const count = async (quota: QuotaName, key: string): Promise<Remaining> => {
+  const count = async (quota: QuotaName, key: string): Promise<QuotaState> => {
     const counted = await limits.count(quota, key);
     if (counted.points > 0) return counted;
     const lastsMs = await lock(quota, key, counted.policy.windowSeconds * 1000);
     return { ...counted, resetMs: Math.max(counted.resetMs, lastsMs) };
   };
-  const look = async (quota: QuotaName, key: string): Promise<Remaining> => {
+  const look = async (quota: QuotaName, key: string): Promise<QuotaState> => {
     const [counted, locked] = await Promise.all([
       limits.peek(quota, key),
       records.get(lockouts, keyOf(quota, key)),

@@ -1,4 +1,4 @@
-import type { Limits, Remaining } from "./limits.ts";
+import type { Limits, QuotaState } from "./limits.ts";
 import {
   createPerQuota,
   monotonicNow,
@@ -27,8 +27,8 @@ export function createLimits({ overrides = {}, now = monotonicNow }: LimitsOptio
 
 /** Counts keys of one quota. */
 interface Counter {
-  count(key: string): Remaining;
-  peek(key: string): Remaining;
+  count(key: string): QuotaState;
+  peek(key: string): QuotaState;
 }
 
 interface UsedWindow extends Window {

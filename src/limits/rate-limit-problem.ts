@@ -1,5 +1,5 @@
 import { Problem } from "../problem.ts";
-import type { Remaining } from "./limits.ts";
+import type { QuotaState } from "./limits.ts";
 
 /**
  * The problem for a caller that exceeded quotas; it names the one whose window ends last. Its texts
@@ -8,7 +8,9 @@ import type { Remaining } from "./limits.ts";
  * @returns `rate_limited` with `Retry-After` (RFC 9110 section 10.2.3); `undefined` if no quota is
  * exceeded.
  */
-export function rateLimitProblem(counted: readonly (Remaining | undefined)[]): Problem | undefined {
+export function rateLimitProblem(
+  counted: readonly (QuotaState | undefined)[],
+): Problem | undefined {
   const [strictest] = counted
     .flatMap((each) => (each?.isExceeded ? each : []))
     .sort((a, b) => b.resetMs - a.resetMs);
@@ -23,6 +25,6 @@ export function rateLimitProblem(counted: readonly (Remaining | undefined)[]): P
 }
 
 /** Seconds until the window ends, rounded up so that a retry is not too early. */
-export function secondsLeft({ resetMs }: Pick<Remaining, "resetMs">): number {
+export function secondsLeft({ resetMs }: Pick<QuotaState, "resetMs">): number {
   return Math.ceil(resetMs / 1000);
 }

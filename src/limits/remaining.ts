@@ -1,4 +1,4 @@
-import { type Quota, type QuotaName, quotas, type Remaining } from "./limits.ts";
+import { type Quota, type QuotaName, type QuotaState, quotas } from "./limits.ts";
 
 /** Quotas that replace defaults; a quota of 0 points allows nothing. */
 export type Overrides = Readonly<Partial<Record<QuotaName, Quota>>>;
@@ -40,12 +40,12 @@ interface WindowUsage {
 export function remainingAfterCount(
   { quota, policy }: QuotaRule,
   { used, leftMs }: WindowUsage,
-): Remaining {
+): QuotaState {
   const points = Math.max(policy.points - used, 0);
   return { quota, policy, points, resetMs: leftMs, isExceeded: used > policy.points };
 }
 
 /** The state of a quota if nothing was counted. */
-export function remainingWithoutCount(rule: QuotaRule, used: WindowUsage): Remaining {
+export function remainingWithoutCount(rule: QuotaRule, used: WindowUsage): QuotaState {
   return { ...remainingAfterCount(rule, used), isExceeded: used.used >= rule.policy.points };
 }

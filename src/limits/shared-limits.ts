@@ -2,7 +2,7 @@ import { hash } from "node:crypto";
 import { type Schedule, schedule as scheduleTimer } from "../lib/loop.ts";
 import type { Counters } from "../store/port/counters.ts";
 import { CounterClient, type CounterRequest } from "./counter-client.ts";
-import type { Limits, QuotaName, Remaining } from "./limits.ts";
+import type { Limits, QuotaName, QuotaState } from "./limits.ts";
 import type { LimitsOptions } from "./memory-limits.ts";
 import {
   createPerQuota,
@@ -57,8 +57,8 @@ interface SharedWindow extends Window {
 
 /** Counts keys of one quota. */
 interface Counter {
-  count(key: string): Remaining | Promise<Remaining>;
-  peek(key: string): Remaining | Promise<Remaining>;
+  count(key: string): QuotaState | Promise<QuotaState>;
+  peek(key: string): QuotaState | Promise<QuotaState>;
 }
 
 /**

@@ -3,7 +3,7 @@ import type { HeaderName } from "./headers.ts";
 import type { Content } from "./operation.ts";
 
 /** An example of a body. */
-export interface Example {
+export interface BodyExample {
   readonly name: string;
   readonly summary: string;
   readonly value: unknown;
@@ -12,7 +12,7 @@ export interface Example {
 /** Direction of the schemas, and examples, of a request or response body. */
 interface BodyOptions {
   readonly io: "input" | "output";
-  readonly examples: readonly Example[];
+  readonly examples: readonly BodyExample[];
 }
 
 /** The `content` of a request or response: bodies by media type, with the examples under the
@@ -28,7 +28,7 @@ export function mediaTypes(contents: readonly Content[], { io, examples }: BodyO
   return Object.fromEntries(entries);
 }
 
-const examplesObject = (examples: readonly Example[]): Json =>
+const examplesObject = (examples: readonly BodyExample[]): Json =>
   Object.fromEntries(examples.map(({ name, ...example }) => [name, example]));
 
 /** The `headers` of a response; absent if there are none. */

@@ -30,7 +30,7 @@ import { RegisteredClient, Registration } from "./operations/registration.ts";
 import { Health, Liveness, Readiness } from "./operations/service-status.ts";
 import { AccessToken, Revocation, TokenRequest } from "./operations/tokens.ts";
 import { Problem } from "./problems.ts";
-import { OAuthProblem, Refusal } from "./refusals.ts";
+import { OAuthErrorBody, OAuthProblem } from "./refusals.ts";
 import { EndpointDisabled, EndpointVerify, WebhookTest } from "./webhooks.ts";
 
 /** A JSON Schema, or another part of the document. */
@@ -89,7 +89,7 @@ const answers = {
   JsonRpcError,
   Problem,
   OAuthProblem,
-  Refusal,
+  Refusal: OAuthErrorBody,
 };
 
 /** Direction of a schema. */

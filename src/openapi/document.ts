@@ -7,7 +7,7 @@ import { recordedDeliveries } from "./exchanges.ts";
 import { commonResponses } from "./failures.ts";
 import { headers } from "./headers.ts";
 import { tags } from "./operation.ts";
-import { operationsWith } from "./operations/all-operations.ts";
+import { allOperations } from "./operations/all-operations.ts";
 import type { DocumentRoute } from "./operations/documents.ts";
 import { parametersIn, pathItems } from "./path-items.ts";
 import { securitySchemes } from "./security.ts";
@@ -22,7 +22,7 @@ const BASE = "{baseUrl}";
  * @param documents The discovery documents, which are part of the interface.
  */
 export function openApi(site: Site, documents: readonly DocumentRoute[]): Json {
-  const operations = operationsWith(documents);
+  const operations = allOperations(documents);
   const document = {
     openapi: "3.1.0",
     info: {

@@ -1,11 +1,11 @@
 import type { z } from "zod";
 import type { ProblemCode } from "../problem.ts";
-import { type Example, headersObject, mediaTypes } from "./bodies.ts";
+import { type BodyExample, headersObject, mediaTypes } from "./bodies.ts";
 import type { Json } from "./components.ts";
 import { failures } from "./exchanges.ts";
 import type { Operation } from "./operation.ts";
 import { failureHeaders, PROBLEM_TYPE, Problem, problemStatus, problemTitle } from "./problems.ts";
-import { OAuthProblem, oauthErrors, Refusal } from "./refusals.ts";
+import { OAuthErrorBody, OAuthProblem, oauthErrors } from "./refusals.ts";
 import { sampleOf } from "./samples.ts";
 
 /** A response with one status. */
@@ -66,13 +66,13 @@ export function problemObject({ status, codes, isOAuth }: ProblemSet): ResponseO
   };
 }
 
-function examplesOf(code: ProblemCode): readonly Example[] {
+function examplesOf(code: ProblemCode): readonly BodyExample[] {
   const value = failures[code]?.answer ?? sampleOf(code);
   return value === undefined ? [] : [{ name: code, summary: problemTitle(code), value }];
 }
 
 /** The example of a problem in the format of the OAuth endpoints. */
-function asOAuthProblem({ value, ...example }: Example): Example {
+function asOAuthProblem({ value, ...example }: BodyExample): BodyExample {
   const { instance: _, ...problem } = value as z.output<typeof Problem>;
   const passes = problem.status === 429 || problem.status === 503;
   const error = passes ? "temporarily_unavailable" : "invalid_request";
@@ -87,7 +87,7 @@ export function oauthErrorObject(
   return {
     description: errors.map((error) => `\`${error}\`: ${oauthErrors[error]}`).join("\n\n"),
     ...headersObject(failureHeaders[Number(status)] ?? []),
-    content: mediaTypes([{ mediaType: "application/json", schema: Refusal }], {
+    content: mediaTypes([{ mediaType: "application/json", schema: OAuthErrorBody }], {
       io: "output",
       examples: [],
     }),

@@ -1,11 +1,11 @@
 import { paths } from "../../wellknown/paths.ts";
 import { type Site, SUMMARY } from "../../wellknown/site.ts";
-import { AnswerOrigin, Common, InstrumentAnswer } from "../answers/common.ts";
+import { AnswerOrigin, CommonMembers, InstrumentAnswer } from "../answers/common.ts";
 import type { ProblemCode } from "../problem.ts";
 import { type Json, schemaOf, schemas } from "./components.ts";
 import { description } from "./description.ts";
 import { type Operation, type SuccessResponse, type Tag, tags } from "./operation.ts";
-import { operationsWith } from "./operations/all-operations.ts";
+import { allOperations } from "./operations/all-operations.ts";
 import type { DocumentRoute } from "./operations/documents.ts";
 import { BODY_PROBLEMS, PROTECTED_PROBLEMS, problemStatus } from "./problems.ts";
 import type { OAuthError } from "./refusals.ts";
@@ -18,7 +18,7 @@ import { webhooks } from "./webhooks.ts";
  * @param documents As for `openApi`.
  */
 export function referenceMarkdown(site: Site, documents: readonly DocumentRoute[]): string {
-  const operations = operationsWith(documents);
+  const operations = allOperations(documents);
   const parts = [
     `# ${site.name}: API reference`,
     `> ${SUMMARY}`,
@@ -122,7 +122,7 @@ function membersIn(schema: Json): readonly string[] {
 const shared = () => ({
   AnswerOrigin: schemaOf(AnswerOrigin, "output"),
   InstrumentAnswer: schemaOf(InstrumentAnswer, "output"),
-  InstrumentEvent: schemaOf(Common, "output"),
+  InstrumentEvent: schemaOf(CommonMembers, "output"),
 });
 
 /** A line for each schema. One that extends another refers to it instead of repeating its members. */

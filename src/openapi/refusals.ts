@@ -33,7 +33,7 @@ export const oauthErrors = {
 export type OAuthError = keyof typeof oauthErrors;
 
 /** Schema of an OAuth error (RFC 6749 section 5.2). */
-export const Refusal = z.object({
+export const OAuthErrorBody = z.object({
   error: z.string().describe("Stable name of the failure."),
   error_description: z.string().optional().describe("What is wrong with this request."),
   page: z.string().optional().describe("After a claim: where a person claims the agent."),

@@ -1,4 +1,4 @@
-import { type Example, headersObject, mediaTypes } from "./bodies.ts";
+import { type BodyExample, headersObject, mediaTypes } from "./bodies.ts";
 import type { Json } from "./components.ts";
 import type { Exchange } from "./exchanges.ts";
 import {
@@ -41,7 +41,7 @@ const mapResponses = <T>(
   Object.entries(object).map(([status, value]) => [status, change(value, status)] as const);
 
 /** Recorded responses with one status. */
-function answersOf(examples: Examples, wanted: string): readonly Example[] {
+function answersOf(examples: Examples, wanted: string): readonly BodyExample[] {
   return Object.entries(examples).flatMap(([name, { summary, status, answer }]) =>
     answer === undefined || String(status) !== wanted ? [] : [{ name, summary, value: answer }],
   );
@@ -49,7 +49,7 @@ function answersOf(examples: Examples, wanted: string): readonly Example[] {
 
 function answerObject(
   { description, content = [], headers = [] }: SuccessResponse,
-  examples: readonly Example[],
+  examples: readonly BodyExample[],
 ): ResponseObject {
   return {
     description,

@@ -5,7 +5,7 @@ import type { Logger } from "pino";
 import type { Config, MarketChoice } from "../config/config.ts";
 import type { Setup } from "../ingest/setup.ts";
 import { type Email, emailText } from "../mail/email.ts";
-import { NAME, type Service } from "../service.ts";
+import { SERVICE_NAME, type Service } from "../service.ts";
 
 /** Clears a terminal line: back to its start (CR), erase to its end (ECMA-48 EL). */
 const ERASE_LINE = "\r\u001b[K";
@@ -32,7 +32,7 @@ export function announceReady(service: Service, config: Config, baseUrl: string)
   };
   process.stdout.write(`${JSON.stringify(ready)}\n`);
   const lines = [
-    `${NAME} serves ${instruments} ${simulated ? "simulated " : ""}instruments as of ${asOf}.`,
+    `${SERVICE_NAME} serves ${instruments} ${simulated ? "simulated " : ""}instruments as of ${asOf}.`,
     ...(replay ? [`  Replay  to ${replay.to}, ${replay.daysPerSecond} days a second`] : []),
     ...liveMarketLines(following, config.anonymousScopes).map((line) => `  ${line}`),
     `  Home    ${baseUrl}/`,

@@ -23,7 +23,7 @@ interface Series<L extends string> {
  *
  * @param labelNames Labels with few values.
  */
-export function durations<L extends string>(
+export function durationHistogram<L extends string>(
   registry: Registry,
   { name, help, labelNames }: HistogramOptions<L>,
 ): Observe<L> {

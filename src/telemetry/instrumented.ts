@@ -1,9 +1,9 @@
 import type { Sender } from "../alerts/delivery/sender.ts";
-import type { Ask } from "../ingest/provider-client.ts";
-import type { Limits, QuotaName, Remaining } from "../limits/limits.ts";
+import type { AskProvider } from "../ingest/provider-client.ts";
+import type { Limits, QuotaName, QuotaState } from "../limits/limits.ts";
 import type { Records } from "../store/port/records.ts";
 import { type Meters, statusClass } from "./meters.ts";
-import { fail, traced, tracedRequest } from "./traces.ts";
+import { failSpan, traced, tracedRequest } from "./traces.ts";
 
 /** Records whose commits are measured. */
 export function measuredRecords(records: Records, meters: Meters): Records {
@@ -41,7 +41,7 @@ export function measuredSender(sender: Sender, meters: Meters): Sender {
           const answered = await sender.send(outgoing);
           const { status } = answered;
           span.setAttribute("http.response.status_code", status);
-          if (status > 299) fail(span, String(status));
+          if (status > 299) failSpan(span, String(status));
           meters.attempt(statusClass(status), seconds());
           return answered;
         } catch (error) {
@@ -54,7 +54,7 @@ export function measuredSender(sender: Sender, meters: Meters): Sender {
 }
 
 /** Traces requests to a provider. The span has no paths or headers, since some contain keys. */
-export function tracedAsk(providerId: string, ask: Ask): Ask {
+export function tracedAsk(providerId: string, ask: AskProvider): AskProvider {
   return (request) => {
     const method = request.post === undefined ? "GET" : "POST";
     const attributes = { "http.request.method": method, "peer.service": providerId };
@@ -76,7 +76,7 @@ interface CountedLimits {
 /** Counts the refusals of limits. */
 export function countDenials(limits: Limits): CountedLimits {
   const denials: Partial<Record<QuotaName, number>> = {};
-  const counted = (remaining: Remaining): Remaining => {
+  const counted = (remaining: QuotaState): QuotaState => {
     const { quota, isExceeded } = remaining;
     if (isExceeded) denials[quota] = (denials[quota] ?? 0) + 1;
     return remaining;

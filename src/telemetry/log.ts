@@ -71,7 +71,7 @@ export interface Log {
  *  is hidden if its member name or its form reveals it, or if it is the value of a setting. */
 export function createLog({ level, secrets, write }: LogOptions): Log {
   const errors: LoggedError[] = [];
-  const hideKnown = withoutKnown(secrets);
+  const hideKnown = withoutKnownSecrets(secrets);
   const options: LoggerOptions = {
     level,
     base: { pid: process.pid },
@@ -158,7 +158,7 @@ function withoutTokens(text: string): string {
 
 /** Hides given values in every common encoding. @param secrets Values under 6 characters are not
  *  hidden, because they would match by chance. */
-export function withoutKnown(secrets: readonly string[]): (line: string) => string {
+export function withoutKnownSecrets(secrets: readonly string[]): (line: string) => string {
   const forms = new Set(secrets.filter(({ length }) => length >= 6).flatMap(formsOf));
   const longestFirst = [...forms].sort((one, other) => other.length - one.length);
   return (line) =>

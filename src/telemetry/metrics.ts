@@ -1,6 +1,6 @@
 import { Counter, collectDefaultMetrics, Gauge, Registry } from "prom-client";
 import type { Backlog, StoreSize } from "../store/port/store.ts";
-import { durations } from "./durations.ts";
+import { durationHistogram } from "./durations.ts";
 import type { Meters } from "./meters.ts";
 import type { ProcessReport } from "./report.ts";
 
@@ -54,7 +54,7 @@ export function createMetrics(): Metrics {
 
 function createMeters(registry: Registry): Meters {
   const named = <L extends string>(name: string, help: string, ...labelNames: readonly L[]) =>
-    durations(registry, { name: `${PREFIX}${name}_duration_seconds`, help, labelNames });
+    durationHistogram(registry, { name: `${PREFIX}${name}_duration_seconds`, help, labelNames });
   const attempts = named("delivery_attempt", "Time of an attempt to deliver.", "outcome");
   const commits = named("store_commit", "Time until a commit is on disk.", "outcome");
   return {

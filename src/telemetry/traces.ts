@@ -41,7 +41,7 @@ async function inSpan<T>({ name, attributes }: SpanOf, kind: SpanKind, work: Wor
   try {
     return await context.with(contextOf(span, context.active()), work, undefined, span);
   } catch (error) {
-    fail(span, error);
+    failSpan(span, error);
     throw error;
   } finally {
     span.end();
@@ -55,7 +55,7 @@ function contextOf(span: Span, parent: Context): Context {
 
 /** Marks a span as failed. Messages are left out, since they may contain secrets.
  *  @param error The error, or an HTTP status as text. */
-export function fail(span: Span, error: unknown): void {
+export function failSpan(span: Span, error: unknown): void {
   span.setAttribute("error.type", errorType(error));
   span.setStatus({ code: SpanStatusCode.ERROR });
 }
@@ -79,7 +79,8 @@ export function startRequest(
 }
 
 /** Runs a handler in a context. */
-export const within = <T>(chosen: Context, handle: () => T): T => context.with(chosen, handle);
+export const runInContext = <T>(chosen: Context, handle: () => T): T =>
+  context.with(chosen, handle);
 
 /** Key of the HTTP request's span while an MCP message with a trace of its own is handled. */
 const CARRIER = createContextKey("carrier");

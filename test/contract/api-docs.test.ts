@@ -6,7 +6,7 @@ import { promisify } from "node:util";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { sampleRequest, samplesOf } from "../../src/http/docs/code-samples.ts";
 import { type Description, operationsOf } from "../../src/http/docs/described.ts";
-import { inSections } from "../../src/http/docs/sections.ts";
+import { groupBySection } from "../../src/http/docs/sections.ts";
 import { newToken } from "../support/agent.ts";
 import { sharedTestService } from "../support/test-service.ts";
 
@@ -52,7 +52,7 @@ describe("GET /docs/api", () => {
 
   it("describes every operation exactly once, in reading order, the documents last", () => {
     const ids = Array.from(page.matchAll(/<article id="(\w+)">/g), ([, id]) => id);
-    const wanted = inSections(operations).flatMap(([, some]) => some.map(({ id }) => id));
+    const wanted = groupBySection(operations).flatMap(([, some]) => some.map(({ id }) => id));
     expect(ids.filter((id) => id !== "events")).toEqual(wanted);
     expect(wanted.toSorted()).toEqual(operations.map(({ id }) => id).toSorted());
     const order = Array.from(

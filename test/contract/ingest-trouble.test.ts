@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { createPoller } from "../../src/ingest/poller.ts";
-import type { Ask } from "../../src/ingest/provider-client.ts";
+import type { AskProvider } from "../../src/ingest/provider-client.ts";
 import {
   NEW_PROVIDER,
   NEW_SERIES,
@@ -260,7 +260,7 @@ function provided(
 
 async function asking(
   provider: PolledProvider,
-  { ask, cache, mirror }: { ask?: Ask; cache?: ResponseCache; mirror?: string } = {},
+  { ask, cache, mirror }: { ask?: AskProvider; cache?: ResponseCache; mirror?: string } = {},
   engine = model,
 ) {
   const store = await openStore(engine);

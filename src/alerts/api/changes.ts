@@ -22,9 +22,9 @@ import type { AlertDependencies } from "./dependencies.ts";
 import { alertRemoval, requireOwnAlert } from "./ownership.ts";
 import { pendingState } from "./register.ts";
 import {
-  changedMeanwhile,
-  hasWebhook,
-  noWebhook,
+  editConflictProblem,
+  hasWebhookProblem,
+  noWebhookProblem,
   validateTimes,
   validateWebhookUrl,
 } from "./validation.ts";
@@ -87,7 +87,7 @@ export function updateAlert(
   const { now, urlPolicy } = options;
   return applyChange(options, wanted, async ({ key, value, groups }) => {
     const { version = alertVersion(value) } = wanted;
-    if (version !== alertVersion(value)) throw changedMeanwhile();
+    if (version !== alertVersion(value)) throw editConflictProblem();
     const at = now().getTime();
     validateTimes(changes, at);
     const { records } = options;
@@ -124,7 +124,7 @@ const channelOf = (way: DeliveryMethod): string | null | undefined =>
 
 /** Sends the events of an alert to a channel, or to none. */
 function withChannel(way: DeliveryMethod, channelId: string | null): DeliveryMethod {
-  if (way.by === "webhook") throw hasWebhook();
+  if (way.by === "webhook") throw hasWebhookProblem();
   return channelId === null ? { by: "poll" } : { by: "channel", channelId };
 }
 
@@ -136,7 +136,7 @@ function withUrl(
   scopes: ReadonlySet<Scope>,
   at: number,
 ): { readonly way: DeliveryMethod; readonly isMoved: boolean } {
-  if (way.by !== "webhook") throw noWebhook(way.by);
+  if (way.by !== "webhook") throw noWebhookProblem(way.by);
   const isMoved = way.url !== url;
   const state = isMoved ? pendingState(at) : way.state;
   return { way: { ...way, url, scopes: [...scopes], state }, isMoved };
@@ -152,7 +152,7 @@ export function enableAlert(
   const at = options.now().getTime();
   return applyChange(options, wanted, ({ key, value }) => {
     const { way } = value;
-    if (way.by !== "webhook") throw noWebhook(way.by);
+    if (way.by !== "webhook") throw noWebhookProblem(way.by);
     const state = way.state.is === "active" ? way.state : pendingState(at);
     return {
       value: { ...value, way: { ...way, state } },
@@ -170,7 +170,7 @@ export async function rotateSecret(
   let newSecret = "";
   const alert = await applyChange(options, wanted, ({ key, value }) => {
     const { way } = value;
-    if (way.by !== "webhook") throw noWebhook(way.by);
+    if (way.by !== "webhook") throw noWebhookProblem(way.by);
     const context = { alertId: key, vault: options.vault };
     const { secret, sealed } = nextSecret(way.secrets, context, options.now().getTime());
     newSecret = secret;

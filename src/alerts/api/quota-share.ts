@@ -20,7 +20,7 @@ type Owned = Stored<{ readonly owner: Owner }>;
 export type IsShareUsedUp = (existing: readonly Owned[], total: number) => boolean;
 
 /** Finds which of some records count towards the share of an owner's application. */
-export async function shareOfOwner(
+export async function shareCheckFor(
   records: Records,
   owner: Owner,
   existing: readonly Owned[],
@@ -43,7 +43,7 @@ export async function shareOfOwner(
 /**
  * The records whose owner, an agent or a key, has expired; they are not removed when it expires.
  */
-export async function orphansAmong<T extends Owned>(
+export async function recordsWithoutOwner<T extends Owned>(
   records: Records,
   existing: readonly T[],
 ): Promise<readonly T[]> {

@@ -6,7 +6,7 @@ import type { Operation, Records } from "../../store/port/records.ts";
 import { type Alert, alerts, type DeliveryMethod, quotaGroup, type StoredAlert } from "../alert.ts";
 import type { AlertTarget } from "../delivery/delivery.ts";
 import { alertRemoval, groupsOfOwner } from "./ownership.ts";
-import { orphansAmong, shareOfOwner } from "./quota-share.ts";
+import { recordsWithoutOwner, shareCheckFor } from "./quota-share.ts";
 
 /** Alerts, and webhooks among them, of one account with all its agents and keys, or of a caller without
  *  an account. */
@@ -31,7 +31,8 @@ export async function reserveQuota(
   const excessIn = async (existing: readonly StoredAlert[]): Promise<string | undefined> =>
     excessOfAccount(existing, way) ??
     (await excessOfApplication(records, existing, { owner, way }));
-  const orphans = (await excessIn(own)) === undefined ? [] : await orphansAmong(records, own);
+  const orphans =
+    (await excessIn(own)) === undefined ? [] : await recordsWithoutOwner(records, own);
   const excess = await excessIn(own.filter((alert) => !orphans.includes(alert)));
   if (excess !== undefined) throw full(excess);
   const entitled = await entitlementChecks(records, owner);
@@ -53,7 +54,7 @@ async function excessOfApplication(
   existing: readonly StoredAlert[],
   { owner, way }: Pick<Alert, "owner" | "way">,
 ): Promise<string | undefined> {
-  const isUsedUp = await shareOfOwner(records, owner, existing);
+  const isUsedUp = await shareCheckFor(records, owner, existing);
   const rest = "of your account, with the agents that you claimed";
   if (isUsedUp(existing, MAX_ALERTS)) return `your share of the ${MAX_ALERTS} alerts ${rest}`;
   return way.by === "webhook" && isUsedUp(existing.filter(hasWebhook), MAX_WEBHOOKS)

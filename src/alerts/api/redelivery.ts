@@ -17,7 +17,7 @@ import type { AlertDependencies } from "./dependencies.ts";
 import { type AlertEvent, findEvent, readEvents } from "./event-log.ts";
 import { requireOwnAlert } from "./ownership.ts";
 import { viewOf } from "./queries.ts";
-import { notActive, noWebhook } from "./validation.ts";
+import { notActiveProblem, noWebhookProblem } from "./validation.ts";
 
 /** Maximum number of events that one request redelivers. */
 const MAX_EVENTS = 1_000;
@@ -191,9 +191,9 @@ async function sendingAlert(
   refused: readonly AlertStatus[],
 ): Promise<StoredAlert> {
   const alert = await requireOwnAlert(options, caller, alertId);
-  if (alert.value.way.by === "poll") throw noWebhook("poll");
+  if (alert.value.way.by === "poll") throw noWebhookProblem("poll");
   const { status } = await viewOf(options, alert);
-  if (refused.includes(status)) throw notActive(status);
+  if (refused.includes(status)) throw notActiveProblem(status);
   return alert;
 }
 

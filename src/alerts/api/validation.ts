@@ -36,7 +36,7 @@ export function validateTimes(times: Times, now: number): void {
 }
 
 /** The problem of a request that needs a webhook. @param by The delivery method of the alert. */
-export function noWebhook(by: Exclude<DeliveryMethod["by"], "webhook">): Problem {
+export function noWebhookProblem(by: Exclude<DeliveryMethod["by"], "webhook">): Problem {
   if (by === "poll") {
     return new Problem("wrong_state", {
       detail: "The alert has no webhook: its events are polled.",
@@ -50,14 +50,14 @@ export function noWebhook(by: Exclude<DeliveryMethod["by"], "webhook">): Problem
 }
 
 /** The problem of a request to send the events of a webhook elsewhere. */
-export const hasWebhook = (): Problem =>
+export const hasWebhookProblem = (): Problem =>
   new Problem("wrong_state", {
     detail: "The alert has a webhook, which stays: only its URL can be another.",
     next: "Register another alert with a channel, and delete this one.",
   });
 
 /** The problem of a change to something that was changed since the caller read it. */
-export function changedMeanwhile(): Problem {
+export function editConflictProblem(): Problem {
   return new Problem("wrong_state", {
     detail: "It was changed after you opened it.",
     next: "Look at it as it is now, and decide again.",
@@ -75,7 +75,7 @@ const ways: Readonly<Record<AlertStatus, string>> = {
 };
 
 /** The problem of a request to send something now. */
-export function notActive(status: AlertStatus): Problem {
+export function notActiveProblem(status: AlertStatus): Problem {
   return new Problem("wrong_state", {
     detail: `The alert is ${status}, so that nothing is sent.`,
     next: ways[status],

@@ -4,7 +4,7 @@ import { isEntitled, quotaOwner } from "../../auth/entitlement.ts";
 import type { Scope } from "../../auth/scopes.ts";
 import { countForClient } from "../../limits/count-for-client.ts";
 import { countForAll } from "../../limits/count-in-networks.ts";
-import type { Limits, Remaining } from "../../limits/limits.ts";
+import type { Limits, QuotaState } from "../../limits/limits.ts";
 import { OutboundError } from "../../outbound/guarded-fetch.ts";
 import type { Vault } from "../../store/keys/vault.ts";
 import { removeAt, unchanged } from "../../store/port/operations.ts";
@@ -110,7 +110,7 @@ async function countChallenge(
   owner: Owner,
   url: string,
   options: AttemptOptions,
-): Promise<Remaining> {
+): Promise<QuotaState> {
   const { records, limits } = options;
   const attempt = await countRepeat(owner, options);
   if (attempt.isExceeded) return attempt;

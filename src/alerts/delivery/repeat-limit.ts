@@ -1,13 +1,13 @@
 import { quotaOwner } from "../../auth/entitlement.ts";
 import { countForClient } from "../../limits/count-for-client.ts";
-import type { Limits, Remaining } from "../../limits/limits.ts";
+import type { Limits, QuotaState } from "../../limits/limits.ts";
 import { replace } from "../../store/port/operations.ts";
 import type { Operation, Records } from "../../store/port/records.ts";
 import { type Owner, ownerKey, quotaGroup } from "../alert.ts";
 import { deliveries, type StoredDelivery } from "./delivery.ts";
 
 /** Dependencies of counting attempts. */
-export interface CountingOptions {
+export interface RepeatLimitOptions {
   readonly records: Records;
   readonly limits: Limits;
 }
@@ -20,8 +20,8 @@ export const isRepeat = ({ value }: StoredDelivery): boolean =>
  *  account could fill the disk. */
 export async function countRepeat(
   owner: Owner,
-  { records, limits }: CountingOptions,
-): Promise<Remaining> {
+  { records, limits }: RepeatLimitOptions,
+): Promise<QuotaState> {
   const [ofClient, ofAccount = ofClient] = await countForClient(limits, {
     client: ["alert-repeats-client", ownerKey(await quotaOwner(records, owner))],
     account: ["alert-repeats", quotaGroup(owner)],
@@ -32,7 +32,7 @@ export async function countRepeat(
 /** The operations that delay a delivery until its limit has points again; `undefined` when it has some. */
 export function waitsFor(
   delivery: StoredDelivery,
-  { isExceeded, resetMs }: Remaining,
+  { isExceeded, resetMs }: QuotaState,
 ): readonly Operation[] | undefined {
   return isExceeded ? [reschedule(delivery, resetMs)] : undefined;
 }

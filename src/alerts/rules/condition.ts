@@ -172,19 +172,19 @@ function evaluateRange(
 }
 
 /** A stored alert with its watchlist resolved to instruments. */
-export type StoredResolved = Stored<ResolvedAlert>;
+export type StoredResolvedAlert = Stored<ResolvedAlert>;
 
 /** The alerts that share a condition. */
 export class ConditionGroup {
   readonly condition: Condition;
-  readonly #bySymbol = new Map<string, Set<StoredResolved>>();
-  readonly #byFilter: StoredResolved[] = [];
+  readonly #bySymbol = new Map<string, Set<StoredResolvedAlert>>();
+  readonly #byFilter: StoredResolvedAlert[] = [];
 
   constructor(condition: Condition) {
     this.condition = condition;
   }
 
-  add(alert: StoredResolved): void {
+  add(alert: StoredResolvedAlert): void {
     const { watched } = alert.value;
     if (watched.by === "filter") {
       this.#byFilter.push(alert);
@@ -228,7 +228,7 @@ export class ConditionGroup {
  * @param now Milliseconds since the epoch.
  */
 export function groupByCondition(
-  alerts: readonly StoredResolved[],
+  alerts: readonly StoredResolvedAlert[],
   now: number,
 ): readonly ConditionGroup[] {
   const groups = new Map<string, ConditionGroup>();

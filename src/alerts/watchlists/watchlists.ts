@@ -10,8 +10,8 @@ import { alerts, type InstrumentSelector, isOwnedBy, type Owner, quotaGroup } fr
 import { countChange } from "../api/count-change.ts";
 import type { AlertDependencies } from "../api/dependencies.ts";
 import { groupsOfOwner, managedAccount, ownerOf } from "../api/ownership.ts";
-import { orphansAmong, shareOfOwner } from "../api/quota-share.ts";
-import { changedMeanwhile } from "../api/validation.ts";
+import { recordsWithoutOwner, shareCheckFor } from "../api/quota-share.ts";
+import { editConflictProblem } from "../api/validation.ts";
 import {
   type ResolvedSelector,
   resolveSelector,
@@ -164,7 +164,7 @@ export class Watchlists {
     for (;;) {
       const list = await records.get(watchlists, key);
       if (list?.value.owner.accountId !== accountId) return false;
-      if (watchlistVersion(list.value) !== version) throw changedMeanwhile();
+      if (watchlistVersion(list.value) !== version) throw editConflictProblem();
       const value = { ...list.value, symbols: changed([], "set", symbols) };
       const recorded = audit({ action: "watchlist.changed", actor: accountId, target: key });
       if (await records.commit([replace(watchlists, list, { value }), ...recorded])) return true;
@@ -201,9 +201,9 @@ export class Watchlists {
     const lock = { key: `watchlists ${group}`, groups: groupsOfOwner(owner) };
     const version = await readVersion(records, lock);
     const all = await records.list(watchlists, { group, limit: MAX_LISTS });
-    const orphans = await orphansAmong(records, all);
+    const orphans = await recordsWithoutOwner(records, all);
     const existing = all.filter((list) => !orphans.includes(list));
-    const isUsedUp = await shareOfOwner(records, owner, existing);
+    const isUsedUp = await shareCheckFor(records, owner, existing);
     if (existing.length >= MAX_LISTS || isUsedUp(existing, MAX_LISTS)) throw full();
     const entitled = await entitlementChecks(records, ownerOf(caller));
     if (entitled === undefined) throw ended();

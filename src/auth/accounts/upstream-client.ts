@@ -35,7 +35,7 @@ export interface UpstreamClientOptions extends UpstreamChoice {
 }
 
 /** Values that bind a response to the browser that started the request. */
-export interface Checks {
+export interface SignInChecks {
   readonly state: string;
   readonly nonce: string;
   /** PKCE code verifier (RFC 7636 section 4.1). */
@@ -58,11 +58,11 @@ export interface Identity {
 export interface UpstreamClient {
   /** The URL that starts a sign-in. It requests a new authentication and its time (OpenID Connect
    *  Core 1.0 section 3.1.2.1). */
-  authorizationUrl(checks: Checks): Promise<URL>;
+  authorizationUrl(checks: SignInChecks): Promise<URL>;
   /** Exchanges the code of a callback for the person's identity. Some providers neither
    *  authenticate again nor return `auth_time`: the person is then signed in, and the sign-in
    *  counts as old. @param callback Only its query is used. */
-  identify(callback: URL, checks: Checks): Promise<Identity>;
+  identify(callback: URL, checks: SignInChecks): Promise<Identity>;
 }
 
 /** Creates the client. The provider's metadata are fetched at first use, and again after a

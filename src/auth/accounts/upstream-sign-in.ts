@@ -8,7 +8,7 @@ import { collection, type Records, type Stored } from "../../store/port/records.
 import { isEqualConstantTime } from "../secrets.ts";
 import type { Accounts } from "./accounts.ts";
 
-import { type Checks, createUpstreamClient, type Identity } from "./upstream-client.ts";
+import { createUpstreamClient, type Identity, type SignInChecks } from "./upstream-client.ts";
 
 /** Time to complete a sign-in at the provider, in milliseconds. */
 const PENDING_MS = 600_000;
@@ -103,7 +103,7 @@ export function createUpstream(options: UpstreamOptions): Upstream {
   };
 }
 
-function checksOf(browser: string, salt: string): Checks {
+function checksOf(browser: string, salt: string): SignInChecks {
   const derive = (what: string) =>
     createHmac("sha256", browser).update(`${what}:${salt}`).digest("base64url");
   return { state: derive("state"), nonce: derive("nonce"), verifier: derive("verifier") };

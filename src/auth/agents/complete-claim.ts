@@ -34,7 +34,7 @@ import {
   claimingAccess,
   claimNotice,
   completedClaim,
-  ownership,
+  newOwnership,
 } from "./ownership-transfer.ts";
 import { newRegistrationToken } from "./registration-access-token.ts";
 
@@ -230,7 +230,7 @@ async function completion(
   const room = await claimedAgentEviction(records, { accountId, grantId: access?.grant.key });
   const agentId = client.key;
   const given = { ...claimer, scopes: claimedScopes(claimer, access) };
-  const owner = ownership(given, unclaimedScopes(client.value, anonymousScopes), now());
+  const owner = newOwnership(given, unclaimedScopes(client.value, anonymousScopes), now());
   const outcome = claimedOutcome(client, owner);
   return {
     answer: registrationToken === undefined ? outcome : { ...outcome, registrationToken },

@@ -31,7 +31,7 @@ const MAX_CLAIMED_THROUGH = 10;
 /** The ownership that a claim creates. The agent keeps its scopes and gets those of the claimer.
  *  Scopes that it registered for after the page was shown are not included. @param scopesBefore Scopes
  *  before the claim. */
-export function ownership(
+export function newOwnership(
   { accountId, scopes, shown, through }: Claimer,
   scopesBefore: readonly Scope[],
   now: Date,

@@ -31,7 +31,7 @@ import { personalScopes, resourceIndicators } from "./resource-indicators.ts";
 import { correctResponses } from "./response-corrections.ts";
 import { allowOwnTokens } from "./revocation.ts";
 import { createStoreAdapter } from "./store-adapter.ts";
-import { lifetimes } from "./token-lifetimes.ts";
+import { tokenLifetimes } from "./token-lifetimes.ts";
 import { auditRejectedTokenRequests } from "./token-rejection-audit.ts";
 
 /** Options of `createProvider`. */
@@ -113,7 +113,7 @@ function features(options: ProviderOptions): Configuration["features"] {
 /** Settings that concern tokens. */
 function tokens(people: EndUsers): Configuration {
   return {
-    ttl: lifetimes,
+    ttl: tokenLifetimes,
     extraTokenClaims,
     findAccount: accountFinder(people),
     // A grant lasts until the person or the client revokes it, not until a browser session ends.

@@ -35,7 +35,7 @@ import {
 import { rejectAssertion } from "./agent-identity.ts";
 import { clientWriteOptions } from "./client-lifetime.ts";
 import { haveSameRedirects } from "./redirect-uris.ts";
-import { type NewClient, stateOf } from "./request-state.ts";
+import { type NewClient, requestStateOf } from "./request-state.ts";
 import { withPersonalScopes } from "./resource-indicators.ts";
 
 function withHashedClientSecret(metadata: AdapterPayload): AdapterPayload {
@@ -97,7 +97,7 @@ function networkHashes({ hashAddress }: ClientAdapterContext): Pick<Agent, "site
 
 /** The agent of a new client. */
 function newClientFor(clientId: string, metadata: AdapterPayload): NewClient {
-  const { registration } = stateOf(Provider.ctx);
+  const { registration } = requestStateOf(Provider.ctx);
   if (registration?.newClient !== undefined) return registration.newClient(clientId, metadata);
   const registeredAt = (metadata.client_id_issued_at ?? 0) * 1000;
   return { agent: { identityType: "anonymous", registeredAt }, steps: [] };
@@ -218,7 +218,7 @@ export function clientAdapter(context: ClientAdapterContext): ModelAdapter {
     async find(id) {
       const client = await records.get(clients, id);
       if (client === undefined) return undefined;
-      stateOf(Provider.ctx).clients.set(id, client);
+      requestStateOf(Provider.ctx).clients.set(id, client);
       return providerMetadata(client.value);
     },
     async destroy(id) {
@@ -266,7 +266,7 @@ export function registrationTokenAdapter({ records }: AdapterContext): ModelAdap
       if (isKept) return;
       // An unclaimed client may already have been evicted for others of its network.
       const { ctx } = Provider;
-      throw ctx?.oidc.route === "registration" && stateOf(ctx).registration?.isOwned !== true
+      throw ctx?.oidc.route === "registration" && requestStateOf(ctx).registration?.isOwned !== true
         ? capacityExceeded()
         : new errors.InvalidToken("the client no longer exists");
     },

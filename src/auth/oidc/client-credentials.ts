@@ -8,7 +8,7 @@ import { scopeNames } from "../scopes.ts";
 import { matchesClientSecret } from "../secrets.ts";
 import type { AdapterContext, NewRecord } from "./adapter-context.ts";
 import { ownerClaims } from "./end-user.ts";
-import { issue } from "./issuance.ts";
+import { commitIssuance } from "./issuance.ts";
 import type { AdmitToken } from "./request-state.ts";
 import { clientScopeCeiling, type ResourcePolicy } from "./resource-indicators.ts";
 import { ACCESS_TOKEN_SECONDS } from "./token-lifetimes.ts";
@@ -140,7 +140,7 @@ async function issueToken(
   const state = { clients: new Map([[client.key, client]]), grants: new Map() };
   try {
     const record = recordOf(token, { client, claims });
-    await issue({ consumed: [], issued: [record], admitToken }, state, context);
+    await commitIssuance({ consumed: [], issued: [record], admitToken }, state, context);
   } catch (error) {
     if (error instanceof errors.OIDCProviderError) return undefined;
     throw error;

@@ -1,6 +1,6 @@
 import { createPublicKey, type JsonWebKey, type KeyObject } from "node:crypto";
 import { errors } from "oidc-provider";
-import { arrayOf, type Metadata, reject } from "./metadata-members.ts";
+import { arrayOf, type Metadata, rejectMetadata } from "./metadata-members.ts";
 
 /** Maximum remaining lifetime of a client assertion, in seconds. It is stored until it expires, to
  *  detect a replay. */
@@ -39,15 +39,15 @@ function importKey(key: JsonWebKey): KeyObject | undefined {
 }
 
 function publicKey(entry: unknown): JsonWebKey {
-  if (typeof entry !== "object" || entry === null) reject("jwks must contain keys");
+  if (typeof entry !== "object" || entry === null) rejectMetadata("jwks must contain keys");
   if (secretMembers.some((member) => Object.hasOwn(entry, member))) {
-    reject("jwks must not contain private or symmetric keys");
+    rejectMetadata("jwks must not contain private or symmetric keys");
   }
   const members = Object.entries(entry).filter(([name]) => storedMembers.includes(name));
   const jwk: JsonWebKey = Object.fromEntries(members);
   const key = importKey(jwk);
   if (key === undefined || !isUsable(key)) {
-    reject(
+    rejectMetadata(
       `jwks must contain EC, Ed25519 or RSA keys, RSA of ${RSA_BITS.min} to ${RSA_BITS.max} bits`,
     );
   }
@@ -65,10 +65,10 @@ export function publicKeys({
 }: Metadata): { readonly keys: readonly JsonWebKey[] } | undefined {
   if (jwks === undefined) return undefined;
   if (typeof jwks !== "object" || jwks === null || !("keys" in jwks)) {
-    reject("jwks must be a JSON Web Key Set");
+    rejectMetadata("jwks must be a JSON Web Key Set");
   }
   const keys = arrayOf("jwks", jwks.keys, MAX_KEYS);
-  if (keys.length === 0) reject("jwks must contain at least one key");
+  if (keys.length === 0) rejectMetadata("jwks must contain at least one key");
   return { keys: keys.map(publicKey) };
 }
 

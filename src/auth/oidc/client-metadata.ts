@@ -9,10 +9,10 @@ import {
   checkInformationalMembers,
   type Metadata,
   plainText,
-  reject,
+  rejectMetadata,
 } from "./metadata-members.ts";
 import { isAllowedRedirect } from "./redirect-uris.ts";
-import { stateOf } from "./request-state.ts";
+import { requestStateOf } from "./request-state.ts";
 import { personalScopes, withPersonalScopes } from "./resource-indicators.ts";
 
 /** Grant types that a client can register; others are omitted from the response. */
@@ -47,7 +47,7 @@ function redirectUrisOf(metadata: Metadata): readonly URL[] {
     absoluteUrl("redirect_uris", uri),
   );
   if (!redirects.every(isAllowedRedirect)) {
-    reject(
+    rejectMetadata(
       "redirect_uris must use https, http to a loopback address, or a private-use scheme with a dot such as com.example.app, or cursor",
     );
   }
@@ -70,12 +70,14 @@ function registeredGrantTypes(metadata: Metadata): readonly unknown[] {
   );
   if (granted.length === 0) {
     const alone = grantTypes.filter((type) => type !== "refresh_token").join(", ");
-    reject(`grant_types must contain one of ${alone}; refresh_token requires authorization_code`);
+    rejectMetadata(
+      `grant_types must contain one of ${alone}; refresh_token requires authorization_code`,
+    );
   }
 
   const isPublic = metadata.token_endpoint_auth_method === "none";
   if (isPublic && confidentialGrants.some((type) => granted.includes(type))) {
-    reject(
+    rejectMetadata(
       `${confidentialGrants.join(" and ")} require a token_endpoint_auth_method other than none`,
     );
   }
@@ -91,7 +93,8 @@ function registrableScopes(types: readonly unknown[], own: readonly Scope[]): re
 
 /** @returns `undefined` for no scope, because the library rejects an empty string. */
 function registeredScope(requested: unknown, ceiling: readonly string[]): string | undefined {
-  if (requested !== undefined && typeof requested !== "string") reject("scope must be a string");
+  if (requested !== undefined && typeof requested !== "string")
+    rejectMetadata("scope must be a string");
 
   const names = scopeNames(requested ?? "");
   const granted = names.length === 0 ? ceiling : names.filter((name) => ceiling.includes(name));
@@ -128,7 +131,7 @@ export function normalizeRegistration(metadata: Metadata, ceiling: readonly Scop
   const usesCode = types.includes("authorization_code");
   const redirects = redirectUrisOf(metadata);
   if (usesCode && redirects.length === 0) {
-    reject("redirect_uris are required, unless an agent requests client_credentials only");
+    rejectMetadata("redirect_uris are required, unless an agent requests client_credentials only");
   }
   checkInformationalMembers(metadata);
 
@@ -168,7 +171,7 @@ export function clientMetadata(anonymousScopes: readonly Scope[]) {
     ): void {
       if (member !== extraProperties[0]) return;
       if (ctx !== undefined) {
-        const ceiling = stateOf(ctx).registration?.ceiling ?? anonymousScopes;
+        const ceiling = requestStateOf(ctx).registration?.ceiling ?? anonymousScopes;
         Object.assign(metadata, normalizeRegistration({ ...metadata }, ceiling));
       } else if (hasMetadataDocument(metadata.client_id)) {
         const normal = normalizeRegistration(documentMetadata({ ...metadata }), []);

@@ -13,7 +13,7 @@ import type { GrantRecord } from "../accounts/grants.ts";
 import type { Agent } from "../agents/agent.ts";
 import { approvesOfflineAccess, requestsOfflineAccess } from "./consent.ts";
 import { approvesRedirect } from "./redirect-uris.ts";
-import { stateOf } from "./request-state.ts";
+import { requestStateOf } from "./request-state.ts";
 
 /** Lookup of the people that clients act for. */
 export interface EndUsers {
@@ -57,7 +57,7 @@ export function promptPolicy(): readonly interactionPolicy.Prompt[] {
   policy.get("login")?.checks.add(
     new interactionPolicy.Check("not_signed_in", "nobody is signed in", "login_required", (ctx) => {
       checkRedirect(ctx);
-      const { accountId } = stateOf(ctx);
+      const { accountId } = requestStateOf(ctx);
       return accountId === undefined || ctx.oidc.account?.accountId !== accountId;
     }),
   );
@@ -104,7 +104,7 @@ export function endStaleSessions(provider: Provider, { findSession }: EndUsers):
   sessions.get = async function (this: ProviderSessions, ctx) {
     const session = await get.call(this, ctx);
     const person = await findSession(ctx.headers.cookie);
-    stateOf(ctx).accountId = person?.accountId;
+    requestStateOf(ctx).accountId = person?.accountId;
     if (session.accountId !== undefined) {
       if (session.accountId === person?.accountId) return session;
       await session.destroy();
@@ -127,7 +127,7 @@ export function extraTokenClaims(
   token: AccessToken | ClientCredentials,
 ) {
   if (token.kind === "ClientCredentials") {
-    const agent = stateOf(ctx).clients.get(token.clientId ?? "")?.value.agent;
+    const agent = requestStateOf(ctx).clients.get(token.clientId ?? "")?.value.agent;
     return agent && ownerClaims(agent);
   }
   const { AuthorizationCode, RefreshToken } = ctx?.oidc.entities ?? {};

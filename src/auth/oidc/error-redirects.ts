@@ -1,7 +1,7 @@
 import type { KoaContextWithOIDC, Provider } from "oidc-provider";
 import type { GrantRecord } from "../accounts/grants.ts";
 import { approvesRedirect } from "./redirect-uris.ts";
-import { hooksOf, stateOf } from "./request-state.ts";
+import { hooksOf, requestStateOf } from "./request-state.ts";
 
 /** Parameters of an error response to the client (RFC 6749 section 4.1.2.1, RFC 9207). */
 const errorParameters = ["error", "error_description", "state", "iss"];
@@ -13,7 +13,7 @@ const errorParameters = ["error", "error_description", "state", "iss"];
  *  parameters of the redirect and the status 400, or 500 for an internal error. */
 export function restrictErrorRedirects(provider: Provider): void {
   const note = (ctx: KoaContextWithOIDC): void => {
-    stateOf(ctx).hasAuthorizationError = true;
+    requestStateOf(ctx).hasAuthorizationError = true;
   };
   provider.on("authorization.error", note);
   provider.on("server_error", note);
@@ -21,7 +21,7 @@ export function restrictErrorRedirects(provider: Provider): void {
     await next();
     const ctx = context as KoaContextWithOIDC;
     const location = ctx.res.getHeader("location");
-    const isRedirect = stateOf(ctx).hasAuthorizationError === true && location !== undefined;
+    const isRedirect = requestStateOf(ctx).hasAuthorizationError === true && location !== undefined;
     if (!isRedirect || (await mayRedirect(ctx, provider))) return;
     ctx.remove("location");
     const response = errorResponseIn(new URL(String(location)));
@@ -35,7 +35,7 @@ export function delegateAuthorizationErrors(provider: Provider): void {
   provider.use(async (ctx, next) => {
     await next();
     const { onAuthorizationError } = hooksOf(ctx.res);
-    const { problem } = stateOf(ctx);
+    const { problem } = requestStateOf(ctx);
     const isRefused = problem !== undefined || ctx.status === 400 || ctx.status === 500;
     if (onAuthorizationError === undefined || !isRefused) return;
     ctx.respond = false;

@@ -16,7 +16,7 @@ import { clientCheck, type TokenSubject } from "./client-lifetime.ts";
 import { hasMetadataDocument } from "./metadata-documents.ts";
 import { familyEviction, replacedTokensRemoval } from "./refresh-token-families.ts";
 import { checkReplays } from "./replayed-tokens.ts";
-import { type AdmitToken, hooksOf, type RequestState, stateOf } from "./request-state.ts";
+import { type AdmitToken, hooksOf, type RequestState, requestStateOf } from "./request-state.ts";
 
 /** The records that one request consumes and issues. */
 export interface Issuance {
@@ -62,7 +62,7 @@ interface Dependencies {
  * @throws {Problem} `store_unavailable` when the client or grant was changed, so that a retry can
  *   succeed; what `admitToken` throws, and then nothing was consumed.
  */
-export async function issue(
+export async function commitIssuance(
   issuance: Issuance,
   state: RequestState,
   context: AdapterContext,
@@ -95,11 +95,15 @@ export async function issue(
 export function commitIssuances(provider: Provider, context: AdapterContext): void {
   provider.use(async (ctx, next) => {
     await next();
-    const state = stateOf(ctx);
+    const state = requestStateOf(ctx);
     if (state.issuance === undefined || ctx.status !== 200) return;
     const { consumed, issued } = state.issuance;
     try {
-      await issue({ consumed, issued, admitToken: hooksOf(ctx.res).admitToken }, state, context);
+      await commitIssuance(
+        { consumed, issued, admitToken: hooksOf(ctx.res).admitToken },
+        state,
+        context,
+      );
     } catch (error) {
       if (!(error instanceof errors.OIDCProviderError)) throw error;
       const { status, error: code, error_description } = error;

@@ -10,7 +10,7 @@ import { type Assertion, type AssertionVerifier, usedAssertions } from "../asser
 import { JWT_BEARER } from "../assertions/oauth-urns.ts";
 import { allowedResources } from "../audience.ts";
 import { allScopes, scopeAdvice, scopeNames } from "../scopes.ts";
-import { pendingIssuance, stateOf } from "./request-state.ts";
+import { pendingIssuance, requestStateOf } from "./request-state.ts";
 import { type ResourcePolicy, resourceIndicators } from "./resource-indicators.ts";
 import { ACCESS_TOKEN_SECONDS } from "./token-lifetimes.ts";
 
@@ -54,7 +54,7 @@ function grantedAudience(ctx: Context, { resources }: Assertion, policy: Resourc
  *  requested scopes if any (RFC 6749 section 3.3). */
 function grantedScope(ctx: Context, { scopes }: Assertion): string {
   const { params, client } = ctx.oidc;
-  const { metadata = client } = stateOf(ctx).clients.get(client.clientId)?.value ?? {};
+  const { metadata = client } = requestStateOf(ctx).clients.get(client.clientId)?.value ?? {};
   const registered = scopeNames(metadata.scope ?? "");
   const allowed = allScopes.filter(
     (scope) => registered.includes(scope) && (scopes?.includes(scope) ?? true),
@@ -126,13 +126,13 @@ export function registerJwtBearer(provider: Provider, options: JwtBearerOptions)
   provider.registerGrantType(
     JWT_BEARER,
     async (ctx) => {
-      stateOf(ctx).assertion = await exchange(ctx as Context, provider, options);
+      requestStateOf(ctx).assertion = await exchange(ctx as Context, provider, options);
     },
     ["assertion", "scope", "resource"],
   );
   provider.use(async (ctx, next) => {
     await next();
-    const { assertion } = stateOf(ctx);
+    const { assertion } = requestStateOf(ctx);
     if (assertion === undefined || ctx.status !== 400) return;
     const { client } = (ctx as KoaContextWithOIDC).oidc;
     await options.verifier.recordReplay(assertion, String(client?.clientId));

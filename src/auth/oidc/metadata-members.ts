@@ -46,7 +46,7 @@ function isPlain(value: unknown, depth: number): boolean {
  */
 export function checkBody(body: Metadata): void {
   if (!isPlain(body, MAX_DEPTH)) {
-    reject(`the body must be at most ${MAX_DEPTH} levels deep, without __proto__`);
+    rejectMetadata(`the body must be at most ${MAX_DEPTH} levels deep, without __proto__`);
   }
   if (body.software_statement !== undefined) {
     throw new errors.UnapprovedSoftwareStatement("no signer of software statements is trusted");
@@ -55,7 +55,7 @@ export function checkBody(body: Metadata): void {
 
 /** Rejects a registration. @throws `invalid_redirect_uri` when the description starts with
  *  `redirect_uris`, else `invalid_client_metadata` (RFC 7591 section 3.2.2). */
-export function reject(description: string): never {
+export function rejectMetadata(description: string): never {
   throw new errors.InvalidClientMetadata(description);
 }
 
@@ -67,17 +67,17 @@ export function plainText(
   most = MAX_TEXT_CHARACTERS,
 ): string | undefined {
   if (value === undefined) return undefined;
-  if (typeof value !== "string") reject(`${member} must be a string`);
-  if (hasMarkRun(value)) reject(`${member} ${NO_MARK_RUN}`);
+  if (typeof value !== "string") rejectMetadata(`${member} must be a string`);
+  if (hasMarkRun(value)) rejectMetadata(`${member} ${NO_MARK_RUN}`);
 
   const text = value.normalize("NFC");
   if ([...text].length > most) {
-    reject(`${member} must not be longer than ${most} characters`);
+    rejectMetadata(`${member} must not be longer than ${most} characters`);
   }
   if (DECEPTIVE.test(text)) {
-    reject(`${member} must not contain control or bidirectional formatting characters`);
+    rejectMetadata(`${member} must not contain control or bidirectional formatting characters`);
   }
-  if (hasMarkup(text)) reject(`${member} ${NO_MARKUP}`);
+  if (hasMarkup(text)) rejectMetadata(`${member} ${NO_MARKUP}`);
   return text;
 }
 
@@ -85,8 +85,8 @@ export function plainText(
  *  `invalid_client_metadata` */
 export function arrayOf(member: string, value: unknown, most = MAX_ENTRIES): readonly unknown[] {
   if (value === undefined) return [];
-  if (!Array.isArray(value)) reject(`${member} must be an array`);
-  if (value.length > most) reject(`${member} must have at most ${most} entries`);
+  if (!Array.isArray(value)) rejectMetadata(`${member} must be an array`);
+  if (value.length > most) rejectMetadata(`${member} must have at most ${most} entries`);
   return value;
 }
 
@@ -94,11 +94,11 @@ export function arrayOf(member: string, value: unknown, most = MAX_ENTRIES): rea
  *  host. @throws `invalid_client_metadata` */
 export function absoluteUrl(member: string, value: unknown): URL {
   if (typeof value !== "string" || value.length > MAX_URI_LENGTH) {
-    reject(`${member} must be strings of at most ${MAX_URI_LENGTH} characters`);
+    rejectMetadata(`${member} must be strings of at most ${MAX_URI_LENGTH} characters`);
   }
   const url = DECEPTIVE.test(value) ? null : URL.parse(value);
   if (url === null || url.username !== "" || url.password !== "") {
-    reject(`${member} must only contain valid uris without user information`);
+    rejectMetadata(`${member} must only contain valid uris without user information`);
   }
   return url;
 }
@@ -109,7 +109,8 @@ export function checkInformationalMembers(metadata: Metadata): void {
     if (metadata[member] === undefined) continue;
 
     const { protocol } = absoluteUrl(member, metadata[member]);
-    if (member === "jwks_uri" && protocol !== "https:") reject(`${member} must be an https uri`);
+    if (member === "jwks_uri" && protocol !== "https:")
+      rejectMetadata(`${member} must be an https uri`);
   }
   for (const contact of arrayOf("contacts", metadata.contacts)) {
     plainText("contacts", contact, MAX_CONTACT_LENGTH);

@@ -22,7 +22,7 @@ import {
 } from "./agent-identity.ts";
 import { clientWriteOptions } from "./client-lifetime.ts";
 import { checkBody, type Metadata } from "./metadata-members.ts";
-import { type NewClient, stateOf } from "./request-state.ts";
+import { type NewClient, requestStateOf } from "./request-state.ts";
 
 /** Settings that responses about a client depend on. */
 interface ResponseOptions {
@@ -173,7 +173,7 @@ async function register(ctx: KoaContextWithOIDC, next: Next, options: Registrati
   const requested = await verifyIdentity(prepareBody(ctx), options);
   const { seen, newClient } = prepareNewClient(requested, options);
   const ceiling = ceilingOf(requested.agent, options.anonymousScopes);
-  stateOf(ctx).registration = {
+  requestStateOf(ctx).registration = {
     ceiling,
     isOwned: requested.agent.owner !== undefined,
     newClient,
@@ -209,7 +209,7 @@ async function manage(ctx: KoaContextWithOIDC, next: Next, options: Registration
     prepareBody(ctx);
     const id = ctx.path.replace(/\/$/, "").split("/").at(-1) ?? "";
     const agent = (await records.get(clients, id))?.value.agent;
-    stateOf(ctx).registration = { ceiling: ceilingOf(agent, anonymousScopes) };
+    requestStateOf(ctx).registration = { ceiling: ceilingOf(agent, anonymousScopes) };
   }
   await next();
 

@@ -64,7 +64,7 @@ const outsideKoa = new AsyncLocalStorage<RequestState>();
 
 /** The state of a request, stored in Koa's `ctx.state`. @param ctx Absent where oidc-provider is
  *  used outside of a request to it: then the state of `withRequestState`, or an empty one. */
-export function stateOf(
+export function requestStateOf(
   ctx: { readonly state: { oauth?: RequestState } } | undefined,
 ): RequestState {
   if (ctx === undefined) return outsideKoa.getStore() ?? newState();
@@ -82,7 +82,7 @@ export function withRequestState<T>(act: () => Promise<T>): Promise<T> {
 export function pendingIssuance(): PendingIssuance | undefined {
   const { ctx } = Provider;
   if (ctx?.oidc.route !== "token") return undefined;
-  const state = stateOf(ctx);
+  const state = requestStateOf(ctx);
   state.issuance ??= { consumed: [], issued: [] };
   return state.issuance;
 }

@@ -2,7 +2,7 @@ import { type Client, errors, type KoaContextWithOIDC, type ResourceServer } fro
 import type { ClientRecord } from "../agents/agent.ts";
 import { isAudienceAllowed, resolveResource } from "../audience.ts";
 import { isScope, type Scope, scopeAdvice, scopeNames, scopes } from "../scopes.ts";
-import { stateOf } from "./request-state.ts";
+import { requestStateOf } from "./request-state.ts";
 import { ACCESS_TOKEN_SECONDS } from "./token-lifetimes.ts";
 
 /** Scopes of OpenID Connect that are part of every consent: the person's identity, and offline
@@ -81,7 +81,7 @@ function replaceScope(ctx: KoaContextWithOIDC, client: Client, policy: ResourceP
   const requested = scopeNames(String(params.scope ?? ""));
 
   if (isClientCredentials(ctx)) {
-    const record = stateOf(ctx).clients.get(client.clientId)?.value;
+    const record = requestStateOf(ctx).clients.get(client.clientId)?.value;
     const ceiling = record === undefined ? [] : clientScopeCeiling(record, policy.anonymousScopes);
     params.scope = clientCredentialsScope(requested, ceiling).join(" ");
   } else if (route !== "token") {
@@ -98,7 +98,7 @@ function maxResource(
   { clientId }: Client,
   { baseUrl }: ResourcePolicy,
 ): string {
-  return stateOf(ctx).clients.get(clientId)?.value.agent.owner?.resource ?? baseUrl;
+  return requestStateOf(ctx).clients.get(clientId)?.value.agent.owner?.resource ?? baseUrl;
 }
 
 /** The resource indicators feature (RFC 8707): two resources, of which the whole service is the

@@ -3,7 +3,7 @@ import { matchesEtag, strongEtag } from "../../lib/etag.ts";
 import { Problem } from "../../problem.ts";
 import { isHashed } from "../secrets.ts";
 import { documentGrantTypes, hasMetadataDocument } from "./metadata-documents.ts";
-import { hooksOf, stateOf } from "./request-state.ts";
+import { hooksOf, requestStateOf } from "./request-state.ts";
 
 /** The body for a temporary problem of the service. The error code is from RFC 6749 section
  *  4.1.2.1, since those of section 5.2 all blame the request. */
@@ -58,7 +58,7 @@ function otherGrantAdvice(clientId: string, grant: string): string {
  *  (`providerMetadata` in client-adapter.ts). */
 function showRegisteredScope(ctx: KoaContextWithOIDC): void {
   if (ctx.oidc?.route !== "client" || ctx.status !== 200) return;
-  const client = stateOf(ctx).clients.get(ctx.oidc.client?.clientId ?? "");
+  const client = requestStateOf(ctx).clients.get(ctx.oidc.client?.clientId ?? "");
   ctx.body = { ...(ctx.body as object), scope: client?.value.metadata.scope ?? "" };
 }
 
@@ -118,7 +118,7 @@ export function correctResponses(provider: Provider, onError: (error: unknown) =
   provider.onerror = onError;
   const note = (ctx: KoaContextWithOIDC, error: unknown): boolean => {
     const problem = problemBehind(error);
-    if (problem !== undefined) stateOf(ctx).problem = problem;
+    if (problem !== undefined) requestStateOf(ctx).problem = problem;
     return problem !== undefined;
   };
   provider.on("authorization.error", note);
@@ -129,7 +129,7 @@ export function correctResponses(provider: Provider, onError: (error: unknown) =
   });
   provider.use(async (context, next) => {
     const ctx = context as KoaContextWithOIDC;
-    const state = stateOf(ctx);
+    const state = requestStateOf(ctx);
     try {
       await next();
     } catch (error) {

@@ -36,10 +36,10 @@ import {
   type RecordRef,
 } from "./adapter-context.ts";
 import { clientAdapter, registrationTokenAdapter } from "./client-adapter.ts";
-import { type Issuance, issue } from "./issuance.ts";
+import { commitIssuance, type Issuance } from "./issuance.ts";
 import { familyOf, storedFamilyToken } from "./refresh-token-families.ts";
 import { revokeGrant, revokeReplayed } from "./replayed-tokens.ts";
-import { hooksOf, pendingIssuance, type RequestState, stateOf } from "./request-state.ts";
+import { hooksOf, pendingIssuance, type RequestState, requestStateOf } from "./request-state.ts";
 
 /** Models whose ids are secrets and are stored as hashes. A device code is a secret too, but must
  *  be readable by its user code; this server has no device flow. */
@@ -98,7 +98,7 @@ class StoreAdapter implements Adapter {
       await this.#handleReplay(ref, stored.value);
     }
     if (this.#model === "Grant") {
-      stateOf(Provider.ctx).grants.set(ref.key, stored as Stored<object>);
+      requestStateOf(Provider.ctx).grants.set(ref.key, stored as Stored<object>);
     }
     return this.#isBearer ? { ...payloadOf(stored), jti: id } : payloadOf(stored);
   }
@@ -140,7 +140,7 @@ class StoreAdapter implements Adapter {
 
   /** Revokes a grant with every code and token issued from it, in one commit. */
   async #revokeGrant(grantId: string): Promise<void> {
-    const { replayed } = stateOf(Provider.ctx);
+    const { replayed } = requestStateOf(Provider.ctx);
     if (replayed !== undefined) return revokeReplayed(replayed.ref, replayed.value, this.#context);
     const entry = { action: "grant.revoked", target: grantId };
     await revokeGrant(grantId, entry, this.#context);
@@ -177,10 +177,10 @@ class StoreAdapter implements Adapter {
   async #issue(record: NewRecord): Promise<void> {
     const issuance = pendingIssuance();
     if (issuance !== undefined) return void issuance.issued.push(record);
-    const state = stateOf(Provider.ctx);
+    const state = requestStateOf(Provider.ctx);
     const issued = [record];
     const ofModel = this.#model === "Grant" ? await this.#grantIssuance(record, state) : {};
-    await issue({ consumed: [], issued, ...ofModel }, state, this.#context);
+    await commitIssuance({ consumed: [], issued, ...ofModel }, state, this.#context);
   }
 
   /** The steps and the limit of a grant that a person creates or changes. */
@@ -240,7 +240,7 @@ class StoreAdapter implements Adapter {
   async #handleReplay(ref: RecordRef, value: AdapterPayload): Promise<void> {
     const { ctx } = Provider;
     if (ctx?.oidc.client?.clientId !== value.clientId) return;
-    if (this.#model === "AuthorizationCode") stateOf(ctx).replayed = { ref, value };
+    if (this.#model === "AuthorizationCode") requestStateOf(ctx).replayed = { ref, value };
     if (this.#model !== "RefreshToken") return;
     await revokeReplayed(ref, value, this.#context);
     throw new errors.InvalidGrant("it was used before");

@@ -4,7 +4,7 @@ export const ACCESS_TOKEN_SECONDS = 3600;
 const DAY_SECONDS = 86_400;
 
 /** Lifetimes of tokens, codes and grants in seconds, by oidc-provider's model. */
-export const lifetimes = {
+export const tokenLifetimes = {
   AccessToken: ACCESS_TOKEN_SECONDS,
   AuthorizationCode: 60,
   ClientCredentials: ACCESS_TOKEN_SECONDS,

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import {
-  faultIn,
+  currentFault,
   type IngestReport,
   isSilent,
   type ProviderReport,
@@ -52,7 +52,7 @@ const BAD: ReadonlySet<State> = new Set(["fault", "partly", "silent"]);
 
 function stateOf(report: ProviderReport, now: number): State {
   if (report.feeds.length === 0) return "off";
-  if (faultIn(report) !== null) return "fault";
+  if (currentFault(report) !== null) return "fault";
   if (isSilent(report, now)) return "silent";
   if (report.failingSeries.length > 0) return "partly";
   return report.progress.lastSuccessAt === null ? "waiting" : "well";

@@ -13,9 +13,9 @@ import { verifyStore } from "../../store/backup/verify-store.ts";
 import type { Store } from "../../store/port/store.ts";
 import { openEmbedded } from "../../store/sqlite/open.ts";
 import { defineLocalCommand } from "../command.ts";
-import { counted, rowsText } from "../format.ts";
+import { formatCount, rowsText } from "../format.ts";
 import type { ProgressLine } from "../progress-line.ts";
-import { shownOn } from "./verify-log.ts";
+import { showProgressOn } from "./verify-log.ts";
 
 const HOUR_MS = 3_600_000;
 
@@ -55,7 +55,7 @@ export const drill = defineLocalCommand({
         isGood,
         text: [
           `${file}, as of ${facts.createdAt}: restored ${rowsText(counts)}.`,
-          `Sealed audit rows: ${counted(found.auditRows)}`,
+          `Sealed audit rows: ${formatCount(found.auditRows)}`,
           `Log of signals: ${found.log}`,
           ...(isGood ? ["ok"] : problems),
         ].join("\n"),
@@ -110,7 +110,7 @@ async function verifyIn(folder: string, progress: ProgressLine): Promise<Finding
     const failed = checks.filter(({ outcome }) => outcome === "failed");
     return {
       auditRows: audit.rows,
-      log: size === undefined ? "none" : `${counted(size)} entries`,
+      log: size === undefined ? "none" : `${formatCount(size)} entries`,
       problems: [
         ...problems,
         ...failed.map(({ name, detail }) => `The ${name} of the log of signals: ${detail}.`),
@@ -127,7 +127,7 @@ async function verifyStoredLog(
 ): Promise<{ readonly size: number | undefined; readonly checks: readonly Check[] }> {
   const source = storedLog(store);
   if ((await source.read("checkpoint")) === undefined) return { size: undefined, checks: [] };
-  const onProgress = shownOn(progress);
+  const onProgress = showProgressOn(progress);
   return verifyLog({ source, keys: [], known: undefined, now: Date.now, onProgress });
 }
 

@@ -4,7 +4,7 @@ import { NOT_EXPORTED } from "../../store/backup/export-format.ts";
 import { type ImportedCollection, importDocument, readExport } from "../../store/backup/import.ts";
 import { keyRecords } from "../../store/keys/key-records.ts";
 import { ConfirmationNeeded, defineStoreCommand } from "../command.ts";
-import { counted, countsText, sizeText } from "../format.ts";
+import { countsText, formatCount, sizeText } from "../format.ts";
 import { FileArgument, YesArgument, yesOption } from "./shared.ts";
 import { keysNotes } from "./signing-keys.ts";
 
@@ -68,6 +68,6 @@ export const importRecords = defineStoreCommand({
 
 function importedText([name, imported]: readonly [string, ImportedCollection]): string {
   const { written, removed, expired } = imported;
-  const left = expired > 0 ? `, ${counted(expired)} left out since their time is over` : "";
-  return `${name}: ${counted(written)} written, ${counted(removed)} removed${left}.`;
+  const left = expired > 0 ? `, ${formatCount(expired)} left out since their time is over` : "";
+  return `${name}: ${formatCount(written)} written, ${formatCount(removed)} removed${left}.`;
 }

@@ -13,7 +13,7 @@ import { openMarket } from "../../sources/open-market.ts";
 import { inParts, tableOf } from "../../tables/table.ts";
 import { defineLocalCommand } from "../command.ts";
 import { UsageError } from "../command-line.ts";
-import { counted } from "../format.ts";
+import { formatCount } from "../format.ts";
 import { isAddress } from "../log-source.ts";
 import { downloadPanel } from "../panel-download.ts";
 import type { ProgressLine } from "../progress-line.ts";
@@ -78,7 +78,7 @@ export const exportPanel = defineLocalCommand({
         : await exportAddress(url, token, wanted);
     return {
       isGood: true,
-      text: `${rest.file}: ${counted(rows)} rows.`,
+      text: `${rest.file}: ${formatCount(rows)} rows.`,
       result: { file: rest.file, format, assetClass, rows },
       notes: [],
     };
@@ -140,7 +140,8 @@ async function exportAddress(
     url,
     token,
     file: pages,
-    onPage: (count, newest) => progress.say(`${counted(count)} rows, to ${newest.slice(0, 10)}`),
+    onPage: (count, newest) =>
+      progress.say(`${formatCount(count)} rows, to ${newest.slice(0, 10)}`),
   });
   if (format === "csv") {
     await rename(pages, file);

@@ -8,7 +8,7 @@ import { WebhookKeySet } from "../../alerts/delivery/webhook-keys.ts";
 import { wholeBody } from "../../outbound/whole-body.ts";
 import { defineLocalCommand } from "../command.ts";
 import { createReceiver, type Receiver } from "../webhook-receiver.ts";
-import { interrupted, wholeNumber } from "./shared.ts";
+import { untilInterrupted, wholeNumber } from "./shared.ts";
 
 /** Loopback only, so that other machines cannot reach it. */
 const HOST = "127.0.0.1";
@@ -66,7 +66,7 @@ export const listen = defineLocalCommand({
     lines.on("line", (line) => say(addSecret(line.trim(), receiver)));
     say(`Listening on ${url}; Ctrl-C ends it.`);
     say(secret === undefined ? `\n${howToRegister(url, keys ?? DEFAULT_BASE)}\n` : "");
-    await interrupted();
+    await untilInterrupted();
     lines.close();
     server.close().closeAllConnections();
     return { isGood: true, text: "", result: { received }, notes: [] };

@@ -6,9 +6,9 @@ import { bundlePath, tilePath } from "../../log/tile-path.ts";
 import { allTiles, TILE_WIDTH, type Tile } from "../../log/tiles.ts";
 import type { LogSource } from "../../log/verify/source.ts";
 import { defineLocalCommand } from "../command.ts";
-import { counted } from "../format.ts";
+import { formatCount } from "../format.ts";
 import { addressSource, isAddress } from "../log-source.ts";
-import { shownOn, tokenOption } from "./verify-log.ts";
+import { showProgressOn, tokenOption } from "./verify-log.ts";
 
 /** Copies a log to a folder, with the paths of its address. */
 export const downloadLog = defineLocalCommand({
@@ -33,7 +33,7 @@ export const downloadLog = defineLocalCommand({
     const checkpoint = await readRequired(source, "checkpoint");
     const { origin, size } = parseCheckpoint(String(checkpoint));
     await checkSameLog(folder, origin);
-    const show = shownOn(progress, "downloading");
+    const show = showProgressOn(progress, "downloading");
     let files = 0;
     for (const tile of allTiles(size)) {
       files += await fetchTile(source, folder, tile);
@@ -43,7 +43,7 @@ export const downloadLog = defineLocalCommand({
     await store(folder, "checkpoint", checkpoint);
     return {
       isGood: true,
-      text: `${origin}: ${counted(size)} entries in ${folder}, ${counted(files)} files of them new.`,
+      text: `${origin}: ${formatCount(size)} entries in ${folder}, ${formatCount(files)} files of them new.`,
       result: { origin, size, folder, files },
       notes: [`To check it: market-signal verify ${to}`],
     };

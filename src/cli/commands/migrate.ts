@@ -4,7 +4,7 @@ import type { Store } from "../../store/port/store.ts";
 import { migrate } from "../../store/postgres/move-to-postgres.ts";
 import type { EmbeddedStore } from "../../store/sqlite/open.ts";
 import { defineStoreCommand } from "../command.ts";
-import { counted, rowsText } from "../format.ts";
+import { formatCount, rowsText } from "../format.ts";
 
 const isDatabase = (url: string) => /^postgres(ql)?:\/\//.test(url) && URL.canParse(url);
 
@@ -39,7 +39,7 @@ export const migrateStore = defineStoreCommand({
     });
     const { records, archive, digests } = report;
     const same = Object.entries(digests).map(
-      ([name, { rows, sha256 }]) => `  ${name}: ${counted(rows)} rows, sha256 ${sha256}`,
+      ([name, { rows, sha256 }]) => `  ${name}: ${formatCount(rows)} rows, sha256 ${sha256}`,
     );
     return {
       isGood: true,

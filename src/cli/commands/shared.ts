@@ -87,7 +87,7 @@ export const wholeNumber = (min: number, max: number) => {
 };
 
 /** Resolves when the operator ends the process. */
-export const interrupted = () =>
+export const untilInterrupted = () =>
   new Promise((resolve) => {
     process.once("SIGINT", resolve).once("SIGTERM", resolve);
   });

@@ -1,14 +1,14 @@
 import { z } from "zod";
 import { alerts, type DeliveryMethod, type WebhookState } from "../../alerts/alert.ts";
 import { deliveries } from "../../alerts/delivery/delivery.ts";
-import { faultIn, providerStatuses } from "../../ingest/provider-status.ts";
+import { currentFault, providerStatuses } from "../../ingest/provider-status.ts";
 import { leases } from "../../store/lease.ts";
 import { LEADER } from "../../store/maintenance.ts";
 import { readAll } from "../../store/port/read-all.ts";
 import type { Backlog, Counts, Store, StoreIdentity, StoreSize } from "../../store/port/store.ts";
 import type { ProcessReport } from "../../telemetry/report.ts";
 import { type CommandContext, defineStoreCommand } from "../command.ts";
-import { counted, durationText, rowsText, sizeText } from "../format.ts";
+import { durationText, formatCount, rowsText, sizeText } from "../format.ts";
 import { isoOrNull } from "./shared.ts";
 
 /** Shows the state of the service. */
@@ -80,7 +80,7 @@ async function providersOf(
   const followed = statuses?.providers.filter(({ feeds }) => feeds.length > 0) ?? [];
   return followed.map((one) => ({
     id: one.id,
-    fault: faultIn(one)?.kind ?? null,
+    fault: currentFault(one)?.kind ?? null,
     newestAt: one.progress.newestAt,
   }));
 }
@@ -142,7 +142,7 @@ function statusText(status: Status, now: number): string {
     [
       "Alerts",
       Object.entries(alerts)
-        .map(([state, n]) => `${counted(n)} ${state}`)
+        .map(([state, n]) => `${formatCount(n)} ${state}`)
         .join(", "),
     ],
     ["Queue", queueText(queue)],
@@ -158,20 +158,20 @@ function processLines(report: ProcessReport, now: number): readonly (readonly [s
     report;
   const part = isLeader ? "leads" : "does not lead";
   const behind = market.behindMs > 0 ? `, ${durationText(market.behindMs)} ago` : "";
-  const refused = Object.entries(denials).map(([quota, n]) => `${quota} ${counted(n)}`);
+  const refused = Object.entries(denials).map(([quota, n]) => `${quota} ${formatCount(n)}`);
   return [
     ["Server", `version ${version}, up ${durationText(now - startedAt)}, ${part}`],
     [
       "Market",
-      `${market.mode}, as of ${new Date(market.asOf).toISOString()}${behind}, ${counted(market.instruments)} instruments`,
+      `${market.mode}, as of ${new Date(market.asOf).toISOString()}${behind}, ${formatCount(market.instruments)} instruments`,
     ],
-    ["Streams", `${counted(openStreams)} open`],
+    ["Streams", `${formatCount(openStreams)} open`],
     ["Limits", `refused since the start: ${refused.join(", ") || "nothing"}`],
     [
       "Agents",
-      `unclaimed, for want of room since the start: ${counted(unclaimedCapacity.evicted)} removed, ${counted(unclaimedCapacity.refused)} refused`,
+      `unclaimed, for want of room since the start: ${formatCount(unclaimedCapacity.evicted)} removed, ${formatCount(unclaimedCapacity.refused)} refused`,
     ],
-    ["Overload", `${counted(shed)} requests turned away since the start`],
+    ["Overload", `${formatCount(shed)} requests turned away since the start`],
   ];
 }
 
@@ -184,7 +184,7 @@ function storeText({ engine, identity, counts, size, isLed }: Status): string {
 
 function queueText({ waiting, due, oldestDueMs }: Backlog): string {
   const since = due > 0 ? `, the first since ${durationText(oldestDueMs)}` : "";
-  return `${counted(waiting)} deliveries wait, ${counted(due)} are due${since}`;
+  return `${formatCount(waiting)} deliveries wait, ${formatCount(due)} are due${since}`;
 }
 
 function providerText({ id, fault, newestAt }: Status["providers"][number], now: number): string {

@@ -13,7 +13,7 @@ import {
 } from "../../research/train/cross-validation.ts";
 import { readLabeled } from "../../research/train/labeled-messages.ts";
 import { defineLocalCommand } from "../command.ts";
-import { counted, sizeText } from "../format.ts";
+import { formatCount, sizeText } from "../format.ts";
 
 /** Seed of the message order in training. */
 const SEED = 20_141_231;
@@ -84,14 +84,14 @@ function qualityOf(predictions: readonly Prediction[]) {
 function qualityText(predictions: readonly Prediction[]): string {
   const counts = LABELS.map((label) => {
     const count = predictions.filter((each) => each.label === label).length;
-    return `${counted(count)} ${label}`;
+    return `${formatCount(count)} ${label}`;
   });
   const names = new Map<string, string>(readers);
   const rows = qualityOf(predictions).map(({ reader, auc, accuracy }) =>
     row(names.get(reader) ?? reader, auc.toFixed(4), accuracy.toFixed(4)),
   );
   return [
-    `${counted(predictions.length)} messages: ${counts.join(", ")}`,
+    `${formatCount(predictions.length)} messages: ${counts.join(", ")}`,
     `Each read by a model trained on the other ${FOLDS - 1} of ${FOLDS} parts:`,
     "",
     row("", "AUC", "accuracy"),

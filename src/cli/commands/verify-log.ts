@@ -8,7 +8,7 @@ import { type Verified, verifyLog, verifyProofFile } from "../../log/verify/veri
 import { readPolicy } from "../../log/witness/policy.ts";
 import { readMarketFolder } from "../../sources/files/market-folder.ts";
 import { defineLocalCommand } from "../command.ts";
-import { counted } from "../format.ts";
+import { formatCount } from "../format.ts";
 import { readKnownLog, writeKnownLog } from "../known-log-file.ts";
 import {
   addressSource,
@@ -45,7 +45,7 @@ export const tokenOption = {
 } as const;
 
 /** Checks a log of signals without trusting its operator. */
-export const verifyTheLog = defineLocalCommand({
+export const verifyLogCommand = defineLocalCommand({
   summary:
     "Checks a log of signals: at an address, in a downloaded folder, or one .tlog-proof file.",
   notes: [
@@ -100,7 +100,7 @@ export const verifyTheLog = defineLocalCommand({
           prices:
             prices === undefined ? undefined : await readMarketFolder(resolve(folder, prices)),
           now: Date.now,
-          onProgress: shownOn(progress),
+          onProgress: showProgressOn(progress),
         });
     if (statePath !== undefined && verified.known !== undefined) {
       await writeKnownLog(statePath, verified.known);
@@ -135,7 +135,7 @@ async function isFileAt(path: string): Promise<boolean> {
 }
 
 /** Creates a callback that shows how many entries have been read, out of how many. */
-export const shownOn =
+export const showProgressOn =
   (progress: ProgressLine, doing = "verifying") =>
   (done: number, total: number): void =>
     progress.show({ doing, rows: done, fraction: total === 0 ? 1 : done / total, unit: "entries" });
@@ -144,7 +144,7 @@ function tableOf({ origin, size, checks, records = [] }: Verified): string {
   const width = Math.max(...checks.map(({ name }) => name.length));
   const line = ({ name, outcome, detail }: Check) =>
     `${WORDS[outcome].padEnd(10)}  ${name.padEnd(width)}  ${detail}`;
-  const head = origin === undefined ? [] : [`${origin}, ${counted(size ?? 0)} entries`];
+  const head = origin === undefined ? [] : [`${origin}, ${formatCount(size ?? 0)} entries`];
   const record = records.map(({ figures }) => recordLine(figures));
   return [...head, ...checks.map(line), ...record].join("\n");
 }
@@ -161,5 +161,7 @@ function recordLine({ assetClass, horizon, runs, meanExcess, hitRate, ic }: Reco
     ...(hitRate === null ? [] : [`hit rate ${percent(hitRate)}`]),
     ...(ic === null ? [] : [`rank IC ${ic.value.toFixed(4)} (t ${ic.t.toFixed(2)})`]),
   ];
-  return [`${assetClass} over ${horizon} sessions: ${counted(runs)} runs`, ...figures].join(", ");
+  return [`${assetClass} over ${horizon} sessions: ${formatCount(runs)} runs`, ...figures].join(
+    ", ",
+  );
 }

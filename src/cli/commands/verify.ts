@@ -2,7 +2,7 @@ import { isAbsolute } from "node:path";
 import { z } from "zod";
 import { verifyStore } from "../../store/backup/verify-store.ts";
 import { defineStoreCommand } from "../command.ts";
-import { counted, countsText } from "../format.ts";
+import { countsText, formatCount } from "../format.ts";
 import { readKnownLog, writeKnownLog } from "../known-log-file.ts";
 
 /** Checks the whole store for damage. */
@@ -31,7 +31,7 @@ export const verify = defineStoreCommand({
     const isGood = problems.length === 0;
     const text = [
       ...["Records:", countsText(records), "Archive rows:", countsText(archive)],
-      `Sealed audit rows: ${counted(audit.rows)}; not sealed yet: ${counted(audit.unsealed)}`,
+      `Sealed audit rows: ${formatCount(audit.rows)}; not sealed yet: ${formatCount(audit.unsealed)}`,
       ...(audit.checkpoint === undefined ? [] : [`Signed checkpoint: ${headOf(audit.checkpoint)}`]),
       ...(isGood ? ["ok"] : problems),
     ];

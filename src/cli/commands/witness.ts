@@ -12,7 +12,7 @@ import { readPolicy } from "../../log/witness/policy.ts";
 import { Witness } from "../../log/witness/witness.ts";
 import { witnessServer } from "../../log/witness/witness-server.ts";
 import { defineLocalCommand } from "../command.ts";
-import { interrupted, wholeNumber } from "./shared.ts";
+import { untilInterrupted, wholeNumber } from "./shared.ts";
 
 /** A file with a private key, and the function that generates the key. */
 interface KeyFile {
@@ -68,7 +68,7 @@ export const witnessLogs = defineLocalCommand({
     const { port: bound } = server.address() as AddressInfo;
     say(`Witness ${name} on http://${host.includes(":") ? `[${host}]` : host}:${bound}`);
     for (const signer of signers) say(`Key: ${verifierText(signer)}`);
-    await interrupted();
+    await untilInterrupted();
     server.close().closeAllConnections();
     witness.close();
     return { isGood: true, text: "", result: {}, notes: [] };

@@ -20,7 +20,7 @@ const AMOUNT = /[$%]|\d[.,]\d/u;
  * Sign of the current less the previous amount: of 3.1 less 2.9 in "3.1 bln vs. 2.9 bln", of 5 less 4
  * in "to 5% from 4%" and "from 4% to 5%". 0 if the token does not compare two amounts.
  */
-export function comparison(tokens: readonly string[], at: number): number {
+export function comparisonSign(tokens: readonly string[], at: number): number {
   const token = tokens[at];
   if (token === "vs" || token === "versus") {
     return sign(figure(tokens, { at, step: -1 }), figure(tokens, { at, step: 1 }));

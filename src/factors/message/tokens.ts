@@ -28,14 +28,14 @@ const INVISIBLE = /(?!\s)[\p{Cc}\p{Cf}\p{Variation_Selector}]/gu;
  * Lower case, NFKC, without invisible characters, cut to 1,000 UTF-16 units before and after
  * normalization, since NFKC can lengthen a text 18 times.
  */
-export function bounded(text: string): string {
+export function boundedText(text: string): string {
   const visible = text.slice(0, MAX_LENGTH).replace(INVISIBLE, "");
   return visible.normalize("NFKC").toLowerCase().slice(0, MAX_LENGTH);
 }
 
 /** Words without apostrophes, numbers, emoji, handles, URLs and clause marks, in order. */
 export function tokensOf(text: string): readonly string[] {
-  return bounded(text).replace(/['’]/gu, "").match(TOKEN) ?? [];
+  return boundedText(text).replace(/['’]/gu, "").match(TOKEN) ?? [];
 }
 
 /** Whether a token ends a clause. */

@@ -1,16 +1,16 @@
 import type { Role } from "../lexicon/grammar.ts";
-import { type Entry, lexicon, phraseStarts, UNKNOWN } from "../lexicon.ts";
-import { comparison } from "./figures.ts";
+import { type Entry, lexicon, phraseStarts, UNKNOWN_ENTRY } from "../lexicon.ts";
+import { comparisonSign } from "./figures.ts";
 import { isBreak } from "./tokens.ts";
 
 /** Ends a clause. */
-export const BREAK: Entry = { ...UNKNOWN };
+export const BREAK: Entry = { ...UNKNOWN_ENTRY };
 
 /** Ends a sentence. */
-export const STOP: Entry = { ...UNKNOWN };
+export const STOP: Entry = { ...UNKNOWN_ENTRY };
 
 /** Ends a question. */
-export const QUESTION: Entry = { ...UNKNOWN };
+export const QUESTION: Entry = { ...UNKNOWN_ENTRY };
 
 const ends: ReadonlyMap<string, Entry> = new Map([
   [".", STOP],
@@ -19,8 +19,8 @@ const ends: ReadonlyMap<string, Entry> = new Map([
 ]);
 
 /** A percentage with its sign. */
-const GAIN: Entry = { ...UNKNOWN, valence: 2 };
-const LOSS: Entry = { ...UNKNOWN, valence: -2 };
+const GAIN: Entry = { ...UNKNOWN_ENTRY, valence: 2 };
+const LOSS: Entry = { ...UNKNOWN_ENTRY, valence: -2 };
 
 /** A figure above or below its comparison. */
 const HIGHER: Entry = { ...GAIN, roles: new Set<Role>(["rise"]) };
@@ -52,19 +52,19 @@ function single(tokens: readonly string[], at: number): Entry {
   const token = tokens[at] ?? "";
   if (isBreak(token)) return ends.get(token) ?? BREAK;
   if (token.endsWith("%")) return percentage(token);
-  const sign = comparison(tokens, at);
+  const sign = comparisonSign(tokens, at);
   if (sign !== 0) return sign > 0 ? HIGHER : LOWER;
   return lexicon.get(token) ?? stretched(token);
 }
 
 function percentage(token: string): Entry {
   if (token.startsWith("+")) return GAIN;
-  return /^[−-]/u.test(token) ? LOSS : UNKNOWN;
+  return /^[−-]/u.test(token) ? LOSS : UNKNOWN_ENTRY;
 }
 
 /** Looks up "sooo" and "moooon" as "so" and "moon". */
 function stretched(token: string): Entry {
-  if (!/([a-z])\1\1/u.test(token)) return UNKNOWN;
+  if (!/([a-z])\1\1/u.test(token)) return UNKNOWN_ENTRY;
   const twice = lexicon.get(token.replace(/([a-z])\1{2,}/gu, "$1$1"));
-  return twice ?? lexicon.get(token.replace(/([a-z])\1{2,}/gu, "$1")) ?? UNKNOWN;
+  return twice ?? lexicon.get(token.replace(/([a-z])\1{2,}/gu, "$1")) ?? UNKNOWN_ENTRY;
 }

@@ -1,4 +1,4 @@
-import { type Entry, UNKNOWN } from "../lexicon.ts";
+import { type Entry, UNKNOWN_ENTRY } from "../lexicon.ts";
 import { BREAK, QUESTION, STOP } from "./units.ts";
 
 /** Number of units before an entry within which a negation inverts the entry. */
@@ -46,16 +46,16 @@ function verdict(units: readonly Entry[], at: number): number {
 
 /** Valence of a verb next to a burden: rising is bad, falling is good. */
 function ofMovedBurden(units: readonly Entry[], at: number): number | undefined {
-  const { roles } = units[at] ?? UNKNOWN;
+  const { roles } = units[at] ?? UNKNOWN_ENTRY;
   const isRise = roles.has("rise");
   if (!(isRise || roles.has("fall")) || !near(units, at, isBurden)) return undefined;
   if (!isRise) return DIRECTED_VALENCE;
-  return isFall(units[at - 1] ?? UNKNOWN) ? 0 : -DIRECTED_VALENCE;
+  return isFall(units[at - 1] ?? UNKNOWN_ENTRY) ? 0 : -DIRECTED_VALENCE;
 }
 
 /** Valence of other units: a noun next to its verb is neutral; bad news for short sellers is good. */
 function ofOthers(units: readonly Entry[], at: number): number {
-  const { roles, valence } = units[at] ?? UNKNOWN;
+  const { roles, valence } = units[at] ?? UNKNOWN_ENTRY;
   if (roles.has("burden") || roles.has("asset")) return near(units, at, isFall) ? 0 : valence;
   if (roles.has("rival")) return near(units, at, isBlow) ? 0 : valence;
   return valence < 0 && near(units, at, isRival) ? -valence : valence;

@@ -6,7 +6,7 @@ import { withCallerAddress } from "../../auth/auditor.ts";
 import type { Limits } from "../../limits/limits.ts";
 import { applicationOperations } from "../../openapi/operations/applications.ts";
 import { Problem } from "../../problem.ts";
-import { mount, rateLimit } from "../mount.ts";
+import { mountOperations, rateLimit } from "../mount.ts";
 import { bytesOf } from "../oauth/oauth-request.ts";
 import { parse } from "./parse.ts";
 
@@ -36,7 +36,7 @@ const IS_KEY =
 export function intakeRouter({ intake, limits }: IntakeRouterOptions): Router {
   const [{ limit: perApplicant }, { limit: perSender }] = applicationOperations;
   const router = Router();
-  mount(router, applicationOperations, {
+  mountOperations(router, applicationOperations, {
     apply: [...parseFields(ApplicationFields), rateLimit(limits, perApplicant), apply(intake)],
     contact: [...parseFields(InquiryFields), rateLimit(limits, perSender), contact(intake)],
   });

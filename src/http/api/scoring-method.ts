@@ -13,7 +13,7 @@ import { parse } from "./parse.ts";
 const [getMethod] = serviceOperations;
 
 /** Dependencies of the method route. */
-export interface MethodOptions {
+export interface MethodRouteOptions {
   readonly context: ToolContext;
   readonly api: ProtectedResource;
   /** All peer tables that a retained snapshot was scored with, newest first. */
@@ -28,7 +28,7 @@ const CACHE = {
 } as const;
 
 /** GET /api/method/{version}: weights, thresholds and peer tables, for callers who may read factors. */
-export function methodRoute({ context, api, tables }: MethodOptions): Route {
+export function methodRoute({ context, api, tables }: MethodRouteOptions): Route {
   const cache = createAnswerCache(context);
   return routeOf(getMethod, async (request) => {
     const { req, params } = request;

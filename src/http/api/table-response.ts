@@ -6,9 +6,9 @@ import { CSV_TYPE, csvEncoder } from "../../tables/csv.ts";
 import { PARQUET_TYPE, parquetEncoder } from "../../tables/parquet.ts";
 import { type Cell, type ColumnHead, inParts, type TablePage } from "../../tables/table.ts";
 import type { TableEncoder } from "../../tables/table-encoder.ts";
-import { isUnmodified, setPrivate } from "../conditional-response.ts";
+import { isUnmodified, setPrivateHeaders } from "../conditional-response.ts";
 import { type Coding, codingFor, compress, createEncoder } from "../content-coding.ts";
-import { breakOff } from "../errors.ts";
+import { resetConnection } from "../errors.ts";
 import type { Streams } from "../open-streams.ts";
 import type { RequestContext } from "../request-context.ts";
 
@@ -55,7 +55,7 @@ export async function sendTable(exchange: TableExchange, table: SentTable): Prom
   // As in `sendRepresentation`, but before the length is known. Parquet is compressed in itself.
   const coding = table.format === "csv" && etag !== undefined ? codingFor(req.headers) : undefined;
   if (etag !== undefined) {
-    setPrivate(res);
+    setPrivateHeaders(res);
     if (isUnmodified(req, res, { etag, coding })) return;
   }
   res.setHeader("Content-Type", type);
@@ -97,7 +97,7 @@ async function sendParts(
     res.end(body);
     return;
   }
-  streams.track(context, caller, () => breakOff(res));
+  streams.track(context, caller, () => resetConnection(res));
   const encoder = coding && createEncoder(coding);
   encoder?.pipe(res).once("close", () => encoder.destroy());
   const sink = encoder ?? res;

@@ -1,5 +1,5 @@
 import { FORM } from "../../openapi/operations/tokens.ts";
-import type { Described, Parameter } from "./described.ts";
+import type { DescribedOperation, Parameter } from "./described.ts";
 
 /** Environment variable from which the code reads a token or an API key. */
 export const TOKEN_VARIABLE = "MARKET_SIGNAL_TOKEN";
@@ -28,7 +28,7 @@ const givenValue = ({ example, required, schema }: Parameter): unknown =>
 
 /** The example request of an operation, from its recorded example. Parameters without an example
  *  value are omitted, or remain in braces if they are in the path. */
-export function sampleRequest(operation: Described, baseUrl: string): SampleRequest {
+export function sampleRequest(operation: DescribedOperation, baseUrl: string): SampleRequest {
   const { method, path, parameters, body, scopes } = operation;
   const valued = (place: Parameter["in"]): readonly [name: string, value: string][] =>
     parameters.flatMap((one) => {

@@ -98,7 +98,7 @@ export interface Failure {
 }
 
 /** An operation. */
-export interface Described {
+export interface DescribedOperation {
   readonly id: string;
   /** In upper case. */
   readonly method: string;
@@ -115,7 +115,7 @@ export interface Described {
 }
 
 /** Every operation of a description, in its order. */
-export const operationsOf = (description: Description): readonly Described[] =>
+export const operationsOf = (description: Description): readonly DescribedOperation[] =>
   Object.entries(description.paths).flatMap(([path, methods]) =>
     Object.entries(methods).map(([method, operation]) =>
       described(operation, method, path, description),
@@ -123,7 +123,7 @@ export const operationsOf = (description: Description): readonly Described[] =>
   );
 
 /** The events that webhooks receive, by type. */
-export const eventsOf = (description: Description): readonly Described[] =>
+export const eventsOf = (description: Description): readonly DescribedOperation[] =>
   Object.entries(description.webhooks).map(([type, { post }]) =>
     described(post, "post", type, description),
   );
@@ -133,7 +133,7 @@ function described(
   method: string,
   path: string,
   { components }: Description,
-): Described {
+): DescribedOperation {
   const { operationId, tags, summary, requestBody } = operation;
   const responses = Object.entries(operation.responses).map(
     ([status, response]) => [status, resolved(response, components)] as const,

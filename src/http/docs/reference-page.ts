@@ -8,7 +8,7 @@ import { sampleRequest, samplesOf, TOKEN_VARIABLE } from "./code-samples.ts";
 import {
   type Answer,
   type Body,
-  type Described,
+  type DescribedOperation,
   type Description,
   eventsOf,
   type Failure,
@@ -16,7 +16,7 @@ import {
 } from "./described.ts";
 import { memberList, parameterList } from "./members.ts";
 import { richLine, richText } from "./rich-text.ts";
-import { inSections, type Section } from "./sections.ts";
+import { groupBySection, type Section } from "./sections.ts";
 
 /** Path of the Markdown version, for clients that cannot set `Accept`. */
 export const MARKDOWN_PATH = `${paths.reference}.md`;
@@ -36,7 +36,7 @@ interface ReferenceAssets {
 
 /** The API reference, rendered from the OpenAPI description alone. */
 export function referencePage(description: Description, assets: ReferenceAssets): Page {
-  const groups = inSections(operationsOf(description));
+  const groups = groupBySection(operationsOf(description));
   return {
     heading: "API reference",
     place: "reference",
@@ -59,7 +59,7 @@ ${groups.map(([section, operations]) => sectionPart(section, operations, descrip
   };
 }
 
-type Groups = ReturnType<typeof inSections>;
+type Groups = ReturnType<typeof groupBySection>;
 
 const contents = (groups: Groups): Html => html`<nav class="contents" aria-label="Sections">
 <ul><li><a href="#start">Before you call</a></li>
@@ -86,7 +86,7 @@ ${richText(info.description)}
 
 const sectionPart = (
   { id, title, about }: Section,
-  operations: readonly Described[],
+  operations: readonly DescribedOperation[],
   description: Description,
 ): Html => html`<section id="${id}" class="group">
 <h2>${title}</h2>
@@ -95,7 +95,7 @@ ${operations.map((one) => operationPart(one, description))}
 ${id === "alerts" && eventsPart(description)}
 </section>`;
 
-function operationPart(operation: Described, description: Description): Html {
+function operationPart(operation: DescribedOperation, description: Description): Html {
   const { id, method, path, summary, parameters, body, answers, failures } = operation;
   const { schemas } = description.components;
   return html`<article id="${id}">
@@ -144,7 +144,7 @@ function failuresPart(failures: readonly Failure[]): Html | false {
 }
 
 /** Code in each language, the first one open, and the form to try the request. */
-function codePart(operation: Described, { servers }: Description): Html {
+function codePart(operation: DescribedOperation, { servers }: Description): Html {
   const { id, method } = operation;
   const baseUrl = servers[0]?.url ?? "";
   const request = sampleRequest(operation, baseUrl);

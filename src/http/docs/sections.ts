@@ -1,4 +1,4 @@
-import type { Described } from "./described.ts";
+import type { DescribedOperation } from "./described.ts";
 
 /** A section of the reference. */
 export interface Section {
@@ -6,7 +6,7 @@ export interface Section {
   readonly id: string;
   readonly title: string;
   readonly about: string;
-  readonly has: (operation: Pick<Described, "path" | "tag">) => boolean;
+  readonly has: (operation: Pick<DescribedOperation, "path" | "tag">) => boolean;
 }
 
 const under =
@@ -94,9 +94,9 @@ const sections: readonly Section[] = [
 ];
 
 /** The operations of each section. @throws {Error} For an operation that no section has, or several. */
-export function inSections(
-  operations: readonly Described[],
-): readonly (readonly [Section, readonly Described[]])[] {
+export function groupBySection(
+  operations: readonly DescribedOperation[],
+): readonly (readonly [Section, readonly DescribedOperation[]])[] {
   for (const operation of operations) {
     const { length } = sections.filter((section) => section.has(operation));
     if (length !== 1) throw new Error(`${operation.id} is in ${length} sections of the reference.`);

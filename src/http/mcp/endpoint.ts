@@ -21,7 +21,7 @@ import {
   changingTools,
   createServerFactory,
   type McpServerOptions,
-  ownNames,
+  serviceNames,
 } from "./server-factory.ts";
 
 /** A credential is checked again if the body took longer than this to be received, in
@@ -67,7 +67,7 @@ export function createEndpoint(options: McpOptions): Handler {
     const caller = await mcp.authorize(context);
     const message = await readMessage(context);
     checkComplexity(message);
-    const plain = plainRequest({ headers: req.headers, body: message }, ownNames);
+    const plain = plainRequest({ headers: req.headers, body: message }, serviceNames);
     const isRead = plain !== undefined && !isChange(plain.message);
     const isSlow = performance.now() - startedAt > SLOW_BODY_MS;
     if (!isRead || isSlow) await mcp.requireStillValid(context);

@@ -17,7 +17,7 @@ import { registerAlert } from "../../../tools/register-alert.ts";
 import { SERVER_NAME, serverInfo } from "../../../wellknown/server-card.ts";
 import { DIRECTION_WORTH, SCORE_IS, SCORE_IS_NOT } from "../../answers/meaning.ts";
 import type { Caller } from "../../auth/caller.ts";
-import { jsonSchema, outline } from "../../lib/json-schema.ts";
+import { jsonSchema, schemaOutline } from "../../lib/json-schema.ts";
 import { memo } from "../../lib/memo.ts";
 import { Problem } from "../../problem.ts";
 import type { Tool, ToolContext } from "../../tool.ts";
@@ -151,7 +151,7 @@ const publishedTools = tools.map((tool) => ({
     description: tool.description,
     inputSchema: publishedSchema(jsonSchema(tool.input, "input")),
     outputSchema: publishedSchema(
-      outline({ type: "object", ...jsonSchema(tool.output, "output") }),
+      schemaOutline({ type: "object", ...jsonSchema(tool.output, "output") }),
     ),
     annotations: annotationsOf(tool),
     ...(toolsWithApp.has(tool.name) && { _meta: APP_LINK }),
@@ -164,7 +164,7 @@ export const changingTools: ReadonlySet<unknown> = new Set(
 );
 
 /** Names of the service's own tools, prompts and resources, by method. */
-export const ownNames: KnownNames = {
+export const serviceNames: KnownNames = {
   "tools/call": new Set(tools.map(({ name }) => name)),
   "prompts/get": new Set([PROMPT]),
 };

@@ -12,7 +12,7 @@ import type { Limits } from "../../limits/limits.ts";
 import { EmailAddress } from "../../mail/email-address.ts";
 import { claimOperations } from "../../openapi/operations/claims.ts";
 import { OAuthError } from "../errors.ts";
-import { mount } from "../mount.ts";
+import { mountOperations } from "../mount.ts";
 import { requireWithinLimits } from "../rate-limits.ts";
 import {
   type ClaimAuthenticationOptions,
@@ -21,7 +21,7 @@ import {
   notEligible,
 } from "./claim-authentication.ts";
 import { toOAuthError } from "./oauth-errors.ts";
-import { body, bytesOf } from "./oauth-request.ts";
+import { bodyParser, bytesOf } from "./oauth-request.ts";
 
 /** Dependencies of the claim endpoints. */
 export interface ClaimRouterOptions extends ClaimAuthenticationOptions {
@@ -75,11 +75,11 @@ export function claimRouter(options: ClaimRouterOptions): Router {
   const router = Router();
   const read = (path: Path) => [
     noStore,
-    ...body("application/json", MAX_BYTES),
+    ...bodyParser("application/json", MAX_BYTES),
     authenticated(authenticateClaim, path),
   ];
   const guard = new CodeGuard(limits);
-  mount(router, claimOperations, {
+  mountOperations(router, claimOperations, {
     claim_agent: [
       ...read("/oauth/claim"),
       attemptLimits(limits, guard),

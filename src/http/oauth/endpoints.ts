@@ -27,7 +27,7 @@ import { Problem } from "../../problem.ts";
 import { methodNotAllowed, onlyMethods, serveReading } from "../allowed-methods.ts";
 import { sendJson } from "../conditional-response.ts";
 import { internalError, isOpenedInBrowser, OAuthError } from "../errors.ts";
-import { mount, routeOf } from "../mount.ts";
+import { mountOperations, routeOf } from "../mount.ts";
 import { countPublicRequest, requireWithinLimits } from "../rate-limits.ts";
 import { queryOf } from "../request-context.ts";
 import type { Handler, Route } from "../route-table.ts";
@@ -40,7 +40,7 @@ import {
 import { asOAuthError, toOAuthError, toPageProblem } from "./oauth-errors.ts";
 import {
   asBodyProblem,
-  body,
+  bodyParser,
   FORM,
   type FormRequest,
   hashSecret,
@@ -191,7 +191,7 @@ function countStoredRequest(limits: Limits): RequestHandler {
 
 function mountEndpoints(router: Router, options: OAuthOptions, forward: ForwardRequest): void {
   const { limits } = options;
-  const registration = body("application/json", MAX_REGISTRATION_BYTES);
+  const registration = bodyParser("application/json", MAX_REGISTRATION_BYTES);
   const forwardFromExpress = (req: Request, res: Response) => forward(oauthRequestOf(req, res));
   const revokeAsClient = limitClientAuthentication(limits, forward);
   for (const { path } of authorizationServerDocuments) {
@@ -200,16 +200,16 @@ function mountEndpoints(router: Router, options: OAuthOptions, forward: ForwardR
       return forwardFromExpress(req, res);
     });
   }
-  mount(router, userInfoOperations, {
+  mountOperations(router, userInfoOperations, {
     get_user_info: [userInfo(options)],
     post_user_info: [userInfo(options)],
   });
-  mount(
+  mountOperations(
     router,
     authorizationOperations,
     {
       revoke_token: [
-        ...body(FORM, MAX_FORM_BYTES),
+        ...bodyParser(FORM, MAX_FORM_BYTES),
         revokeWithoutClient(options),
         (req, res) => revokeAsClient(withForm(oauthRequestOf(req, res))),
       ],
@@ -229,7 +229,7 @@ function mountEndpoints(router: Router, options: OAuthOptions, forward: ForwardR
     .route(`${paths.authorize}/:uid`)
     .get(showErrorsInBrowser, forwardFromExpress)
     .all(onlyMethods(["get"]));
-  mount(
+  mountOperations(
     router,
     registrationOperations,
     {

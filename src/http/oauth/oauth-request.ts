@@ -15,7 +15,7 @@ export const FORM = "application/x-www-form-urlencoded";
  * @param limit Maximum size of the body, in bytes.
  * @throws {Problem} `unsupported_media_type`
  */
-export function body(type: string, limit: number): readonly RequestHandler[] {
+export function bodyParser(type: string, limit: number): readonly RequestHandler[] {
   return [
     (req, _res, next) => {
       if (req.is(type)) return next();

@@ -13,7 +13,7 @@ import { authorizationOperations, getToken, userInfoOperations } from "./tokens.
 import { toolOperations } from "./tools.ts";
 
 /** Every operation except pages for people, in display order. */
-export const operationsWith = (documents: readonly DocumentRoute[]): readonly Operation[] => [
+export const allOperations = (documents: readonly DocumentRoute[]): readonly Operation[] => [
   ...toolOperations,
   ...exportOperations,
   ...openbbOperations,

@@ -16,7 +16,7 @@ export interface SharpeFinding {
 }
 
 /** The search that found it. */
-export interface Search {
+export interface VariantSearch {
   /** Number of variants tried, including this one. */
   readonly variants: number;
   /** Standard deviation of their Sharpe ratios per period. */
@@ -26,7 +26,7 @@ export interface Search {
 /**
  * Expected maximum Sharpe ratio per period of this many variants without skill: sd ((1 - g) q(1 - 1/N) + g q(1 - 1/(N e))) (Bailey & Lopez de Prado, 2014); 0 for one.
  */
-export function luckySharpe({ variants, sharpeSd }: Search): number {
+export function luckySharpe({ variants, sharpeSd }: VariantSearch): number {
   if (variants < 2) return 0;
   const best = (share: number) => normalQuantile(1 - share);
   const spread =
@@ -40,7 +40,7 @@ export function luckySharpe({ variants, sharpeSd }: Search): number {
  */
 export function deflatedSharpe(
   { sharpe, periods, skew, kurtosis }: SharpeFinding,
-  search: Search,
+  search: VariantSearch,
 ): number {
   const spread = 1 - skew * sharpe + ((kurtosis - 1) / 4) * sharpe ** 2;
   const excess = sharpe - luckySharpe(search);

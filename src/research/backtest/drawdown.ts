@@ -2,7 +2,7 @@
  * Wealth after each return, from 1 before the first; returns are simple fractions. After a
  * loss of more than 100 %, possible with short positions, wealth stays at 0.
  */
-export function wealth(returns: readonly number[]): readonly number[] {
+export function wealthPath(returns: readonly number[]): readonly number[] {
   let value = 1;
   return returns.map((change) => {
     value = Math.max(0, value * (1 + change));
@@ -18,7 +18,7 @@ export function wealth(returns: readonly number[]): readonly number[] {
 export function maxDrawdown(returns: readonly number[]): number {
   let peak = 1;
   let worst = 0;
-  for (const value of wealth(returns)) {
+  for (const value of wealthPath(returns)) {
     peak = Math.max(peak, value);
     worst = Math.max(worst, 1 - value / peak);
   }

@@ -2,7 +2,7 @@ import type { Instrument } from "../../market/instrument.ts";
 import { newYorkDates } from "../../market/new-york.ts";
 import { coinsNamedIn } from "./coin-names.ts";
 import { coinOf } from "./provider-symbols.ts";
-import { presentTicker } from "./ticker-changes.ts";
+import { currentTicker } from "./ticker-changes.ts";
 
 /** Characters of a text that are searched, before and after they are normalized. */
 const MAX_CHARACTERS = 2_000;
@@ -80,7 +80,7 @@ export function createCashtagReader(
     if (all.length === 0) return { symbols: [], count: 0 };
     const day = dayOf(writtenAt);
     const named = all.map(({ ticker, isListing }) => {
-      const present = presentTicker(ticker, day) ?? "";
+      const present = currentTicker(ticker, day) ?? "";
       const listed = byListing.has(present) ? present : undefined;
       const symbol = isListing ? listed : byTicker.get(present);
       return { symbol, name: symbol ?? ticker.replace(/-(?:USD|X)$/, "") };

@@ -54,7 +54,7 @@ export function quoted(text: string): string {
  * @param what What the code makes, for the operator.
  * @returns What it makes, or the fault.
  */
-export function orFault<T>(make: () => T, what: string): T | ProviderFault {
+export function catchFault<T>(make: () => T, what: string): T | ProviderFault {
   try {
     return make();
   } catch (error) {

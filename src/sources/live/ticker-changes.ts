@@ -49,8 +49,8 @@ const RENAMES: readonly Rename[] = [
  * @returns The ticker itself where no change is known; `undefined` where it named another security
  *   then, or none: META before 2022-06-09.
  */
-export function presentTicker(ticker: string, day: string): string | undefined {
+export function currentTicker(ticker: string, day: string): string | undefined {
   const next = RENAMES.find(({ from, to, on }) => on > day && (from === ticker || to === ticker));
   if (next === undefined) return ticker;
-  return next.from === ticker ? presentTicker(next.to, next.on) : undefined;
+  return next.from === ticker ? currentTicker(next.to, next.on) : undefined;
 }

@@ -1,5 +1,5 @@
 import quantile from "@stdlib/stats-base-dists-normal-quantile";
-import { GOLDEN, mixBits } from "../../lib/mix-bits.ts";
+import { GOLDEN_RATIO_STEP, mixBits } from "../../lib/mix-bits.ts";
 
 /** A source of uniform numbers strictly between 0 and 1. */
 export type Rng = () => number;
@@ -40,7 +40,7 @@ const TWO_POW_32 = 2 ** 32;
  * A scrambled counter, as in SplitMix (Steele, Lea & Flood, 2014); each key also has its own step.
  */
 function counter(key: number): Rng {
-  const step = mixBits(key ^ GOLDEN) | 1;
+  const step = mixBits(key ^ GOLDEN_RATIO_STEP) | 1;
   let state = key;
   return () => {
     state = (state + step) | 0;
@@ -52,11 +52,14 @@ function counter(key: number): Rng {
 export function createRngFor(seed: number): RngFor {
   const root = mixBits(mixBits(seed | 0) ^ Math.floor(seed / TWO_POW_32));
   const purposes = new Map(
-    STREAMS.map((stream, position) => [stream, mixBits(root + Math.imul(position + 1, GOLDEN))]),
+    STREAMS.map((stream, position) => [
+      stream,
+      mixBits(root + Math.imul(position + 1, GOLDEN_RATIO_STEP)),
+    ]),
   );
   return (stream, index, day) => {
     const purpose = purposes.get(stream) as number;
-    const series = mixBits(purpose + Math.imul(index + 1, GOLDEN));
+    const series = mixBits(purpose + Math.imul(index + 1, GOLDEN_RATIO_STEP));
     return counter(mixBits(series ^ Math.imul(day, 0x27d4eb2f)));
   };
 }

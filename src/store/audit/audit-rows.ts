@@ -8,7 +8,13 @@ import type { Archive, ArchiveRow } from "../port/archive.ts";
 import type { Records } from "../port/records.ts";
 import { type AuditTree, auditTrees, leafOf, TREE } from "./audit-tree.ts";
 import { AUDIT_KIND, type AuditEntry, positionOf } from "./entry.ts";
-import { HashChain, missing, PRUNED, type SealedPoint, sealedPoints } from "./hash-chain.ts";
+import {
+  HashChain,
+  missingRowsMessage,
+  PRUNED,
+  type SealedPoint,
+  sealedPoints,
+} from "./hash-chain.ts";
 
 /** Rows per page. */
 const PAGE = 1_000;
@@ -100,7 +106,7 @@ export class AuditRows implements TreeReader {
       const isUnread = position !== undefined && position > this.#passed && position <= this.#last;
       if (!isUnread) this.#reportMisplaced(row, position);
     }
-    for (const { from, to } of ranges(this.#missing)) report(`${missing(from, to)}.`);
+    for (const { from, to } of ranges(this.#missing)) report(`${missingRowsMessage(from, to)}.`);
     this.#chain.end();
     const last = (await records.get(auditTrees, TREE))?.value.last ?? head.position;
     const newest = this.#newest ?? 0;
@@ -146,7 +152,7 @@ export class AuditRows implements TreeReader {
     if (position === undefined) report(`Row "${row.id}" was inserted: it has no position.`);
     else if (position < this.#first) this.#chain.follow(row);
     else if (position <= this.#passed) report(`Row ${position} stands after row ${this.#passed}.`);
-    else if (position <= this.#last) report(changed(position));
+    else if (position <= this.#last) report(changedRowMessage(position));
   }
 
   /** The first leaf of a tree that follows a hash chain names the end of the chain. */
@@ -192,7 +198,7 @@ export class AuditRows implements TreeReader {
 }
 
 /** Message that a row differs from the sealed one. */
-export const changed = (position: number): string =>
+export const changedRowMessage = (position: number): string =>
   `Row ${position} was changed: it is not the one in the tree.`;
 
 /** Ascending numbers as ranges without gaps. */

@@ -103,7 +103,7 @@ export class HashChain {
     if (hasGap && position <= pruned.position) return;
     const previous = hasGap && last.position < pruned.position ? pruned : last;
     if (previous.position < position - 1) {
-      this.#report(`${missing(previous.position + 1, position - 1)}.`);
+      this.#report(`${missingRowsMessage(previous.position + 1, position - 1)}.`);
     } else if (previous.hash !== previousHash) {
       this.#report(
         `Row ${position} does not follow from row ${position - 1}: one of them was replaced.`,
@@ -114,10 +114,10 @@ export class HashChain {
   /** Compares the last row with the recorded end of the chain. */
   end(): void {
     const [end, noted] = [Math.max(this.#last.position, this.pruned.position), this.#head.position];
-    if (end < noted) this.#report(`${missing(end + 1, noted)} at the end of the chain.`);
+    if (end < noted) this.#report(`${missingRowsMessage(end + 1, noted)} at the end of the chain.`);
   }
 }
 
 /** Message that rows are missing. */
-export const missing = (from: number, to: number): string =>
+export const missingRowsMessage = (from: number, to: number): string =>
   from === to ? `Row ${from} is missing` : `Rows ${from} to ${to} are missing`;

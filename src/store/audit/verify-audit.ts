@@ -8,7 +8,7 @@ import type { Archive } from "../port/archive.ts";
 import { recordPages } from "../port/read-all.ts";
 import type { Records } from "../port/records.ts";
 import { AUDIT_RETENTION_MS } from "../retention.ts";
-import { AuditRows, changed } from "./audit-rows.ts";
+import { AuditRows, changedRowMessage } from "./audit-rows.ts";
 import { type AuditTree, auditTrees, TREE } from "./audit-tree.ts";
 import { unsealedAudit } from "./entry.ts";
 import { CHAIN_START, HEAD, sealedPoints } from "./hash-chain.ts";
@@ -101,7 +101,7 @@ async function verifyTree(
     const checkpoint = readCheckpoint(tree.checkpoint);
     const keys = known?.keys ?? tree.keys;
     const walk = new TreeWalk(rows, checkpoint, known?.sightings ?? []);
-    const onOther = (index: number) => report(changed(tree.first + index));
+    const onOther = (index: number) => report(changedRowMessage(tree.first + index));
     const checks = [
       checkSignature(checkpoint, { keys: [], known }, keys),
       ...(await walk.run({ onOther })),

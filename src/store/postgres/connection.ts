@@ -14,7 +14,7 @@ import type { Target } from "./target.ts";
  *
  * @throws {Error} On a timeout.
  */
-export function ask<R extends QueryResultRow>(
+export function runStatement<R extends QueryResultRow>(
   client: Pick<Client, "query">,
   statement: QueryConfig<unknown[]>,
   timeoutMs: number,
@@ -91,7 +91,7 @@ export function openConnection({ config }: Target, budgetMs: number): Connection
   };
   return {
     run,
-    query: (statement) => run((client, leftMs) => ask(client, statement, leftMs)),
+    query: (statement) => run((client, leftMs) => runStatement(client, statement, leftMs)),
     async close() {
       if (isClosed) return;
       isClosed = true;

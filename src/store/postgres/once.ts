@@ -1,6 +1,6 @@
 import { storeUnavailable } from "../port/unavailable.ts";
 import type { Connection } from "./connection.ts";
-import { ask } from "./connection.ts";
+import { runStatement } from "./connection.ts";
 
 /** Share of the remaining time within which the server must start the work; afterwards it rejects
  *  the work. */
@@ -77,7 +77,7 @@ export function createOnce(connection: Connection, { now, epoch }: OnceOptions):
           Math.floor(clock + leftMs * share),
         );
         const values = [id, work, given, now?.(), ...times, expected];
-        const { rows } = await ask<{ answered: Answered }>(
+        const { rows } = await runStatement<{ answered: Answered }>(
           client,
           { name: "once", text, values },
           leftMs,

@@ -10,7 +10,7 @@ import { postgresCounters } from "./counters.ts";
 import { dumpRows, replaceAll } from "./dump.ts";
 import { createOnce } from "./once.ts";
 import { postgresRecords } from "./records.ts";
-import { type ExpectedStore, type FoundStore, prepareSchema } from "./schema.ts";
+import { type ExistingStore, type ExpectedStore, prepareSchema } from "./schema.ts";
 import { openSession, type Session } from "./session.ts";
 import { explainConnectionErrors, readTarget, type Target } from "./target.ts";
 
@@ -97,7 +97,7 @@ async function prepare(
   { name }: Target,
   session: Session,
   { mode, onWarning }: { readonly mode: StoreMode | undefined } & Pick<ExpectedStore, "onWarning">,
-): Promise<FoundStore> {
+): Promise<ExistingStore> {
   const created = mode && { id: randomUUID(), mode, isCopying: false };
   const wanted = { name, ...(created && { created }), ...(onWarning && { onWarning }) };
   const found = await prepareSchema(session, wanted).finally(session.close);

@@ -33,14 +33,14 @@ export async function retry<T>(
     } catch (error) {
       const pauseMs = PAUSE_MS * (1 + Math.random());
       const isOver = performance.now() + pauseMs > deadline;
-      if (isOver || !isTransient(error)) throw unavailable(error);
+      if (isOver || !isTransient(error)) throw unavailableProblem(error);
       await pause(pauseMs);
     }
   }
 }
 
 /** Converts an error of the driver or the server to the problem for callers. */
-export function unavailable(error: unknown): Problem {
+export function unavailableProblem(error: unknown): Problem {
   const detail = isTransient(error)
     ? "The database does not answer."
     : "The database cannot do this now.";

@@ -61,7 +61,7 @@ export interface Meta extends StoreIdentity {
 }
 
 /** The store found. */
-export interface FoundStore extends Meta {
+export interface ExistingStore extends Meta {
   /** A UUID that changes with each load. */
   readonly epoch: string;
 }
@@ -82,7 +82,10 @@ export interface ExpectedStore {
  *
  * @throws {Error} Says what to do if the server or the schema cannot be used, or if there is no store.
  */
-export async function prepareSchema(session: Session, wanted: ExpectedStore): Promise<FoundStore> {
+export async function prepareSchema(
+  session: Session,
+  wanted: ExpectedStore,
+): Promise<ExistingStore> {
   const { name, created } = wanted;
   await checkServer(session, wanted);
   return inTransaction(session, async () => {
@@ -118,14 +121,17 @@ async function migrateFrom(session: Session, version: number): Promise<void> {
   }
 }
 
-async function readMeta(session: Session): Promise<FoundStore | undefined> {
-  const [found] = await session.query<FoundStore>(
+async function readMeta(session: Session): Promise<ExistingStore | undefined> {
+  const [found] = await session.query<ExistingStore>(
     `select id, mode, is_copying as "isCopying", epoch from market_signal.meta`,
   );
   return found;
 }
 
-async function createMeta(session: Session, { name, created }: ExpectedStore): Promise<FoundStore> {
+async function createMeta(
+  session: Session,
+  { name, created }: ExpectedStore,
+): Promise<ExistingStore> {
   const [rows] = await session.query<{ remain: boolean }>(
     `select exists (select from market_signal.record)
        or exists (select from market_signal.archive) as remain`,

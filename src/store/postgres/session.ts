@@ -1,6 +1,6 @@
 import { Client, type ClientConfig, type QueryResultRow } from "pg";
-import { ask } from "./connection.ts";
-import { retry, unavailable } from "./retry.ts";
+import { runStatement } from "./connection.ts";
+import { retry, unavailableProblem } from "./retry.ts";
 import type { Target } from "./target.ts";
 
 /** Timeout of closing a connection, in milliseconds. */
@@ -33,10 +33,10 @@ export async function openSession(
   return {
     async query<R extends QueryResultRow>(text: string, values: unknown[] = []) {
       try {
-        const { rows } = await ask<R>(client, { text, values }, answerMs);
+        const { rows } = await runStatement<R>(client, { text, values }, answerMs);
         return rows;
       } catch (error) {
-        throw unavailable(error);
+        throw unavailableProblem(error);
       }
     },
     listen(onAnnounced, onLost) {

@@ -4,8 +4,8 @@ import type { DumpRow } from "../port/store.ts";
 import { checkInstant, checkName, jsonOf } from "../port/values.ts";
 import type { Gate } from "./gate.ts";
 import type { GroupCommit } from "./group-commit.ts";
-import { damagedRow } from "./sqlite-errors.ts";
-import { type Column, type StoreFile, sumOf } from "./store-file.ts";
+import { damagedRowProblem } from "./sqlite-errors.ts";
+import { type Column, checksumOf, type StoreFile } from "./store-file.ts";
 
 /** An archive row in a dump. */
 export type ArchiveDumpRow = Extract<DumpRow, { table: "archive" }>;
@@ -63,7 +63,7 @@ export class ArchiveTable {
    */
   insert(row: ArchiveDumpRow): number {
     const columns = columnsOf(row);
-    const { changes } = this.#file.write(INSERT, ...columns, sumOf(columns));
+    const { changes } = this.#file.write(INSERT, ...columns, checksumOf(columns));
     return Number(changes);
   }
 
@@ -116,7 +116,7 @@ export class ArchiveTable {
   #checked(row: Readonly<Record<string, unknown>>): ArchiveDumpRow {
     const found = dumpRowOf(row);
     if (isWhole(found, row.crc)) return found;
-    throw damagedRow(this.#file.path, "a row of the archive");
+    throw damagedRowProblem(this.#file.path, "a row of the archive");
   }
 }
 
@@ -166,7 +166,7 @@ function dumpRowOf(row: Readonly<Record<string, unknown>>): ArchiveDumpRow {
 }
 
 function isWhole(row: ArchiveDumpRow, crc: unknown): boolean {
-  return sumOf(columnsOf(row)) === crc;
+  return checksumOf(columnsOf(row)) === crc;
 }
 
 function columnsOf({ kind, at, id, subject, text }: ArchiveDumpRow) {

@@ -12,7 +12,7 @@ import {
 import { basename, dirname, join, resolve } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { syncFolder } from "../../lib/sync-folder.ts";
-import { inUse, isBusy } from "./sqlite-errors.ts";
+import { folderInUseError, isBusy } from "./sqlite-errors.ts";
 
 /** Readable and writable by the owner only. */
 const OWNER_FILE = 0o600;
@@ -118,7 +118,7 @@ export function lockFolder({ folder, lock, store }: Paths): () => void {
     database.exec("PRAGMA journal_mode = MEMORY; BEGIN EXCLUSIVE");
   } catch (error) {
     database.close();
-    throw isBusy(error) ? inUse(store) : error;
+    throw isBusy(error) ? folderInUseError(store) : error;
   }
   return () => {
     if (database.isOpen) database.close();

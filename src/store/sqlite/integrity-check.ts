@@ -5,7 +5,7 @@ import { parentPort, Worker, workerData } from "node:worker_threads";
 import { brokenArchiveRows } from "./archive.ts";
 import { createFile, walPathOf, withCompanions } from "./folder.ts";
 import { brokenRecords } from "./record-table.ts";
-import { damaged, explainFileErrors, messageOf } from "./sqlite-errors.ts";
+import { damagedFileError, explainFileErrors, messageOf } from "./sqlite-errors.ts";
 import { PAGE_BYTES, RECORD_TABLES, StoreFile } from "./store-file.ts";
 import { walFault } from "./write-ahead-log.ts";
 
@@ -22,7 +22,7 @@ const CHECK_ROWS = 500;
 const MAX_PROBLEMS = 100;
 
 /** The target of a symbolic link, beside which SQLite keeps the log and its index. */
-export function placeOf(path: string): string {
+export function resolvedPath(path: string): string {
   return existsSync(path) ? realpathSync(path) : path;
 }
 
@@ -33,13 +33,13 @@ export function placeOf(path: string): string {
  * @throws {Error} If it is damaged.
  */
 export function checkBeforeOpening(path: string): void {
-  if (!existsSync(path)) throw damaged(path, "it is missing");
+  if (!existsSync(path)) throw damagedFileError(path, "it is missing");
   const { size } = statSync(path);
   const log = walPathOf(path);
-  if (size === 0) throw damaged(path, "it is empty");
-  if (size % PAGE_BYTES !== 0 && !existsSync(log)) throw damaged(path, "it is cut off");
+  if (size === 0) throw damagedFileError(path, "it is empty");
+  if (size % PAGE_BYTES !== 0 && !existsSync(log)) throw damagedFileError(path, "it is cut off");
   const fault = existsSync(log) ? explainFileErrors(path, () => walFault(log)) : undefined;
-  if (fault !== undefined) throw damaged(log, fault);
+  if (fault !== undefined) throw damagedFileError(log, fault);
   withCompanions(path).filter(existsSync).forEach(createFile);
 }
 

@@ -22,11 +22,11 @@ import {
   syncFile,
   withCompanions,
 } from "./folder.ts";
-import { checkBeforeOpening, placeOf } from "./integrity-check.ts";
+import { checkBeforeOpening, resolvedPath } from "./integrity-check.ts";
 import { insertCopied } from "./next-store.ts";
 import { type RecordDumpRow, RecordTable } from "./record-table.ts";
-import { damaged, explainFileErrors } from "./sqlite-errors.ts";
-import { ADDED_IN_FORMAT_2, FORMAT, StoreFile, sumOf } from "./store-file.ts";
+import { damagedFileError, explainFileErrors } from "./sqlite-errors.ts";
+import { ADDED_IN_FORMAT_2, checksumOf, FORMAT, StoreFile } from "./store-file.ts";
 
 /** Largest archive that format 1 checked at every start, in bytes. */
 const ARCHIVE_CHECK_BYTES = 256 * 2 ** 20;
@@ -84,7 +84,7 @@ function settleFormat1({ format1: { records, archive } }: Paths): void {
 
 /** Opens both files with all start checks of format 1, and writes their logs back. */
 function openFormat1({ format1 }: Paths): Format1 {
-  const [recordsPath, archivePath] = [placeOf(format1.records), placeOf(format1.archive)];
+  const [recordsPath, archivePath] = [resolvedPath(format1.records), resolvedPath(format1.archive)];
   checkBeforeOpening(recordsPath);
   checkBeforeOpening(archivePath);
   const records = openChecked(recordsPath, true);
@@ -92,7 +92,7 @@ function openFormat1({ format1 }: Paths): Format1 {
     const archive = openChecked(archivePath, statSync(archivePath).size <= ARCHIVE_CHECK_BYTES);
     return archive.closingOnError(() => {
       if (records.meta().get("id") !== archive.meta().get("id")) {
-        throw damaged(archivePath, `it does not belong to ${recordsPath}`);
+        throw damagedFileError(archivePath, `it does not belong to ${recordsPath}`);
       }
       return { records, archive };
     });
@@ -201,7 +201,8 @@ function recordOf(path: string, row: Format1Row): RecordDumpRow {
   const { collection, key, text, revision, groups } = row;
   const [expiresAt, dueAt, consumedAt] = [row.expires_at, row.due_at, row.consumed_at];
   const columns = [collection, key, text, revision, groups, expiresAt, dueAt, consumedAt];
-  if (sumOf(columns) !== row.crc) throw damaged(path, "a record is not as it was written");
+  if (checksumOf(columns) !== row.crc)
+    throw damagedFileError(path, "a record is not as it was written");
   return {
     table: "record",
     collection,

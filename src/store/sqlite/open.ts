@@ -30,14 +30,19 @@ import {
 } from "./folder.ts";
 import { Gate, type OnWarning } from "./gate.ts";
 import { GroupCommit } from "./group-commit.ts";
-import { checkAtStart, checkBeforeOpening, checkInBackground, placeOf } from "./integrity-check.ts";
+import {
+  checkAtStart,
+  checkBeforeOpening,
+  checkInBackground,
+  resolvedPath,
+} from "./integrity-check.ts";
 import { migrateFormat1, type OnProgress } from "./migrate-format1.ts";
 import { NextStore, REVISION_GAP, StoreSnapshot } from "./next-store.ts";
 import { RecordTable } from "./record-table.ts";
 import { SqliteRecords } from "./records.ts";
 import {
   clientErrorOf,
-  damaged,
+  damagedFileError,
   explainFileErrors,
   isSqliteError,
   messageOf,
@@ -142,7 +147,7 @@ function openFor(paths: Paths, mode: StoreMode | undefined): Opened {
 }
 
 function openFile({ store }: Paths): Opened {
-  const path = placeOf(store);
+  const path = resolvedPath(store);
   checkBeforeOpening(path);
   const hasCrashed = (statSync(walPathOf(path), { throwIfNoEntry: false })?.size ?? 0) > 0;
   const file = explainFileErrors(path, () => StoreFile.open(path));
@@ -152,7 +157,7 @@ function openFile({ store }: Paths): Opened {
     const facts = explainFileErrors(path, () => file.meta());
     const [format, id, mode] = [facts.get("format"), facts.get("id"), facts.get("mode")];
     if (format !== FORMAT) throw new Error(`${path} has a format of another version (${format})`);
-    if (id === undefined || mode === undefined) throw damaged(path, "a fact is missing");
+    if (id === undefined || mode === undefined) throw damagedFileError(path, "a fact is missing");
     explainFileErrors(path, () => {
       checkAtStart(file);
       file.checkSchema(SCHEMA);
@@ -344,7 +349,7 @@ class SqliteStore implements EmbeddedStore {
       const [problem] = await checkInBackground(path, this.#checks.signal);
       if (problem === undefined) return;
       this.#gate.freeze("The store is damaged.");
-      onWarning(damaged(path, problem).message);
+      onWarning(damagedFileError(path, problem).message);
     } catch (error) {
       onWarning(`${path} could not be checked.`, error);
     }

@@ -1,8 +1,8 @@
 import type { Stored } from "../port/records.ts";
 import type { Backlog, DumpRow } from "../port/store.ts";
 import { PartialWrite, type Transactions, type Work } from "./group-commit.ts";
-import { damagedRow, isSqliteError } from "./sqlite-errors.ts";
-import { type Column, type StoreFile, sumOf } from "./store-file.ts";
+import { damagedRowProblem, isSqliteError } from "./sqlite-errors.ts";
+import { type Column, checksumOf, type StoreFile } from "./store-file.ts";
 
 /** A record in a dump. */
 export type RecordDumpRow = Extract<DumpRow, { table: "record" }>;
@@ -158,7 +158,7 @@ export class RecordTable implements Transactions {
     this.#revision += 1;
     const row = { collection, key, ...content, revision: this.#revision };
     const columns = columnsOf(row);
-    const crc = sumOf(columns);
+    const crc = checksumOf(columns);
     const changed = [...columns.slice(2), crc, collection, key, content.groups];
     if (this.#file.write(UPDATE_IN_GROUPS, ...changed).changes === 1) return;
 
@@ -190,7 +190,7 @@ export class RecordTable implements Transactions {
    */
   insert(row: Omit<RecordRow, "id">): void {
     const columns = columnsOf(row);
-    const { lastInsertRowid } = this.#file.write(INSERT, ...columns, sumOf(columns));
+    const { lastInsertRowid } = this.#file.write(INSERT, ...columns, checksumOf(columns));
     this.#join(Number(lastInsertRowid), row.groups);
   }
 
@@ -302,7 +302,7 @@ export class RecordTable implements Transactions {
 
   #update(row: RecordRow, groupsBefore: string): void {
     const columns = columnsOf(row);
-    this.#file.write(UPDATE, ...columns.slice(2), sumOf(columns), row.id);
+    this.#file.write(UPDATE, ...columns.slice(2), checksumOf(columns), row.id);
     if (row.groups === groupsBefore) return;
     this.#leave(row.id, groupsBefore);
     this.#join(row.id, row.groups);
@@ -337,7 +337,7 @@ export class RecordTable implements Transactions {
   #checked(row: Readonly<Record<string, unknown>>): RecordRow {
     const record = rowOf(row);
     if (isWhole(record, row.crc)) return record;
-    throw damagedRow(this.#file.path, `the record in row ${record.id}`);
+    throw damagedRowProblem(this.#file.path, `the record in row ${record.id}`);
   }
 }
 
@@ -389,7 +389,7 @@ function sooner(a: RecordRow, b: RecordRow): number {
 }
 
 function isWhole(row: RecordRow, crc: unknown): boolean {
-  return sumOf(columnsOf(row)) === crc;
+  return checksumOf(columnsOf(row)) === crc;
 }
 
 /** The columns of the checksum, in insertion order. */

@@ -55,12 +55,12 @@ export function messageOf(error: unknown): string {
 }
 
 /** The error if another process uses the folder. */
-export function inUse(path: string): Error {
+export function folderInUseError(path: string): Error {
   return new Error(`another process is using ${path}; stop it or set DATA_DIR`);
 }
 
 /** The error of a damaged file, which must not be opened, to prevent further loss. */
-export function damaged(path: string, what: string): Error {
+export function damagedFileError(path: string, what: string): Error {
   return new Error(
     `${path} is damaged (${what}). Nothing was changed. ` +
       "Put the last backup back: market-signal store restore <backup file>",
@@ -72,10 +72,10 @@ export function damaged(path: string, what: string): Error {
  *
  * @param path Path of the file.
  */
-export function damagedRow(path: string, row: string): Problem {
+export function damagedRowProblem(path: string, row: string): Problem {
   return storeUnavailable(
     "A part of the store is damaged.",
-    damaged(path, `${row} is not as it was written`),
+    damagedFileError(path, `${row} is not as it was written`),
   );
 }
 
@@ -88,10 +88,10 @@ export function explainFileErrors<T>(path: string, work: () => T): T {
   try {
     return work();
   } catch (error) {
-    if (isBusy(error)) throw inUse(path);
+    if (isBusy(error)) throw folderInUseError(path);
     const message = messageOf(error);
     if (isUnreachable(error)) throw new Error(`${path} cannot be opened (${message})`);
-    throw damaged(path, message);
+    throw damagedFileError(path, message);
   }
 }
 

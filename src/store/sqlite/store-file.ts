@@ -73,7 +73,7 @@ const SET_META = `INSERT INTO meta VALUES (?, ?, ?)
 export type Column = string | number | null;
 
 /** Checksum of a row's columns, which detects flipped bits in texts. */
-export function sumOf(columns: readonly Column[]): number {
+export function checksumOf(columns: readonly Column[]): number {
   return crc32(columns.join("\0"));
 }
 
@@ -155,14 +155,15 @@ export class StoreFile {
   meta(): ReadonlyMap<string, string> {
     const facts = new Map<string, string>();
     for (const { name, value, crc } of this.statement("SELECT * FROM meta").all()) {
-      if (crc !== sumOf([name as Column, value as Column])) throw new Error("a fact is not whole");
+      if (crc !== checksumOf([name as Column, value as Column]))
+        throw new Error("a fact is not whole");
       facts.set(String(name), String(value));
     }
     return facts;
   }
 
   setMeta(name: MetaName, value: string): void {
-    this.statement(SET_META).run(name, value, sumOf([name, value]));
+    this.statement(SET_META).run(name, value, checksumOf([name, value]));
   }
 
   /** @throws {Error} If tables or indexes differ from those the file was created with. */

@@ -1,11 +1,11 @@
 import { createHash } from "node:crypto";
 import { describe, expect, it } from "vitest";
 import { MethodVersion, tableVersion } from "../../../src/answers/method.ts";
-import type { Analyser } from "../../../src/ingest/sentiment-model.ts";
+import type { Analyzer } from "../../../src/ingest/sentiment-model.ts";
 import { noPeers, type PeerTables } from "../../../src/score/peers.ts";
 
-const LEXICON: Analyser = { name: "lexicon", modelSha256: null };
-const MODEL: Analyser = { name: "lexicon_and_model", modelSha256: "ab".repeat(32) };
+const LEXICON: Analyzer = { name: "lexicon", modelSha256: null };
+const MODEL: Analyzer = { name: "lexicon_and_model", modelSha256: "ab".repeat(32) };
 
 const frozen: PeerTables = {
   ...noPeers("stock"),

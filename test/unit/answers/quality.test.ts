@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { common, type Origin } from "../../../src/answers/common.ts";
+import { commonMembers, type Origin } from "../../../src/answers/common.ts";
 import { BarFilter } from "../../../src/market/bar-quality.ts";
 import { withReturn } from "../../../src/market/bar-return.ts";
 import type { Bar, InstrumentRecords } from "../../../src/market/records.ts";
@@ -24,7 +24,7 @@ const records = spoiled([40, 300]);
 const origin = { market: { ...market, records: () => records } } satisfies Origin;
 const atBar = (place: number) => clean.bars.at(place) as Bar;
 const answerAt = (at: number) =>
-  common(origin, { instrument: clean.instrument, at, status: "ok" } as PastSnapshot);
+  commonMembers(origin, { instrument: clean.instrument, at, status: "ok" } as PastSnapshot);
 
 it("an answer names a doubted bar as soon as it is held back, and later the outcome", () => {
   const { session, availableAt } = atBar(300);

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { createBlockPressure } from "../../../src/factors/block-pressure.ts";
 import { combineDarkpool, readDarkpool } from "../../../src/factors/darkpool.ts";
-import { addPrint, type OffExchangeDay, sideProxy } from "../../../src/factors/off-exchange.ts";
+import { addPrint, estimatedSide, type OffExchangeDay } from "../../../src/factors/off-exchange.ts";
 import { createShortPressure } from "../../../src/factors/short-pressure.ts";
 import { normalCdf, standardized } from "../../../src/factors/statistics.ts";
 import { isBlock } from "../../../src/market/block-size.ts";
@@ -56,7 +56,7 @@ const shorts = (volumes: readonly ShortVolume[]) => {
 
 describe("the estimate of a print's side", () => {
   it("follows the position between the quotes as in the worked example", () => {
-    const sides = worked.map(sideProxy);
+    const sides = worked.map(estimatedSide);
     expect(sides[0]).toBe(0);
     expect(sides[1]).toBeCloseTo(1, 9);
     expect(sides[2]).toBeCloseTo(-0.666667, 6);
@@ -64,14 +64,14 @@ describe("the estimate of a print's side", () => {
   });
 
   it("is unknown without quotes, in crossed markets and under excluded conditions", () => {
-    expect(sideProxy(print({}))).toBeNull();
-    expect(sideProxy(print({ bid: 100, ask: 100 }))).toBeNull();
-    expect(sideProxy(print({ bid: 99, ask: 101, signable: false }))).toBeNull();
+    expect(estimatedSide(print({}))).toBeNull();
+    expect(estimatedSide(print({ bid: 100, ask: 100 }))).toBeNull();
+    expect(estimatedSide(print({ bid: 99, ask: 101, signable: false }))).toBeNull();
   });
 
   it("stays within -1 and 1 for prices outside the quotes", () => {
-    expect(sideProxy(print({ price: 105, bid: 99, ask: 101 }))).toBe(1);
-    expect(sideProxy(print({ price: 95, bid: 99, ask: 101 }))).toBe(-1);
+    expect(estimatedSide(print({ price: 105, bid: 99, ask: 101 }))).toBe(1);
+    expect(estimatedSide(print({ price: 95, bid: 99, ask: 101 }))).toBe(-1);
   });
 });
 

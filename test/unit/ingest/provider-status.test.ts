@@ -1,10 +1,10 @@
 import { expect, it } from "vitest";
-import { shortcomings } from "../../../src/ingest/provider-status.ts";
+import { liveHealth } from "../../../src/ingest/provider-status.ts";
 import { answering, faultOf, followedStore, provider } from "../../support/providers/states.ts";
 import { model, openStore, START } from "../../support/stores.ts";
 
 const lacking = async (...of: Parameters<typeof followedStore>) =>
-  shortcomings({ ...(await followedStore(...of)), now: () => START });
+  liveHealth({ ...(await followedStore(...of)), now: () => START });
 
 it("names no provider that is healthy or not selected", async () => {
   const found = await lacking(
@@ -55,6 +55,6 @@ it("reports missing settings where no provider is usable", async () => {
     isAnswered: false,
     detail: "0 of 0 providers answer; locked needs ID, SECRET",
   });
-  const never = await shortcomings({ ...(await openStore(model)), now: () => START });
+  const never = await liveHealth({ ...(await openStore(model)), now: () => START });
   expect(never).toEqual({ ok: false, isAnswered: false, detail: "0 of 0 providers answer" });
 });

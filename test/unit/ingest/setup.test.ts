@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { assignProviders, missingOf, setupOf } from "../../../src/ingest/setup.ts";
+import { assignProviders, missingSettings, setupOf } from "../../../src/ingest/setup.ts";
 import type { AssetClass } from "../../../src/market/instrument.ts";
 import type { Feed } from "../../../src/market/records.ts";
 import type { PolledProvider, StreamedProvider } from "../../../src/sources/live/provider.ts";
@@ -79,7 +79,7 @@ it("shows the operator the feeds of each provider, missing settings, and instrum
   const wanted = [open, spare, locked, stream];
   const refused = { ...locked, id: "refused", name: "REFUSED" };
   const settings = { A_KEY: "k" };
-  const usable = wanted.filter((one) => missingOf(one, settings).length === 0);
+  const usable = wanted.filter((one) => missingSettings(one, settings).length === 0);
   const assigned = assignProviders(usable, ALL);
   const { instruments, unpriced, ...setup } = setupOf({
     ...{ instruments: ALL, providers: [...wanted, refused], wanted, assigned, settings },

@@ -2,12 +2,12 @@ import { Ajv2020 } from "ajv/dist/2020.js";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
-import { jsonSchema, outline } from "../../../src/lib/json-schema.ts";
+import { jsonSchema, schemaOutline } from "../../../src/lib/json-schema.ts";
 import { tools } from "../../../tools/index.ts";
 
 const ajv = new Ajv2020({ strict: false, validateFormats: false });
 
-const outlined = (schema: z.ZodType) => outline(jsonSchema(schema, "output"));
+const outlined = (schema: z.ZodType) => schemaOutline(jsonSchema(schema, "output"));
 
 describe("an outline", () => {
   it("has only names and types", () => {
@@ -96,7 +96,7 @@ describe("an outline", () => {
 
   it("of each tool is an object of named members", () => {
     for (const { name, output } of tools) {
-      const { type, properties, ...rest } = outline({
+      const { type, properties, ...rest } = schemaOutline({
         type: "object",
         ...jsonSchema(output, "output"),
       });

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { jsonSchema } from "../../../src/lib/json-schema.ts";
 import { openApi } from "../../../src/openapi/document.ts";
-import { operationsWith } from "../../../src/openapi/operations/all-operations.ts";
+import { allOperations } from "../../../src/openapi/operations/all-operations.ts";
 import { notedRoutes, notesOf } from "../../../src/openapi/operations/tool-routes.ts";
 import { referenceMarkdown } from "../../../src/openapi/reference-markdown.ts";
 import { isAboutAlerts } from "../../../src/tool.ts";
@@ -93,7 +93,7 @@ const publishedOf = (schema: z.ZodType) => jsonSchema(schema, "output") as unkno
 
 describe("the operations", () => {
   it("have unique ids", () => {
-    const ids = operationsWith(documents).map(({ id }) => id);
+    const ids = allOperations(documents).map(({ id }) => id);
     expect(ids).toEqual([...new Set(ids)]);
     expect(ids.filter((id) => !/^[a-z]+(_[a-z]+)*$/.test(id))).toEqual([]);
   });

@@ -16,7 +16,7 @@ import {
   findSharpe,
   luckySharpe,
 } from "../../../src/research/backtest/deflated-sharpe.ts";
-import { maxDrawdown, wealth } from "../../../src/research/backtest/drawdown.ts";
+import { maxDrawdown, wealthPath } from "../../../src/research/backtest/drawdown.ts";
 import { residualize } from "../../../src/research/backtest/residuals.ts";
 
 /** Reference coefficients with their statistics. */
@@ -220,11 +220,11 @@ describe("the drawdown of an equity curve", () => {
     expect(maxDrawdown([0.5, -0.2, -0.5, 1])).toBeCloseTo(0.6, 12);
     expect(maxDrawdown([-0.1])).toBeCloseTo(0.1, 12);
     expect(maxDrawdown([0.1, 0.2])).toBe(0);
-    expect(wealth([1, -0.5])).toEqual([2, 1]);
+    expect(wealthPath([1, -0.5])).toEqual([2, 1]);
   });
 
   it("is complete after a loss of everything, and the curve stays at zero", () => {
-    for (const left of wealth([0.5, -1.7, 4, -3]).slice(1)) expect(left).toBeCloseTo(0, 12);
+    for (const left of wealthPath([0.5, -1.7, 4, -3]).slice(1)) expect(left).toBeCloseTo(0, 12);
     expect(maxDrawdown([0.5, -1.7, 4])).toBe(1);
   });
 });

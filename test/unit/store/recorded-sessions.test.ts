@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { common, snapshotId } from "../../../src/answers/common.ts";
+import { commonMembers, snapshotId } from "../../../src/answers/common.ts";
 import type { Market } from "../../../src/market/market.ts";
 import { ScoringEngine } from "../../../src/score/scoring-engine.ts";
 import { METHOD_VERSION, type PastSnapshot } from "../../../src/score/snapshot.ts";
@@ -94,14 +94,14 @@ it("sessions are served by the method that recorded them, and name it", async ()
   const old = snapshots.lastAt("S2", EARLY) as PastSnapshot;
   expect(old).toMatchObject({ score: 12, methodVersion: "0.9.0" });
   expect(snapshotId(old)).toBe(`S2/${new Date(EARLY).toISOString()}/0.9.0`);
-  expect(common({ market: METHOD_MARKET }, old).methodVersion).toBe("0.9.0");
+  expect(commonMembers({ market: METHOD_MARKET }, old).methodVersion).toBe("0.9.0");
 
   // One that was recorded by the method in use holds before it.
   await archive.append([row(METHOD_VERSION, 34)]);
   await serveRecorded(archive, snapshots, range);
   expect(snapshots.lastAt("S2", EARLY)).toMatchObject({ score: 34 });
   expect(
-    common({ market: METHOD_MARKET }, snapshots.lastAt("S2", EARLY) as PastSnapshot),
+    commonMembers({ market: METHOD_MARKET }, snapshots.lastAt("S2", EARLY) as PastSnapshot),
   ).toMatchObject({
     methodVersion: METHOD_VERSION,
   });

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { secretValues } from "../../../src/config/config.ts";
-import { createLog, withoutKnown } from "../../../src/telemetry/log.ts";
+import { createLog, withoutKnownSecrets } from "../../../src/telemetry/log.ts";
 import {
   currentRequestId,
   requestIdFrom,
@@ -63,7 +63,7 @@ describe("the log", () => {
   it("hides secrets of the settings in every encoding, but not short values", () => {
     const secret = "p@ss word/1";
     const forms = ["utf8", "base64", "base64url", "hex"] as const;
-    const hide = withoutKnown([secret, "abc"]);
+    const hide = withoutKnownSecrets([secret, "abc"]);
     for (const form of forms) {
       expect(hide(`x ${Buffer.from(secret).toString(form)} abc`)).toBe("x [hidden] abc");
     }

@@ -2,7 +2,7 @@ import { nameAxis, QUIET, valueAxis } from "../../../http/pages/drawing.ts";
 import type { Html } from "../../../http/pages/html.ts";
 import type { Calibration } from "../calibration.ts";
 import type { ClassResult, HorizonResult } from "../class-results.ts";
-import { wealth } from "../drawdown.ts";
+import { wealthPath } from "../drawdown.ts";
 import type { Slice } from "../slices.ts";
 import { COLORS, chart, dateAxis, legend, roomyAxis, zeroLine } from "./chart.ts";
 import { change, percent, plain, shortCoefficient } from "./figures.ts";
@@ -108,8 +108,8 @@ export function wealthChart({ horizon, book }: HorizonResult): Html | undefined 
       xAxis: dateAxis(book.path.map(({ date }) => date)),
       yAxis: roomyAxis(plain),
       series: [
-        line("before costs", wealth(book.path.map(({ gross }) => gross)), COLORS.first),
-        line("at 10 bp a trade", wealth(book.path.map(({ net10 }) => net10)), COLORS.second),
+        line("before costs", wealthPath(book.path.map(({ gross }) => gross)), COLORS.first),
+        line("at 10 bp a trade", wealthPath(book.path.map(({ net10 }) => net10)), COLORS.second),
       ],
     },
   );

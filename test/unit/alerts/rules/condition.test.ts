@@ -8,7 +8,7 @@ import {
   evaluateCondition,
   groupByCondition,
   isSubscribed,
-  type StoredResolved,
+  type StoredResolvedAlert,
 } from "../../../../src/alerts/rules/condition.ts";
 import type { ResolvedAlert } from "../../../../src/alerts/watchlists/watchlist.ts";
 import type { VolatilityReading } from "../../../../src/factors/volatility.ts";
@@ -149,7 +149,7 @@ describe("a condition", () => {
   });
 });
 
-const stored = (key: string, wanted: AlertOverrides): StoredResolved => ({
+const stored = (key: string, wanted: AlertOverrides): StoredResolvedAlert => ({
   ...{ key, value: alertOf(wanted) as ResolvedAlert, revision: 1, groups: [] },
   ...{ expiresAt: undefined, dueAt: undefined, consumedAt: undefined },
 });
@@ -185,7 +185,7 @@ const snapshot = fc
 
 function expectMeant(
   group: ConditionGroup,
-  alerts: readonly StoredResolved[],
+  alerts: readonly StoredResolvedAlert[],
   seen: Snapshot,
 ): void {
   const meant = alerts.filter(({ value }) => isSubscribed(value, group.condition, seen));

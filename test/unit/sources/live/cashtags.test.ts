@@ -4,7 +4,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { readInstruments } from "../../../../src/sources/files/instruments.ts";
 import { createCashtagReader } from "../../../../src/sources/live/cashtags.ts";
-import { presentTicker } from "../../../../src/sources/live/ticker-changes.ts";
+import { currentTicker } from "../../../../src/sources/live/ticker-changes.ts";
 import { instrument } from "../../../support/instruments.ts";
 import { sharedFolder } from "../../../support/shared.ts";
 
@@ -201,7 +201,7 @@ describe.skipIf(market.isMissing)("real messages (SKIPPED without ../shared/mark
     const counts = { both: 0, ours: 0, theirs: 0 };
     for (const { text, at, symbols } of realMessages()) {
       const present = symbols.map((ticker) =>
-        presentTicker(ticker.replace(".", "-"), at.slice(0, 10)),
+        currentTicker(ticker.replace(".", "-"), at.slice(0, 10)),
       );
       const theirs = new Set(present.filter((symbol) => symbol !== undefined && known.has(symbol)));
       const ours = new Set(reader(text, Date.parse(at)).symbols);

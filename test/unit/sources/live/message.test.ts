@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { MESSAGE_RULES } from "../../../../src/factors/message-weight.ts";
 import {
-  decoded,
+  decodeEntities,
   messageObservations,
   messageText,
   pseudonym,
@@ -60,11 +60,11 @@ describe("a message", () => {
 
 describe("a text with HTML entities", () => {
   it("is decoded once", () => {
-    expect(decoded("&amp;lt;b&amp;gt; &#39;&#x41;&quot;&apos;&LT;")).toBe(`&lt;b&gt; 'A"'<`);
+    expect(decodeEntities("&amp;lt;b&amp;gt; &#39;&#x41;&quot;&apos;&LT;")).toBe(`&lt;b&gt; 'A"'<`);
   });
 
   it("preserves what is not an entity", () => {
-    expect(decoded("AT&T &bogus; &#1114112; &#xFFFFFF; &; &#;")).toBe(
+    expect(decodeEntities("AT&T &bogus; &#1114112; &#xFFFFFF; &; &#;")).toBe(
       "AT&T &bogus; &#1114112; &#xFFFFFF; &; &#;",
     );
   });
@@ -85,7 +85,7 @@ describe("a text with HTML entities", () => {
     const text = fc.array(piece, { maxLength: 3_000 }).map((pieces) => pieces.join(""));
     fc.assert(
       fc.property(text, (any) => {
-        const kept = messageText(decoded(any));
+        const kept = messageText(decodeEntities(any));
         expect(kept.isWellFormed()).toBe(true);
         expect(kept.length).toBeLessThanOrEqual(2_000);
       }),

@@ -21,7 +21,7 @@ const Refusal = z.looseObject({ error: z.looseObject({ code: z.number(), message
 
 /** The request that calls a public method. Status 400 is accepted, since it comes with a JSON-RPC
  *  error. */
-export const call = (
+export const rpcRequest = (
   method: string,
   parameters: Readonly<Record<string, string>>,
 ): ProviderRequest => ({

@@ -6,7 +6,7 @@ import type { ProviderResponse } from "../../provider-response.ts";
 import { coinOf } from "../../provider-symbols.ts";
 import { isFuture } from "../../publication-times.ts";
 import { type Block, isFutureOn, Millis, printOf } from "./block.ts";
-import { call, resultOf } from "./json-rpc.ts";
+import { resultOf, rpcRequest } from "./json-rpc.ts";
 
 /** Requests per page; 1,000 are documented, but more than 50 are refused. */
 const PAGE_RFQS = 50;
@@ -50,7 +50,7 @@ export function rfqSeries(symbol: string, historyFrom: number): Series {
     key: `${symbol} requests`,
     next(text, _now, failures) {
       const cursor = placeOf(text, failures) ?? { known: historyFrom };
-      const request = call("get_block_rfq_trades", {
+      const request = rpcRequest("get_block_rfq_trades", {
         currency: coinOf(symbol),
         count: `${PAGE_RFQS}`,
         ...(cursor.walk && { continuation: cursor.walk.continuation }),

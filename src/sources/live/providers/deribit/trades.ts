@@ -6,7 +6,7 @@ import type { ProviderResponse } from "../../provider-response.ts";
 import { coinOf } from "../../provider-symbols.ts";
 import { FINAL_MS } from "../../publication-times.ts";
 import { isFutureOn, Millis, printOf } from "./block.ts";
-import { call, resultOf } from "./json-rpc.ts";
+import { resultOf, rpcRequest } from "./json-rpc.ts";
 
 /** Maximum trades of a response. */
 const PAGE_TRADES = 1_000;
@@ -66,7 +66,7 @@ export function tradeSeries(symbol: string, historyFrom: number): Series {
       const from = readCursor(cursor, Cursor)?.from ?? beginning(historyFrom, now);
       if (now < from + PAUSE_MS) return { waitUntil: from + PAUSE_MS };
       const to = Math.min(from + WINDOW_MS, now - LATE_MS);
-      const request = call("get_last_trades_by_currency_and_time", {
+      const request = rpcRequest("get_last_trades_by_currency_and_time", {
         currency: coinOf(symbol),
         kind: "future",
         start_timestamp: `${from}`,

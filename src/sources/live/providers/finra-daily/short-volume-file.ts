@@ -2,7 +2,7 @@ import { ProviderFault } from "../../fault.ts";
 import type { Observation, ParsedResponse, Rejected } from "../../provider.ts";
 import { quoted } from "../../provider-response.ts";
 import { shortVolumeKnown } from "../../publication-times.ts";
-import { presentTicker } from "../../ticker-changes.ts";
+import { currentTicker } from "../../ticker-changes.ts";
 
 /** First line of the file. It is checked because FINRA has sent other content with status 200. */
 const HEADER = "Date|Symbol|ShortVolume|ShortExemptVolume|TotalVolume|Market";
@@ -38,7 +38,7 @@ export function readShortVolumeFile(
     if (market === undefined || date !== day) {
       throw new ProviderFault("malformed", `${quoted(line)} is no line of ${session}`);
     }
-    const symbol = symbols.get(presentTicker(spelled, session) ?? "");
+    const symbol = symbols.get(currentTicker(spelled, session) ?? "");
     if (symbol === undefined) continue;
     const place = { feed: "shortVolumes", symbol, at: about, id: "CNMS" } as const;
     const reason = faultOf(short, total);

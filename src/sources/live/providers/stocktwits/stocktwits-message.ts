@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { ProviderFault } from "../../fault.ts";
-import { decoded, messageText, pseudonym } from "../../message.ts";
+import { decodeEntities, messageText, pseudonym } from "../../message.ts";
 import { type ProviderResponse, parseJsonBody } from "../../provider-response.ts";
 
 /** Maximum messages of a response. */
@@ -56,7 +56,7 @@ export function mentionOf({ id, body, created_at, user, symbols, entities }: Sto
   return {
     id: `stocktwits-${id}`,
     at,
-    text: messageText(decoded(body)),
+    text: messageText(decodeEntities(body)),
     author: pseudonym("stocktwits", String(user.id)),
     followers: user.followers ?? null,
     accountAgeDays: Number.isNaN(joined) ? null : Math.max(0, Math.floor((at - joined) / DAY_MS)),
