@@ -144,7 +144,7 @@ describe("a replay of history with an alert", () => {
     },
   );
 
-  it.skipIf(real.isMissing)("works on real history", async () => {
+  it.skipIf(real.isMissing)("works on real history", { tags: ["nightly"] }, async () => {
     expectBothTypes(
       await expectAllDelivered(
         {

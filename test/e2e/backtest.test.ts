@@ -147,7 +147,7 @@ describe("market-signal backtest", () => {
   });
 });
 
-describe.skipIf(isMissing)("on real history", () => {
+describe.skipIf(isMissing)("on real history", { tags: ["nightly"] }, () => {
   it("finds the correlation of messages with the return of the same day", async () => {
     const spoken = readdirSync(join(FOLDER, "mentions")).map((name) => name.slice(0, -6));
     const folder = await reduced({ symbols: spoken, lastDate: "2015-12-31" });
