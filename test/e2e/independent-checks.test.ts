@@ -264,7 +264,7 @@ const checks: readonly Check[] = [
 const outcomes: CheckOutcome[] = [];
 afterAll(() => sayChecks(outcomes));
 
-// A crawl fetches some two thousand addresses one after another.
+// A crawl fetches a thousand addresses one after another.
 it.each(checks)("$name", { timeout: 600_000 }, async (check) => {
   const outcome = await made(check);
   outcomes.push(outcome);

@@ -42,16 +42,35 @@ export function deadLinks({ visited }: Crawl, { paths = {} }: Described): readon
 /** Texts that links stand in; scripts and styles have none. */
 const READABLE = /^(text\/(html|markdown|plain)|application\/([\w.-]+\+)?(json|xml))/;
 
-/** Follows every link of an origin, without a credential, until there is nothing new. */
+/** How many addresses are followed that differ only in a symbol or in the values of their query: one
+ *  template writes all of them. */
+const EACH_KIND = 50;
+
+/** An address without the symbol and the values of its query. */
+function kindOf(address: string): string {
+  const { pathname, searchParams } = new URL(address);
+  const path = pathname.replace(/\/[A-Z0-9]+[.-][A-Z]+/g, "/*");
+  return [path, ...[...new Set(searchParams.keys())].sort()].join(" ");
+}
+
+/** Follows the links of an origin, without a credential, until there is nothing new. */
 export async function crawl(origin: string, seeds: readonly string[], get: Get): Promise<Crawl> {
   const visited = new Map<string, Visited>();
   const elsewhere = new Map<string, Found>();
+  const followed = new Map<string, number>();
+  /** Counts an address. */
+  const isWanted = (address: string) => {
+    const kind = kindOf(address);
+    const count = followed.get(kind) ?? 0;
+    followed.set(kind, count + 1);
+    return count < EACH_KIND;
+  };
   const waiting: Found[] = seeds.map((path) => ({ address: origin + path, on: "the beginning" }));
   for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
     const address = withoutFragment(next.address);
     if (new URL(address).origin !== origin) {
       elsewhere.set(address, next);
-    } else if (!visited.has(address)) {
+    } else if (!visited.has(address) && isWanted(address)) {
       const { response, links } = await linksAt(address, get);
       const mediaType = (response.headers.get("content-type") ?? "").split(";")[0] ?? "";
       visited.set(address, { ...next, address, status: response.status, mediaType });
