@@ -13,14 +13,14 @@ import { Problem } from "./problem.ts";
 import {
   announceReady,
   endReplay,
-  progressOf,
   showEmail,
+  showMarketProgress,
   showReplay,
   warnIfFolderIsOpen,
 } from "./process/announce.ts";
 import { isPortShared, listenExclusively, listenShared, originOf } from "./process/bind-port.ts";
 import { createSteadyClock } from "./process/steady-clock.ts";
-import { exitInTime, openSocketsOf, type Stopping, stopInOrder } from "./process/stop.ts";
+import { exitInTime, openSocketsOf, type ShutdownParts, stopInOrder } from "./process/stop.ts";
 import { createService, SERVICE_NAME, type Service } from "./service.ts";
 import { createLog } from "./telemetry/log.ts";
 import { type MetricsServer, serveMetrics } from "./telemetry/metrics-server.ts";
@@ -62,7 +62,7 @@ async function main(): Promise<void> {
       storeNow: createSteadyClock({ wall: Date.now, monotonic: () => performance.now() }),
       log,
       processParts: () => ({ shed, lastErrors: lastErrors() }),
-      onProgress: progressOf(config.market.kind === "live" ? "lists" : "instruments"),
+      onProgress: showMarketProgress(config.market.kind === "live" ? "lists" : "instruments"),
       onEmail: process.stderr.isTTY || isLocalSandbox(config, baseUrl) ? showEmail : undefined,
     });
     const admin = await openAdminSocket(service, config, baseUrl);
@@ -190,7 +190,7 @@ function openAdminSocket(
 
 /** Shuts down gracefully on SIGTERM and SIGINT. After Ctrl-C on a terminal no time is spent waiting
  *  for load balancers. */
-function stopOnSignal(stopping: Stopping): void {
+function stopOnSignal(stopping: ShutdownParts): void {
   const stop = (signal: NodeJS.Signals) => {
     const isFromTerminal = signal === "SIGINT" && process.stdin.isTTY;
     const acceptMs = isFromTerminal ? 0 : stopping.acceptMs;

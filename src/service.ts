@@ -32,13 +32,13 @@ import { createSessionArchive } from "./store/session-archive.ts";
 import {
   createReport,
   openMetrics,
-  type ProcessParts,
+  type ReportParts,
   type ServedMetrics,
   servedMetrics,
 } from "./telemetry/create.ts";
 import { type Meters, NO_METERS } from "./telemetry/meters.ts";
 import type { Metrics } from "./telemetry/metrics.ts";
-import type { Report } from "./telemetry/report.ts";
+import type { ReadReport } from "./telemetry/report.ts";
 import type { ToolContext } from "./tool.ts";
 
 /** Human name of the service. */
@@ -69,7 +69,7 @@ export interface ServiceOptions
   readonly storeNow?: StateOptions["storeNow"];
   readonly log: Logger;
   /** State of the server and of the log of the process; absent for a service without a server. */
-  readonly processParts?: (() => ProcessParts) | undefined;
+  readonly processParts?: (() => ReportParts) | undefined;
 }
 
 /** The running service without its socket. */
@@ -96,7 +96,7 @@ export interface Service {
   /** Ends all open streams, and admits no new ones. */
   endStreams(): void;
   /** Report on this process. */
-  readonly report: Report;
+  readonly report: ReadReport;
   /** Metrics; absent where no METRICS_PORT is set. */
   readonly metrics: ServedMetrics | undefined;
   /** Finishes the work in progress. To be called when no request can arrive any more. */

@@ -4,7 +4,7 @@ import { ATTEMPT_KIND, EVENT_KIND, EVENTS_KEPT_MS } from "./alerts/delivery/deli
 import { watchCredentials } from "./auth/credential-changes.ts";
 import type { StoreChoice } from "./config/config.ts";
 import { ROWS_KEPT_MS } from "./ingest/market-rows.ts";
-import type { Check } from "./process/readiness.ts";
+import type { ComponentState } from "./process/readiness.ts";
 import { holdsKeys } from "./store/keys/key-records.ts";
 import { type Keyring, openKeyring } from "./store/keys/keyring.ts";
 import { readMasterKey } from "./store/keys/master-key.ts";
@@ -50,7 +50,7 @@ export interface State {
   /** 32 bytes for one purpose, derived from the master key (HKDF-SHA256, RFC 5869). */
   deriveKey(purpose: string): Uint8Array;
   /** Whether a write reaches the disk now. */
-  probe(): Promise<Check>;
+  probe(): Promise<ComponentState>;
   /** Finishes the work in progress and closes the store. */
   close(): Promise<void>;
 }

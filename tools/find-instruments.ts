@@ -18,7 +18,7 @@ import {
 } from "../src/answers/instrument-table.ts";
 import { unpricedInstruments, whyNotCovered } from "../src/answers/lookup.ts";
 import { NextReportFields, nextReportAnswer } from "../src/answers/next-report.ts";
-import { FactorState, stateAnswer } from "../src/answers/why.ts";
+import { FactorState, factorStatusAnswer } from "../src/answers/why.ts";
 import { FACTORS } from "../src/factors/reading.ts";
 import { paginate } from "../src/lib/pagination.ts";
 import { AssetClass, type Instrument } from "../src/market/instrument.ts";
@@ -181,10 +181,10 @@ function candidate(
     sector: instrument.sector,
     status,
     factors: {
-      momentum: stateAnswer(factors.momentum.status),
-      valuation: stateAnswer(factors.valuation.status),
-      social: stateAnswer(factors.social.status),
-      darkpool: stateAnswer(factors.darkpool.status),
+      momentum: factorStatusAnswer(factors.momentum.status),
+      valuation: factorStatusAnswer(factors.valuation.status),
+      social: factorStatusAnswer(factors.social.status),
+      darkpool: factorStatusAnswer(factors.darkpool.status),
     },
     ...knownSpan(market.records(instrument.symbol), market.knownUntil()),
     ...nextReportAnswer(instrument, market.knownUntil(), market),

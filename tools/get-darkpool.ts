@@ -20,7 +20,7 @@ import { instantRange, resolve, snapshotAt } from "../src/answers/lookup.ts";
 import { dayColumns, printColumns } from "../src/answers/off-exchange-table.ts";
 import { ratioOrNull, withoutFloatNoise } from "../src/answers/rounding.ts";
 import { isDay, requestedDay, WhenInput } from "../src/answers/when.ts";
-import { stateAnswer } from "../src/answers/why.ts";
+import { factorStatusAnswer } from "../src/answers/why.ts";
 import {
   type DaySummary,
   estimatedSide,
@@ -301,7 +301,7 @@ export const getDarkpool = defineTool({
     return {
       ...requestedDay(query.asOf),
       ...instrumentAnswer(context, snapshot, query.detail),
-      feeds: { prints: stateAnswer(prints), shortVolume: stateAnswer(shortVolume) },
+      feeds: { prints: factorStatusAnswer(prints), shortVolume: factorStatusAnswer(shortVolume) },
       note: noteFor(instrument, view, context.market.printsAre),
       view: query.view,
       ...selectedPart(query, view, instrument.symbol, context.market.printsAre),

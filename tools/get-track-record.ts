@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { logOf } from "../src/answers/signal-log.ts";
+import { requireSignalLog } from "../src/answers/signal-log.ts";
 import {
   BACKTEST_VERDICT,
   TrackRecordAnswer,
@@ -22,7 +22,7 @@ export const getTrackRecord = defineTool({
 
   async run({ assetClass }, context) {
     const { mode, source, now } = context.market;
-    const record = await logOf(context).trackRecord();
+    const record = await requireSignalLog(context).trackRecord();
     if (record === undefined) {
       throw new Problem("not_found", {
         detail: "Nothing is logged yet: the first session has not closed.",

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { isoInstant, SymbolInput } from "../src/answers/common.ts";
 import { requestedInstant, resolve } from "../src/answers/lookup.ts";
-import { logOf } from "../src/answers/signal-log.ts";
+import { requireSignalLog } from "../src/answers/signal-log.ts";
 import { WhenInput } from "../src/answers/when.ts";
 import { parseCheckpoint } from "../src/log/checkpoint.ts";
 import { commitment, type Opening } from "../src/log/leaves.ts";
@@ -68,7 +68,7 @@ export const verifySignal = defineTool({
   output: Output,
 
   async run(query, context, { caller }) {
-    const log = logOf(context);
+    const log = requireSignalLog(context);
     if (query.index !== undefined && query.symbol !== undefined) {
       throw new Problem("invalid_request", {
         detail: "symbol, index: only one of the two may be given.",

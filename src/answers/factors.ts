@@ -22,7 +22,7 @@ import {
 } from "./common.ts";
 import { AnalyzerAnswer, tableVersion } from "./method.ts";
 import { fraction, pointDifference, ratioOrNull, wholePoints } from "./rounding.ts";
-import { FactorState, stateAnswer } from "./why.ts";
+import { FactorState, factorStatusAnswer } from "./why.ts";
 
 const FactorInput = z.object({
   name: z.string(),
@@ -218,7 +218,7 @@ function factorAnswer(
     confidence: result.confidence,
     weight: result.weight,
     contribution: result.contribution,
-    status: stateAnswer(result.status),
+    status: factorStatusAnswer(result.status),
     asOf: isoInstantOrNull(asOf),
     staleAfter: isoInstantOrNull(staleAfter),
     inputs: inputs.map(({ observedAt, ...input }) => ({
@@ -237,7 +237,7 @@ function briefFactor(name: Factor, { [name]: result }: Snapshot["factors"]) {
     confidence: fraction(confidence),
     weight,
     contribution: pointDifference(contribution),
-    status: stateAnswer(status),
+    status: factorStatusAnswer(status),
     ...(evidence === null && { summary: summarize(name, result) }),
     inputs: inputs
       .filter((input) => input.weight !== 0)

@@ -7,7 +7,7 @@ import type { Snapshot } from "../score/snapshot.ts";
 import type { Cell, Column, ColumnType } from "../tables/table.ts";
 import { isoInstantOrNull } from "./common.ts";
 import { nextReportAnswer } from "./next-report.ts";
-import { stateAnswer } from "./why.ts";
+import { factorStatusAnswer } from "./why.ts";
 
 /** An instrument with what is known of it. */
 export interface InstrumentRow {
@@ -37,7 +37,7 @@ export const instrumentColumns: readonly Column<InstrumentRow>[] = [
     of(
       `${factor}Status`,
       "text",
-      ({ snapshot }) => stateAnswer(snapshot?.factors[factor].status ?? "not_observed"),
+      ({ snapshot }) => factorStatusAnswer(snapshot?.factors[factor].status ?? "not_observed"),
       "As status of a factor in get_factors.",
     ),
   ),

@@ -14,8 +14,8 @@ import {
 import type { HorizonTable } from "../risk/table.ts";
 import { Instant, isoInstant } from "./common.ts";
 import {
-  bounds,
   percent,
+  priceBounds,
   SESSIONS_PER_YEAR,
   sixDigits,
   TOO_FEW_SESSIONS,
@@ -62,7 +62,7 @@ export const rangeAlertAnswer = ({
     probability: WATCHED_RANGE,
     from: { price: sixDigits(range.price), at: isoInstant(range.openedAt) },
     sessions: table.horizon,
-    ...bounds(range, range.price),
+    ...priceBounds(range, range.price),
   },
   close: {
     price: sixDigits(bar.close),

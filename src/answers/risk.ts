@@ -217,7 +217,7 @@ export function range80(
   const published = outlook.horizons.flatMap(({ table, ranges }) => {
     const range = ranges?.find(({ probability }) => probability === BRIEF_PROBABILITY);
     if (range === undefined) return [];
-    const { low, high } = bounds(range, outlook.bar.close);
+    const { low, high } = priceBounds(range, outlook.bar.close);
     return [[String(table.horizon), [low, high]] satisfies [string, number[]]];
   });
   return published.length === 0 ? null : Object.fromEntries(published);
@@ -256,7 +256,7 @@ function horizonOf(
       ranges?.map((range, index) => ({
         probability: range.probability,
         coverage: coverage[index] ?? 0,
-        ...bounds(range, price),
+        ...priceBounds(range, price),
       })) ?? null,
     rangesWithheld: withheld,
     fall: {
@@ -283,7 +283,7 @@ const whyWithheld = ({ verdict }: RiskEvidence): Withheld =>
 export const percent = (share: number): number => rounded(100 * share, 2);
 
 /** A range of log returns around a price, in price and in per cent. */
-export const bounds = ({ low, high }: Omit<PriceRange, "probability">, price: number) => ({
+export const priceBounds = ({ low, high }: Omit<PriceRange, "probability">, price: number) => ({
   low: sixDigits(price * Math.exp(low)),
   high: sixDigits(price * Math.exp(high)),
   lowPercent: percent(Math.expm1(low)),
@@ -322,7 +322,7 @@ function rangeSentence(
   if (widest === undefined) {
     return `No range over ${span}: ${whyNoRange(evidence)}.`;
   }
-  const { low, high, lowPercent, highPercent } = bounds(widest, price);
+  const { low, high, lowPercent, highPercent } = priceBounds(widest, price);
   const held = rounded(100 * (evidence.coverage[RANGES.length - 1] ?? 0), 1);
   const skill = signed(100 * (evidence.fallSkill?.value ?? 0));
   const chance =

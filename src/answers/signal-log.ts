@@ -3,7 +3,7 @@ import type { ToolContext, ToolLog } from "../tool.ts";
 
 /** The log of a market. @throws {Problem} `not_found` if there is none, because the market's time
  *  stands still. */
-export function logOf({ signalLog }: ToolContext): ToolLog {
+export function requireSignalLog({ signalLog }: ToolContext): ToolLog {
   if (signalLog !== undefined) return signalLog;
   throw new Problem("not_found", {
     detail: "This market has no log, because its time stands still.",

@@ -14,7 +14,9 @@ export const FactorState = z
   );
 
 /** The status of a factor or of a feed as answers name it. */
-export const stateAnswer = <S extends string>(status: S): Exclude<S, "not_observed"> | "no_feed" =>
+export const factorStatusAnswer = <S extends string>(
+  status: S,
+): Exclude<S, "not_observed"> | "no_feed" =>
   status === "not_observed" ? "no_feed" : (status as Exclude<S, "not_observed">);
 
 /** Points of a factor, or why it has none. */
@@ -72,7 +74,7 @@ const inPoints = (points: number, detail: Detail): number =>
 /** Why a factor has no value; the reason is stored as long as the factors are. */
 function absence(factor: Factor, { factors }: PastSnapshot): Contribution {
   const status = factors?.[factor].status;
-  return status === undefined ? "missing" : stateAnswer(status);
+  return status === undefined ? "missing" : factorStatusAnswer(status);
 }
 
 /**

@@ -27,7 +27,10 @@ import { createAuthenticator } from "./authenticator.ts";
 import { CredentialCache } from "./credential-cache.ts";
 import { ApiKeys } from "./keys/api-keys.ts";
 import { LastUse } from "./last-use.ts";
-import { createProvider, type ProviderOptions } from "./oidc/authorization-server.ts";
+import {
+  type AuthorizationServerOptions,
+  createAuthorizationServer,
+} from "./oidc/authorization-server.ts";
 import { createClientCredentialsIssuer } from "./oidc/client-credentials.ts";
 import { createInteractions } from "./oidc/interactions.ts";
 import { OperatorAccess } from "./operator-access.ts";
@@ -198,10 +201,10 @@ async function trustedIssuers(file: string | undefined): Promise<readonly Truste
 /** The current authorization server; replaced when the keys change. */
 function createRotatingProvider(
   { keyring }: State,
-  options: Omit<ProviderOptions, "keys">,
-): () => ReturnType<typeof createProvider> {
+  options: Omit<AuthorizationServerOptions, "keys">,
+): () => ReturnType<typeof createAuthorizationServer> {
   const build = () =>
-    createProvider({
+    createAuthorizationServer({
       ...options,
       keys: {
         signing: [...keyring.keys("token-signing"), ...keyring.keys("token-signing-rsa")].map(

@@ -5,7 +5,7 @@ import { splitLines } from "../store/backup/lines.ts";
 import type { OnProgress } from "../store/backup/progress.ts";
 import { AnswerLine, DATABASE_HEADER, databaseAddress, OTHER_DATABASE } from "./admin-protocol.ts";
 import { openSocketAddress } from "./admin-socket-path.ts";
-import { ConfirmationNeeded, type Outcome } from "./command.ts";
+import { type CommandOutcome, ConfirmationNeeded } from "./command.ts";
 
 /** A command for the server. */
 export interface CommandRequest {
@@ -28,7 +28,7 @@ const NO_SERVER: readonly (string | undefined)[] = ["ENOENT", "ECONNREFUSED", "E
 export async function askServer(
   command: CommandRequest,
   onProgress: OnProgress,
-): Promise<Outcome | undefined> {
+): Promise<CommandOutcome | undefined> {
   const response = await send(command);
   if (response === undefined) return undefined;
   for await (const line of splitLines(response)) {

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import type { Outcome } from "./command.ts";
+import type { CommandOutcome } from "./command.ts";
 
 /** Request header that names the database a command is for; a server of another one refuses it. */
 export const DATABASE_HEADER = "x-database";
@@ -27,7 +27,7 @@ export const AnswerLine = z.union([
       text: z.string(),
       result: z.record(z.string(), z.unknown()),
       notes: z.array(z.string()).readonly(),
-    }) satisfies z.ZodType<Outcome>,
+    }) satisfies z.ZodType<CommandOutcome>,
   }),
   z.strictObject({
     error: z.strictObject({

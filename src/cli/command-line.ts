@@ -3,7 +3,7 @@ import { parseArgs } from "node:util";
 import type { Command, CommandOption } from "./command.ts";
 
 /** Name of the program. */
-export const PROGRAM = "market-signal";
+export const PROGRAM_NAME = "market-signal";
 
 /** The command that runs when none is named. */
 export const DEFAULT_COMMAND = "serve";
@@ -193,9 +193,9 @@ function overview(commands: Commands): string {
   const calls = [...commands].map(([name, command]) => [callOf(name, command), command] as const);
   const width = Math.max(...calls.map(([call]) => call.length)) + 2;
   const lines = calls.map(([call, { summary }]) => `  ${call.padEnd(width)}${summary}`);
-  const more = `${PROGRAM} <command> --help says more; --version prints the version.`;
+  const more = `${PROGRAM_NAME} <command> --help says more; --version prints the version.`;
   return [
-    `${PROGRAM} [command]; without a command: ${DEFAULT_COMMAND}`,
+    `${PROGRAM_NAME} [command]; without a command: ${DEFAULT_COMMAND}`,
     "",
     ...lines,
     "",
@@ -208,7 +208,7 @@ function commandHelp(name: string, command: Command): string {
   const options = Object.entries({ ...command.options, ...commonOptions }).map(
     ([option, { value = "", about }]) => `  ${`--${option} ${value}`.padEnd(24)}${about}`,
   );
-  const call = `${PROGRAM} ${callOf(name, command)} [options]`;
+  const call = `${PROGRAM_NAME} ${callOf(name, command)} [options]`;
   const place = command.needs === "store" ? ["", STORE_HELP] : [];
   return [call, "", command.summary, ...command.notes, "", ...options, ...place].join("\n");
 }

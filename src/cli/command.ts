@@ -4,7 +4,7 @@ import type { StoreChoice } from "../config/config.ts";
 import type { OnProgress } from "../store/backup/progress.ts";
 import type { Keyring } from "../store/keys/keyring.ts";
 import type { Store } from "../store/port/store.ts";
-import type { Report } from "../telemetry/report.ts";
+import type { ReadReport } from "../telemetry/report.ts";
 import type { ProgressLine } from "./progress-line.ts";
 
 /** Context of a command on the store, in a server or in a process of its own. */
@@ -17,7 +17,7 @@ export interface CommandContext {
   /** Who holds the store: a server, which keeps running after the command, or the command itself. */
   readonly holder: "server" | "command";
   /** Report of the server process; absent without a server. */
-  readonly report?: Report | undefined;
+  readonly report?: ReadReport | undefined;
   /** Name and address of the service; absent without a server. */
   readonly site?: ServiceIdentity | undefined;
 }
@@ -38,7 +38,7 @@ export interface Terminal {
 }
 
 /** Outcome of a command. */
-export interface Outcome {
+export interface CommandOutcome {
   /** Whether the exit code is 0 rather than 1. */
   readonly isGood: boolean;
   /** Another exit code; absent: 0 or 1. */
@@ -90,7 +90,7 @@ interface CommandSyntax<A extends z.ZodType> {
 export interface StoreCommand<A extends z.ZodType = z.ZodType> extends CommandSyntax<A> {
   readonly needs: "store";
 
-  run(args: z.output<A>, context: CommandContext, onProgress: OnProgress): Promise<Outcome>;
+  run(args: z.output<A>, context: CommandContext, onProgress: OnProgress): Promise<CommandOutcome>;
 
   /** Opens the store when no server holds it. Absent: an existing, intact store is opened. */
   open?(args: z.output<A>, settings: StoreChoice): Promise<OpenedStore>;
@@ -100,7 +100,7 @@ export interface StoreCommand<A extends z.ZodType = z.ZodType> extends CommandSy
 export interface LocalCommand<A extends z.ZodType = z.ZodType> extends CommandSyntax<A> {
   readonly needs: "nothing";
 
-  run(args: z.output<A>, context: LocalContext): Promise<Outcome>;
+  run(args: z.output<A>, context: LocalContext): Promise<CommandOutcome>;
 }
 
 /** A command of the program. */

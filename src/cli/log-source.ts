@@ -3,13 +3,13 @@ import { join } from "node:path";
 import { z } from "zod";
 import type { Opening } from "../log/leaves.ts";
 import type { LogSource } from "../log/verify/source.ts";
-import { bearerHeaders, request, requestPatiently } from "./patient-request.ts";
+import { bearerHeaders, requestPatiently, sendOnce } from "./patient-request.ts";
 
 /** Largest file: a bundle of 256 entries of 65,535 bytes each, behind their lengths. */
 const MAX_BYTES = 256 * (2 + 65_535);
 
 /** Whether an operand is an address rather than a path. */
-export const isAddress = (text: string): boolean => /^https?:\/\//.test(text);
+export const isHttpUrl = (text: string): boolean => /^https?:\/\//.test(text);
 
 /**
  * The log of a running service.
@@ -80,9 +80,9 @@ async function bodyOf({ body }: Response, url: URL): Promise<Uint8Array> {
 }
 
 /** The text at an address; `undefined` if there is none. */
-export async function readAddress(address: string): Promise<string | undefined> {
+export async function readUrl(address: string): Promise<string | undefined> {
   const url = new URL(address);
-  const response = await request(url, {});
+  const response = await sendOnce(url, {});
   return response.ok ? String(await bodyOf(response, url)) : undefined;
 }
 

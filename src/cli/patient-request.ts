@@ -24,7 +24,7 @@ export async function requestPatiently(
   headers: Readonly<Record<string, string>>,
 ): Promise<Response> {
   for (let repeat = 0; ; repeat++) {
-    const response = await request(url, headers);
+    const response = await sendOnce(url, headers);
     const isLimited = response.status === 429 || response.status === 503;
     if (!isLimited || repeat === MAX_REPEATS) return response;
     await response.body?.cancel();
@@ -34,7 +34,7 @@ export async function requestPatiently(
 }
 
 /** Sends a request once. @throws {Error} If nothing answers. */
-export async function request(
+export async function sendOnce(
   url: URL,
   headers: Readonly<Record<string, string>>,
 ): Promise<Response> {

@@ -6,13 +6,13 @@ import type { OnProgress } from "../store/backup/progress.ts";
 import { faultText } from "../store/port/unavailable.ts";
 import { askServer } from "./admin-client.ts";
 import type { StoreCommand, Terminal } from "./command.ts";
-import { ConfirmationNeeded, type Outcome } from "./command.ts";
+import { type CommandOutcome, ConfirmationNeeded } from "./command.ts";
 import {
   type Commands,
   DEFAULT_COMMAND,
   helpText,
   type Invocation,
-  PROGRAM,
+  PROGRAM_NAME,
   readCommandLine,
   UsageError,
 } from "./command-line.ts";
@@ -63,7 +63,7 @@ export async function runProgram(call: ProgramCall): Promise<number> {
   } catch (error) {
     stderr.write(`${faultText(error)}\n`);
     if (!(error instanceof UsageError)) return FAILURE;
-    stderr.write(`${PROGRAM} --help says more.\n`);
+    stderr.write(`${PROGRAM_NAME} --help says more.\n`);
     return USAGE;
   }
 }
@@ -76,7 +76,7 @@ async function commandsFor([first = DEFAULT_COMMAND]: readonly string[]): Promis
 
 type Run = Extract<Invocation, { readonly kind: "run" }>;
 
-async function run(invocation: Run, call: ProgramCall): Promise<Outcome> {
+async function run(invocation: Run, call: ProgramCall): Promise<CommandOutcome> {
   const { command, args } = invocation;
   if (command.needs === "store") return runConfirmed({ ...invocation, command }, call);
   const { folder, terminal } = call;
@@ -93,7 +93,7 @@ interface StoreRun extends Run {
 }
 
 /** Runs a command; asks the operator first if it needs confirmation. */
-async function runConfirmed(run: StoreRun, call: ProgramCall): Promise<Outcome> {
+async function runConfirmed(run: StoreRun, call: ProgramCall): Promise<CommandOutcome> {
   const { terminal } = call;
   try {
     return await runOnce(run, call);
@@ -121,7 +121,7 @@ async function isConfirmed(question: string, { stdin, stderr }: Terminal): Promi
 async function runOnce(
   { name, command, args }: StoreRun,
   { env, terminal }: ProgramCall,
-): Promise<Outcome> {
+): Promise<CommandOutcome> {
   const settings = readStoreChoice(env);
   const line = createProgressLine(terminal.stderr, () => performance.now());
   const stopping = new AbortController();

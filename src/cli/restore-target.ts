@@ -11,9 +11,9 @@ import {
   dataFilesOf,
   holdsStore,
   lockFolder,
-  type Paths,
   pathsIn,
   recoverNext,
+  type StorePaths,
 } from "../store/sqlite/folder.ts";
 import { openEmbedded } from "../store/sqlite/open.ts";
 import type { OpenedStore } from "./command.ts";
@@ -70,7 +70,7 @@ async function identityIn(file: string): Promise<StoreIdentity> {
 }
 
 /** The folder stays locked until the new store is in place or has been discarded. */
-async function openBeside(paths: Paths, mode: StoreMode): Promise<OpenedStore> {
+async function openBeside(paths: StorePaths, mode: StoreMode): Promise<OpenedStore> {
   createFolder(paths.folder);
   const unlock = lockFolder(paths);
   const beside = pathsIn(join(paths.folder, "restoring"));
@@ -94,7 +94,7 @@ async function openBeside(paths: Paths, mode: StoreMode): Promise<OpenedStore> {
 }
 
 /** Keeps the damaged files under second names (hard links). @returns Notes for the operator. */
-async function keepDamaged(paths: Paths): Promise<readonly string[]> {
+async function keepDamaged(paths: StorePaths): Promise<readonly string[]> {
   const stamp = new Date().toISOString().replaceAll(/[-:.]/g, "");
   const kept: string[] = [];
   for (const path of dataFilesOf(paths).filter(existsSync)) {
@@ -107,7 +107,7 @@ async function keepDamaged(paths: Paths): Promise<readonly string[]> {
 }
 
 /** Uses the store's own file replacement, which the next start completes after a crash. */
-async function replaceStore(from: Paths, to: Paths): Promise<void> {
+async function replaceStore(from: StorePaths, to: StorePaths): Promise<void> {
   await rename(from.store, to.next);
   syncFolder(to.folder);
   recoverNext(to);

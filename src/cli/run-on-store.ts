@@ -7,7 +7,7 @@ import { readMasterKey } from "../store/keys/master-key.ts";
 import type { Store } from "../store/port/store.ts";
 import { dataFilesOf, pathsIn } from "../store/sqlite/folder.ts";
 import { openEmbedded } from "../store/sqlite/open.ts";
-import type { CommandContext, OpenedStore, Outcome, StoreCommand } from "./command.ts";
+import type { CommandContext, CommandOutcome, OpenedStore, StoreCommand } from "./command.ts";
 
 /** A command with its arguments. */
 export interface DirectRun {
@@ -20,7 +20,7 @@ export interface DirectRun {
 export async function runDirectly(
   { command, args, settings }: DirectRun,
   onProgress: OnProgress,
-): Promise<Outcome> {
+): Promise<CommandOutcome> {
   await refuseStoreFiles(args, settings.folder);
   const opened = command.open
     ? await command.open(args, settings)
@@ -35,7 +35,7 @@ async function runOn(
   { store, abandon }: OpenedStore,
   { command, args, settings }: DirectRun,
   onProgress: OnProgress,
-): Promise<Outcome> {
+): Promise<CommandOutcome> {
   try {
     return await command.run(args, contextOf(store, settings), onProgress);
   } catch (error) {

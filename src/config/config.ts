@@ -7,8 +7,8 @@ import {
   FILES_MARKET,
   LIVE_MARKET,
   readVariables,
+  type SettingValues,
   storeVariables,
-  type Values,
   variables,
 } from "./settings.ts";
 
@@ -159,7 +159,7 @@ export function readStoreChoice(env: Environment): StoreChoice {
 }
 
 /** @throws {Error} When a setting lacks another one that it requires. */
-function checkTogether(values: Values<typeof variables>): void {
+function checkTogether(values: SettingValues<typeof variables>): void {
   checkTimes(values);
   const { SMTP_URL, MAIL_FROM } = values;
   if (SMTP_URL !== undefined && MAIL_FROM === undefined) {
@@ -176,7 +176,7 @@ function checkTogether(values: Values<typeof variables>): void {
 }
 
 /** @throws {Error} When AS_OF or REPLAY does not fit the market. */
-function checkTimes({ MARKET, AS_OF, REPLAY }: Values<typeof variables>): void {
+function checkTimes({ MARKET, AS_OF, REPLAY }: SettingValues<typeof variables>): void {
   const isHistory = FILES_MARKET.test(MARKET);
   if (AS_OF !== undefined && !isHistory) {
     throw new Error("AS_OF: only history has another time; set MARKET=files:<folder> with it.");
@@ -189,7 +189,7 @@ function checkTimes({ MARKET, AS_OF, REPLAY }: Values<typeof variables>): void {
   }
 }
 
-function marketChoice(values: Values<typeof variables>): MarketChoice {
+function marketChoice(values: SettingValues<typeof variables>): MarketChoice {
   if (values.MARKET === LIVE_MARKET) return { kind: "live", ...liveChoice(values) };
   const [, folder] = FILES_MARKET.exec(values.MARKET) ?? [];
   if (folder === undefined) {
@@ -199,7 +199,7 @@ function marketChoice(values: Values<typeof variables>): MarketChoice {
   return replay ? { kind: "replay", folder, ...replay } : { kind: "files", folder, asOf };
 }
 
-function liveChoice(values: Values<typeof variables>): LiveChoice {
+function liveChoice(values: SettingValues<typeof variables>): LiveChoice {
   const settings = providerSettings.flatMap((name) => {
     const value = values[name];
     return value === undefined ? [] : [[name, value] as const];
@@ -212,12 +212,12 @@ function liveChoice(values: Values<typeof variables>): LiveChoice {
   };
 }
 
-function mailChoice(values: Values<typeof variables>): MailChoice | undefined {
+function mailChoice(values: SettingValues<typeof variables>): MailChoice | undefined {
   const { SMTP_URL: smtpUrl, MAIL_FROM: from } = values;
   return smtpUrl === undefined || from === undefined ? undefined : { smtpUrl, from };
 }
 
-function upstreamChoice(values: Values<typeof variables>): UpstreamChoice | undefined {
+function upstreamChoice(values: SettingValues<typeof variables>): UpstreamChoice | undefined {
   const { OIDC_ISSUER: issuer, OIDC_CLIENT_ID: clientId } = values;
   const { OIDC_CLIENT_SECRET: clientSecret } = values;
   if (issuer === undefined || clientId === undefined || clientSecret === undefined) {
@@ -226,7 +226,7 @@ function upstreamChoice(values: Values<typeof variables>): UpstreamChoice | unde
   return { issuer, clientId, clientSecret };
 }
 
-function storeChoice(values: Values<typeof storeVariables>): StoreChoice {
+function storeChoice(values: SettingValues<typeof storeVariables>): StoreChoice {
   return {
     folder: values.DATA_DIR,
     databaseUrl: values.DATABASE_URL,

@@ -9,7 +9,7 @@ const SPEED = { min: 0.00001, max: 100 } as const;
 const DateOrInstant = z.union([z.iso.date(), z.iso.datetime({ offset: true })]);
 
 /** The allowed form, for the error message. */
-export const REPLAY_FORM = `<from>/<to>@<days per second> such as 2014-01-02/2014-12-31@2: two dates or instants, the earlier first, and a number from ${SPEED.min.toFixed(5)} to ${SPEED.max}`;
+export const REPLAY_SYNTAX = `<from>/<to>@<days per second> such as 2014-01-02/2014-12-31@2: two dates or instants, the earlier first, and a number from ${SPEED.min.toFixed(5)} to ${SPEED.max}`;
 
 /** A period of history and the speed of its replay. */
 export interface Replay {

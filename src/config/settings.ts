@@ -5,7 +5,7 @@ import { isHttpsOrLoopback } from "../lib/loopback.ts";
 import { type Quota, type QuotaName, quotas } from "../limits/limits.ts";
 import { ENCODED_KEY } from "../store/keys/master-key.ts";
 import { liveVariables } from "./provider-settings.ts";
-import { parseReplay, REPLAY_FORM } from "./replay.ts";
+import { parseReplay, REPLAY_SYNTAX } from "./replay.ts";
 
 /** `MARKET` with providers. */
 export const LIVE_MARKET = "live";
@@ -103,7 +103,7 @@ export const variables = {
       .transform(parseReplay)
       .refine((replay) => replay !== undefined)
       .optional(),
-    allowed: REPLAY_FORM,
+    allowed: REPLAY_SYNTAX,
     fallback: "none",
     about: "with `files`: replays this history through the whole service; market time then stops",
   },
@@ -303,7 +303,9 @@ interface Setting {
 /** Settings by the names of their environment variables. */
 type Variables = Readonly<Record<string, Setting>>;
 /** The parsed values of variables. */
-export type Values<V extends Variables> = { readonly [N in keyof V]: z.output<V[N]["schema"]> };
+export type SettingValues<V extends Variables> = {
+  readonly [N in keyof V]: z.output<V[N]["schema"]>;
+};
 /** Environment variables; an empty one counts as absent. */
 export type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -312,7 +314,7 @@ export type Environment = Readonly<Record<string, string | undefined>>;
  *
  * @throws {Error} With one line per invalid variable, which names the allowed values.
  */
-export function readVariables<V extends Variables>(env: Environment, known: V): Values<V> {
+export function readVariables<V extends Variables>(env: Environment, known: V): SettingValues<V> {
   const wrong: string[] = [];
   const entries = Object.entries(known).map(([name, { schema, allowed, secret }]) => {
     const text = env[name] === "" ? undefined : env[name];
@@ -322,7 +324,7 @@ export function readVariables<V extends Variables>(env: Environment, known: V): 
     return [name, result.data];
   });
   if (wrong.length > 0) throw new Error(wrong.join("\n"));
-  return Object.fromEntries(entries) as Values<V>;
+  return Object.fromEntries(entries) as SettingValues<V>;
 }
 
 /** Whether a URL can be an issuer. Without TLS, an ID token from another machine cannot be trusted. */

@@ -2,7 +2,7 @@ import { analysts } from "./lexicon/analysts.ts";
 import { chat, emoji } from "./lexicon/chat.ts";
 import { companies } from "./lexicon/companies.ts";
 import { economy } from "./lexicon/economy.ts";
-import { spelled } from "./lexicon/entries.ts";
+import { expandEntries } from "./lexicon/entries.ts";
 import { type Role, roles, scales } from "./lexicon/grammar.ts";
 import { marketMoves } from "./lexicon/market-moves.ts";
 import { opinion } from "./lexicon/opinion.ts";
@@ -10,7 +10,7 @@ import { results } from "./lexicon/results.ts";
 import { trouble } from "./lexicon/trouble.ts";
 
 /** Entry for a word, an emoji, or a phrase of two or three words joined with `_`. */
-export interface Entry {
+export interface LexiconEntry {
   /** Sentiment in [-3, 3]; 0 for neutral entries. */
   readonly valence: number;
   /** Effect on the sentiment of its neighbors. */
@@ -20,7 +20,7 @@ export interface Entry {
 }
 
 /** Entry for words that are not in the lexicon. */
-export const UNKNOWN_ENTRY: Entry = { valence: 0, roles: new Set(), scale: 1 };
+export const UNKNOWN_ENTRY: LexiconEntry = { valence: 0, roles: new Set(), scale: 1 };
 
 /** The entries by topic. */
 export const topics = [
@@ -36,12 +36,13 @@ export const topics = [
 ] as const;
 
 /** The lexicon of {@link polarity}, written for this project. */
-export const lexicon: ReadonlyMap<string, Entry> = compiled();
+export const lexicon: ReadonlyMap<string, LexiconEntry> = compiled();
 
-function compiled(): ReadonlyMap<string, Entry> {
-  const entries = new Map<string, Entry>();
-  const add = (list: string, change: (entry: Entry) => Entry) => {
-    for (const form of spelled(list)) entries.set(form, change(entries.get(form) ?? UNKNOWN_ENTRY));
+function compiled(): ReadonlyMap<string, LexiconEntry> {
+  const entries = new Map<string, LexiconEntry>();
+  const add = (list: string, change: (entry: LexiconEntry) => LexiconEntry) => {
+    for (const form of expandEntries(list))
+      entries.set(form, change(entries.get(form) ?? UNKNOWN_ENTRY));
   };
   for (const [valence, list] of topics.flat()) add(list, (entry) => ({ ...entry, valence }));
   for (const [role, list] of roles) {

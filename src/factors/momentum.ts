@@ -2,7 +2,13 @@ import type { AssetClass } from "../market/instrument.ts";
 import { momentumGate } from "./benchmark.ts";
 import { type CoinHistory, type CoinTrend, coinTrends } from "./coin-history.ts";
 import { type EcdfTable, ecdfZ, freezeEcdf } from "./ecdf.ts";
-import { PRICE_WINDOWS, type PriceHistory, peakOf, type Sums, sumsOf } from "./price-history.ts";
+import {
+  type MomentumSums,
+  momentumSums,
+  PRICE_WINDOWS,
+  type PriceHistory,
+  peakOf,
+} from "./price-history.ts";
 import { type Input, missingReading, type Reading, unweightedInput } from "./reading.ts";
 import { clip, Z_BOUND } from "./statistics.ts";
 /** Maximum age in days of the newest bar regardless of the calendar: a long weekend. */
@@ -225,7 +231,7 @@ export interface ListedMomentum {
  */
 export function listedMomentum(history: PriceHistory): ListedMomentum | undefined {
   const { bars } = history;
-  const sums = sumsOf(history);
+  const sums = momentumSums(history);
   const { n, r } = sums;
   if (bars < PRICE_WINDOWS.yearBars || n < PRICE_WINDOWS.minWindowReturns) return undefined;
   const variance = sums.rr / n - (r / n) ** 2;
@@ -248,7 +254,7 @@ const MIN_RESIDUAL_SHARE = 1e-6;
 export const BETA = { min: -1, max: 4, weight: 0.66, prior: 0.34 } as const;
 
 /** Residual 12-1 momentum (Blitz, Huij & Martens, 2011). */
-function residual({ n, r, m, mm, rm }: Sums, variance: number): number | undefined {
+function residual({ n, r, m, mm, rm }: MomentumSums, variance: number): number | undefined {
   const marketVariance = mm / n - (m / n) ** 2;
   if (!(marketVariance > MIN_VARIANCE)) return undefined;
   const covariance = rm / n - (r / n) * (m / n);

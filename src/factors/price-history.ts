@@ -18,7 +18,7 @@ const RING = 256;
 
 /** Sums over the usable returns r of the 12-1 window and the market's returns m of the same
  *  sessions. */
-export interface Sums {
+export interface MomentumSums {
   readonly n: number;
   readonly r: number;
   readonly m: number;
@@ -98,7 +98,7 @@ const slot = ({ index }: PriceHistory, position: number): number =>
   index * RING + (position & (RING - 1));
 
 /** The running sums. */
-export function sumsOf({ chunk: { figures }, index }: PriceHistory): Sums {
+export function momentumSums({ chunk: { figures }, index }: PriceHistory): MomentumSums {
   const at = index * FIGURES;
   return {
     n: figures[at + SUM.n] as number,
@@ -238,10 +238,10 @@ export function recompute(history: PriceHistory, market: MarketReturns): number 
   return drift;
 }
 
-const SUM_NAMES = Object.keys(SUM) as readonly (keyof Sums)[];
+const SUM_NAMES = Object.keys(SUM) as readonly (keyof MomentumSums)[];
 
 /** The sums over the window's returns, oldest first. */
-function sumWindow(history: PriceHistory, market: MarketReturns): Sums {
+function sumWindow(history: PriceHistory, market: MarketReturns): MomentumSums {
   const { bars } = history;
   const { returns, sessions } = history.chunk;
   const first = slot(history, 0);

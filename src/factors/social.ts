@@ -2,7 +2,7 @@ import { ATTENTION_RULES, type AttentionReading, attentionPenalty } from "./atte
 import { MIN_PEERS } from "./ecdf.ts";
 import { bullishness, type Sentiment } from "./message-counters.ts";
 import { type Input, missingReading, type Reading, unweightedInput } from "./reading.ts";
-import { clip, decay, ewStep, type Norm, normOf, standardized, Z_BOUND } from "./statistics.ts";
+import { clip, clippedZ, decay, ewStep, meanAndSd, type Norm, Z_BOUND } from "./statistics.ts";
 
 /** Constants of the social factor. */
 export const SOCIAL_RULES = {
@@ -45,14 +45,14 @@ export function extendBaseline(
 
 /** The class's norm, for instruments with a short history; `undefined` under 30 peers. */
 export const freezeSocial = (values: readonly number[]): Norm | undefined =>
-  values.length < MIN_PEERS ? undefined : normOf(values);
+  values.length < MIN_PEERS ? undefined : meanAndSd(values);
 
 /**
  * z_sent = clip((b - mean)/sd, -3, 3) * n/(n + 10) with n effective messages, `undefined` without
  * variance.
  */
 export function sentimentZ(value: number, messages: number, norm: Norm): number | undefined {
-  const z = standardized(value, norm);
+  const z = clippedZ(value, norm);
   return z === undefined ? undefined : z * shrink(messages);
 }
 

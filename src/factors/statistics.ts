@@ -74,7 +74,7 @@ export function ownHistoryZ(
   past: readonly number[],
   minObservations: number,
 ): number | undefined {
-  return past.length < minObservations ? undefined : standardized(value, normOf(past));
+  return past.length < minObservations ? undefined : clippedZ(value, meanAndSd(past));
 }
 
 /** Mean and standard deviation of a reference distribution. */
@@ -84,13 +84,13 @@ export interface Norm {
 }
 
 /** Mean and sample standard deviation of at least two values. */
-export function normOf(values: readonly number[]): Norm {
+export function meanAndSd(values: readonly number[]): Norm {
   const center = mean(values);
   return { mean: center, sd: sdAround(center, values) };
 }
 
 /** (value - mean) / sd clipped to +-3, `undefined` unless sd is positive and both are finite. */
-export function standardized(value: number, { mean, sd }: Norm): number | undefined {
+export function clippedZ(value: number, { mean, sd }: Norm): number | undefined {
   const isUsable = sd > 0 && Number.isFinite(sd) && Number.isFinite(mean);
   return isUsable ? clip((value - mean) / sd, Z_BOUND) : undefined;
 }

@@ -1,7 +1,7 @@
 import { type EcdfTable, ecdfZ, freezeEcdf } from "./ecdf.ts";
 import type { Filings } from "./filings.ts";
 import { type Input, missingReading, type Reading, unweightedInput } from "./reading.ts";
-import { ownScore, type YieldNorms } from "./yield-history.ts";
+import { ownYieldZ, type YieldNorms } from "./yield-history.ts";
 import {
   MAX_FIGURE_AGE_DAYS,
   type ValuationMeasurement,
@@ -115,7 +115,7 @@ function compare({ measurement, norms }: ValuedStock, tables: ValuationTables, v
   let peerWeights = 0;
   let ownYields = 0;
   for (const name of YIELDS) {
-    if (ownScore(name, yields, norms) !== undefined) ownYields++;
+    if (ownYieldZ(name, yields, norms) !== undefined) ownYields++;
     if (tableOf(name, measurement, tables) === undefined) continue;
     peerYields++;
     peerWeights += weightOf(name, sector);
@@ -131,7 +131,7 @@ function compare({ measurement, norms }: ValuedStock, tables: ValuationTables, v
   if (ownYields === 0) return;
   const ownWeight = (1 / ownYields) * VALUATION_RULES.ownWeight;
   for (const name of YIELDS) {
-    const z = ownScore(name, yields, norms);
+    const z = ownYieldZ(name, yields, norms);
     if (z !== undefined) visit(name, "own past", z, ownWeight);
   }
 }

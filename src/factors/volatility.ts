@@ -1,6 +1,6 @@
 import { countKnown } from "../market/point-in-time.ts";
 import type { Bar, RecordList } from "../market/records.ts";
-import { decay, ewStep, normOf } from "./statistics.ts";
+import { decay, ewStep, meanAndSd } from "./statistics.ts";
 
 /** Constants of unusual volatility. */
 export const VOLATILITY_RULES = {
@@ -120,6 +120,6 @@ export function sessionVariance(bar: Bar, logReturn: number): number {
 
 function unusual(q: number, past: readonly number[]): number | null {
   if (past.length < VOLATILITY_RULES.window) return null;
-  const { mean, sd } = normOf(past);
+  const { mean, sd } = meanAndSd(past);
   return sd > 0 ? (q - mean) / sd : null;
 }

@@ -1,4 +1,4 @@
-import { type Norm, normOf, standardized } from "./statistics.ts";
+import { clippedZ, meanAndSd, type Norm } from "./statistics.ts";
 import { YIELDS, type YieldName, type Yields } from "./yields.ts";
 
 /** A stock's own past, one point a month. */
@@ -56,12 +56,12 @@ function append(past: Map<YieldName, number[]>, name: YieldName, value: number):
 
 function normsOf(past: ReadonlyMap<YieldName, readonly number[]>): YieldNorms {
   const long = [...past].filter(([, values]) => values.length >= OWN_HISTORY.minMonths);
-  return Object.fromEntries(long.map(([name, values]) => [name, normOf(values)]));
+  return Object.fromEntries(long.map(([name, values]) => [name, meanAndSd(values)]));
 }
 
 /** How unusual a yield is for the stock itself: clip((y - mean) / sd, -3, 3), where known. */
-export function ownScore(name: YieldName, yields: Yields, norms: YieldNorms): number | undefined {
+export function ownYieldZ(name: YieldName, yields: Yields, norms: YieldNorms): number | undefined {
   const value = yields[name];
   const norm = norms[name];
-  return value === undefined || norm === undefined ? undefined : standardized(value, norm);
+  return value === undefined || norm === undefined ? undefined : clippedZ(value, norm);
 }

@@ -2,7 +2,7 @@ import { mean } from "../factors/statistics.ts";
 import { randomAt } from "./random.ts";
 
 /** A confidence interval. */
-export interface Interval {
+export interface ConfidenceInterval {
   readonly low: number;
   readonly high: number;
 }
@@ -26,7 +26,7 @@ export function bootstrapInterval(
   block: number,
   seed: number,
   outside: number = OUTSIDE,
-): Interval | undefined {
+): ConfidenceInterval | undefined {
   if (values.length < 2) return undefined;
   const means = Float64Array.from({ length: DRAWS }, (_, draw) =>
     mean(resampled(values, block, seed + draw)),

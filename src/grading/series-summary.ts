@@ -1,5 +1,5 @@
 import { mean, normalQuantile, sampleSd } from "../factors/statistics.ts";
-import { bootstrapInterval, type Interval } from "./bootstrap.ts";
+import { bootstrapInterval, type ConfidenceInterval } from "./bootstrap.ts";
 
 /** Statistics of the mean of a series with one figure per date. */
 export interface SeriesSummary {
@@ -15,13 +15,13 @@ export interface SeriesSummary {
   /** The more conservative of the two, nearer to 0. */
   readonly t: number;
   /** 95 % interval of the mean by block bootstrap. */
-  readonly interval: Interval;
+  readonly interval: ConfidenceInterval;
   /** Dates required to detect a mean of this size with 80 % power, `null` for a mean of 0. */
   readonly datesForPower: number | null;
 }
 
 /** Overlap of consecutive values of a series. */
-export interface Overlap {
+export interface HorizonOverlap {
   /** Sessions over which each value looks ahead. */
   readonly horizon: number;
   /** Sessions from one date to the next. */
@@ -29,7 +29,8 @@ export interface Overlap {
 }
 
 /** Dates spanned by one horizon: the Newey-West lag and the expected block of the bootstrap. */
-export const overlapDates = ({ horizon, step }: Overlap): number => Math.ceil(horizon / step);
+export const datesPerHorizon = ({ horizon, step }: HorizonOverlap): number =>
+  Math.ceil(horizon / step);
 
 /** Whether any two values differ; rounding can leave a deviation for equal ones. */
 export const hasVariance = (values: readonly number[]): boolean =>
@@ -43,10 +44,10 @@ export const hasVariance = (values: readonly number[]): boolean =>
  */
 export function summarizeSeries(
   values: readonly number[],
-  overlap: Overlap,
+  overlap: HorizonOverlap,
   seed: number,
 ): SeriesSummary | undefined {
-  const lag = overlapDates(overlap);
+  const lag = datesPerHorizon(overlap);
   const interval = bootstrapInterval(values, lag, seed);
   if (interval === undefined || !hasVariance(values)) return undefined;
   const sd = sampleSd(values);

@@ -1,7 +1,7 @@
 import { mean, normalQuantile } from "../factors/statistics.ts";
 import type { AssetClass } from "../market/instrument.ts";
 import { RANGES, type RangeProbability } from "../risk/ranges.ts";
-import { bootstrapInterval, type Interval } from "./bootstrap.ts";
+import { bootstrapInterval, type ConfidenceInterval } from "./bootstrap.ts";
 import { HEADLINE_HORIZONS, RECORD_HORIZONS, type RunGrade } from "./run-grade.ts";
 import { summarizeSeries } from "./series-summary.ts";
 
@@ -87,7 +87,7 @@ export type Exclusion = (typeof EXCLUSIONS)[number];
 export type Excluded = Readonly<Record<Exclusion, number>>;
 
 /** A figure with its 95 % interval. */
-interface Estimate extends Interval {
+interface Estimate extends ConfidenceInterval {
   readonly value: number;
 }
 
@@ -116,7 +116,7 @@ export interface RecordFigures {
     readonly alwaysLong: number | null;
     /** Interval that contains `meanExcess` in 95 % of cases if the signals are shuffled within each
      *  run. */
-    readonly shuffled: Interval | null;
+    readonly shuffled: ConfidenceInterval | null;
   };
   /** Mean rank correlation of scores and returns. */
   readonly ic: (Estimate & { readonly t: number }) | null;
@@ -187,7 +187,7 @@ function meanOf(values: readonly number[], horizon: number, seed: number): Estim
 }
 
 /** Sums of independent shuffles are close to normal: 0 +- 1.96 standard deviations of their mean. */
-function shuffledInterval(called: readonly GradedRun[]): Interval | null {
+function shuffledInterval(called: readonly GradedRun[]): ConfidenceInterval | null {
   if (called.length === 0) return null;
   const variances = called.map((run) => run.shuffledVariance / callsOf(run) ** 2);
   const high = (normalQuantile(0.975) * Math.sqrt(mean(variances))) / Math.sqrt(called.length);

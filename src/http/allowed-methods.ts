@@ -2,7 +2,7 @@ import type { RequestHandler, Router } from "express";
 import { Problem } from "../problem.ts";
 
 /** The `Allow` header value for a list of methods; GET implies HEAD. */
-export const allowOf = (methods: readonly string[]): string =>
+export const allowHeader = (methods: readonly string[]): string =>
   methods.join(", ").toUpperCase().replace("GET", "GET, HEAD");
 
 /**
@@ -25,7 +25,7 @@ export function methodNotAllowed(method: string | undefined, allow: string): Pro
  * @throws {Problem} `method_not_allowed` with `Allow`.
  */
 export function onlyMethods(methods: readonly string[]): RequestHandler {
-  const allow = allowOf(methods);
+  const allow = allowHeader(methods);
   return (req) => {
     throw methodNotAllowed(req.method, allow);
   };

@@ -35,7 +35,7 @@ import {
 import { protocol } from "./mcp/protocol.ts";
 import { mcpRoute } from "./mcp/route.ts";
 import type { McpExtension } from "./mcp/server-factory.ts";
-import type { Streams } from "./open-streams.ts";
+import type { OpenStreams } from "./open-streams.ts";
 import { createShowErrorPage } from "./pages/error.ts";
 import { type HomeOptions, homeRouter } from "./pages/home/home-routes.ts";
 import { createShowPage } from "./pages/page-answer.ts";
@@ -59,7 +59,7 @@ export interface AppOptions {
   /** The events of alerts. */
   readonly eventLog: EventLog;
   /** Open streaming responses. */
-  readonly streams: Streams;
+  readonly streams: OpenStreams;
   readonly repeat: Repeat;
   /** Registers a listener for signal changes. @returns A function that removes it. */
   readonly onSignal: (listener: (symbol: string) => void) => () => void;

@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { matchesEtag } from "../lib/etag.ts";
 import type { Answer } from "./api/answers.ts";
-import { type Coding, codedEtag, codingFor, compressOnce } from "./content-coding.ts";
+import { type ContentCoding, codedEtag, codingFor, compressOnce } from "./content-coding.ts";
 import type { RequestContext } from "./request-context.ts";
 
 /** Caches must not share a response between callers, nor between the formats of a response. */
@@ -60,7 +60,7 @@ export async function sendRepresentation(
 export function isUnmodified(
   req: IncomingMessage,
   res: ServerResponse,
-  { etag, coding }: { readonly etag: string; readonly coding: Coding | undefined },
+  { etag, coding }: { readonly etag: string; readonly coding: ContentCoding | undefined },
 ): boolean {
   const tag = codedEtag(etag, coding);
   res.setHeader("ETag", tag);

@@ -5,10 +5,10 @@ import { brotliCompress, constants, createBrotliCompress, createGzip, gzip } fro
 import { LRUCache } from "lru-cache";
 
 /** A content coding (RFC 9110 section 8.4.1). */
-export type Coding = "br" | "gzip";
+export type ContentCoding = "br" | "gzip";
 
 /** The codings in order of preference. */
-const CODINGS: readonly Coding[] = ["br", "gzip"];
+const CODINGS: readonly ContentCoding[] = ["br", "gzip"];
 
 /** Brotli quality: a page of 115 kB takes 3 ms and 10.0 kB; quality 9 takes 23 ms for 9.8 kB. */
 const BROTLI = { params: { [constants.BROTLI_PARAM_QUALITY]: 5 } };
@@ -25,11 +25,11 @@ const compressors = { br: promisify(brotliCompress), gzip: promisify(gzip) } as 
  */
 export function codingFor(
   { "accept-encoding": accepted }: IncomingHttpHeaders,
-  offered: readonly Coding[] = CODINGS,
-): Coding | undefined {
+  offered: readonly ContentCoding[] = CODINGS,
+): ContentCoding | undefined {
   if (accepted === undefined) return undefined;
   const weights = new Map(String(accepted).split(",").map(weighted));
-  const weightOf = (coding: Coding): number => weights.get(coding) ?? weights.get("*") ?? 0;
+  const weightOf = (coding: ContentCoding): number => weights.get(coding) ?? weights.get("*") ?? 0;
   const most = Math.max(...offered.map(weightOf));
   if (most === 0 || most < (weights.get("identity") ?? 0)) return undefined;
   return offered.find((coding) => weightOf(coding) === most);
@@ -43,15 +43,15 @@ function weighted(member: string): readonly [name: string, weight: number] {
 
 /** The validator of a coded representation, which differs from that of the uncoded body (RFC 9110
  *  section 8.8.3.3). */
-export const codedEtag = (etag: string, coding: Coding | undefined): string =>
+export const codedEtag = (etag: string, coding: ContentCoding | undefined): string =>
   coding === undefined ? etag : `${etag.slice(0, -1)}-${coding}"`;
 
 /** Compresses a body outside the event loop. */
-export const compress = (coding: Coding, body: string | Uint8Array): Promise<Buffer> =>
+export const compress = (coding: ContentCoding, body: string | Uint8Array): Promise<Buffer> =>
   coding === "br" ? compressors.br(body, BROTLI) : compressors.gzip(body, GZIP);
 
 /** Creates a stream that compresses a body of any length. */
-export const createEncoder = (coding: Coding): Transform =>
+export const createEncoder = (coding: ContentCoding): Transform =>
   coding === "br" ? createBrotliCompress(BROTLI) : createGzip(GZIP);
 
 /** Maximum total size of the cached bodies, before compression, in characters or bytes. Compressed,
@@ -68,7 +68,7 @@ const cache = new LRUCache<string, Promise<Buffer>>({ maxSize: MAX_CACHED });
  * @param etag The strong validator of the uncoded body: a hash of it.
  */
 export function compressOnce(
-  coding: Coding,
+  coding: ContentCoding,
   { etag, body }: { readonly etag: string; readonly body: string | Uint8Array },
 ): Promise<Buffer> {
   const key = codedEtag(etag, coding);

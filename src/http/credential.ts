@@ -76,7 +76,7 @@ function headerValues({ rawHeaders }: IncomingMessage, name: string): readonly s
 }
 
 /** A WWW-Authenticate value (RFC 6750 section 3); no parameter contains quotes or backslashes. */
-export function challenge(parameters: Readonly<Record<string, string>>): string {
+export function bearerChallenge(parameters: Readonly<Record<string, string>>): string {
   const list = Object.entries(parameters).map(([name, value]) => `${name}="${value}"`);
   return `Bearer ${list.join(", ")}`;
 }

@@ -35,7 +35,7 @@ const NETWORK_SHARE = 1 / 2;
 const RETRY_SECONDS = { tooMany: "10", stopping: "1" };
 
 /** Open streaming responses. */
-export interface Streams {
+export interface OpenStreams {
   /**
    * Tracks an open response, and ends it when its caller stops reading or the caller's credential
    * ends.
@@ -70,7 +70,7 @@ interface OpenStream {
 
 /** Creates the registry of open streams. While a credential cannot be looked up, its stream stays
  *  open. */
-export function createStreams(repeat: Repeat): Streams {
+export function createStreams(repeat: Repeat): OpenStreams {
   const open = new Map<ServerResponse, OpenStream>();
   let isClosed = false;
   return {

@@ -6,7 +6,7 @@ import { addressKey } from "../limits/address-key.ts";
 import { countInOrder } from "../limits/count-in-order.ts";
 import type { Limits, QuotaState } from "../limits/limits.ts";
 import { Problem } from "../problem.ts";
-import { type Credential, challenge, credentialOf } from "./credential.ts";
+import { bearerChallenge, type Credential, credentialOf } from "./credential.ts";
 import { countPublicRequest, requireWithinLimits } from "./rate-limits.ts";
 import type { RequestContext } from "./request-context.ts";
 
@@ -145,7 +145,7 @@ export class ProtectedResource {
       detail,
       next: nextForScopes(caller, missing, this.#options),
       headers: {
-        "WWW-Authenticate": challenge({
+        "WWW-Authenticate": bearerChallenge({
           error: "insufficient_scope",
           error_description: detail,
           scope: needed.join(" "),
@@ -204,7 +204,7 @@ export class ProtectedResource {
       detail,
       next: next ?? nextWithoutCredential(this.#options),
       headers: {
-        "WWW-Authenticate": challenge({
+        "WWW-Authenticate": bearerChallenge({
           ...(error && { error, error_description: detail }),
           ...(scope !== "" && { scope }),
           resource_metadata: this.#metadataUrl,

@@ -3,7 +3,7 @@ import type { Request, RequestHandler } from "express";
 import { addressKey } from "../limits/address-key.ts";
 import { countInOrder } from "../limits/count-in-order.ts";
 import type { Limits, QuotaName, QuotaState } from "../limits/limits.ts";
-import { rateLimitProblem, secondsLeft } from "../limits/rate-limit-problem.ts";
+import { rateLimitProblem, secondsUntilReset } from "../limits/rate-limit-problem.ts";
 import type { RequestContext } from "./request-context.ts";
 
 /**
@@ -69,5 +69,5 @@ function policyItem({ quota, policy }: QuotaState): string {
 
 /** An item of `RateLimit` (draft-ietf-httpapi-ratelimit-headers-11). */
 function stateItem(counted: QuotaState): string {
-  return `"${counted.quota}";r=${counted.points};t=${secondsLeft(counted)}`;
+  return `"${counted.quota}";r=${counted.points};t=${secondsUntilReset(counted)}`;
 }

@@ -7,7 +7,7 @@ import type { RequestContext } from "./request-context.ts";
  *
  * @returns `null` without a body.
  */
-export const hasType = (req: IncomingMessage, type: string): string | false | null =>
+export const hasMediaType = (req: IncomingMessage, type: string): string | false | null =>
   express.request.is.call(req as Request, type);
 
 /**

@@ -1,5 +1,5 @@
 import { Problem } from "../problem.ts";
-import { allowOf, methodNotAllowed } from "./allowed-methods.ts";
+import { allowHeader, methodNotAllowed } from "./allowed-methods.ts";
 import type { WriteError } from "./errors.ts";
 import type { RequestContext } from "./request-context.ts";
 
@@ -119,7 +119,7 @@ const rejectMethod =
 function resourceOf(routes: readonly Route[]): Resource {
   const [{ path, isStrict = false, takesRest = false, otherMethods }] = routes as [Route];
   const handlers = new Map<string, Handler>(routes.map(({ method, handle }) => [method, handle]));
-  const allow = allowOf([...handlers.keys()]);
+  const allow = allowHeader([...handlers.keys()]);
   const get = handlers.get("GET");
   if (get !== undefined) handlers.set("HEAD", get);
   return {

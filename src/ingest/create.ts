@@ -1,6 +1,6 @@
 import type { Config } from "../config/config.ts";
 import type { Market } from "../market/market.ts";
-import type { Check } from "../process/readiness.ts";
+import type { ComponentState } from "../process/readiness.ts";
 import type { SignalKeeper } from "../score/kept-signals.ts";
 import { ScoreRefresh, type SignalUpdates } from "../score/refresh.ts";
 import { ScoringEngine } from "../score/scoring-engine.ts";
@@ -10,7 +10,7 @@ import type { MarketClock } from "../sources/market-clock.ts";
 import { type OpenedMarket, openMarket } from "../sources/open-market.ts";
 import { serveRecorded } from "../store/session-archive.ts";
 import type { KeptSignalsFile } from "./kept-signals.ts";
-import type { Live, LiveOptions } from "./live.ts";
+import type { LiveMarkets, LiveOptions } from "./live.ts";
 import { type Analyzer, openSentimentReader, type SentimentReader } from "./sentiment-model.ts";
 import type { WarmStart } from "./warm-start.ts";
 
@@ -72,7 +72,7 @@ export interface Scoring {
   readonly snapshots: MemoryArchive;
   readonly updates: Pick<SignalUpdates, "onUpdate">;
   /** The live providers; absent where the market is recorded or simulated. */
-  readonly live: Pick<Live, "setup" | "work" | "check"> | undefined;
+  readonly live: Pick<LiveMarkets, "setup" | "work" | "check"> | undefined;
   /** The current time of the market, Unix milliseconds. */
   marketNow(): number;
   /** Where the recording ends, Unix milliseconds; absent for a market without an end. */
@@ -97,7 +97,7 @@ export interface Scoring {
   waitFor(isBehind: () => boolean): void;
   /** The current instant of the market. The end of a recording is not a fault: answers are then as
    *  of its last instant. */
-  check(): Check;
+  check(): ComponentState;
 }
 
 /**
@@ -185,7 +185,7 @@ export async function openScoring(options: ScoringOptions): Promise<Scoring> {
 /**
  * Instant up to which sessions have their data. Without observations there is nothing to record.
  */
-function confirmedUntil(live: Live | undefined): number {
+function confirmedUntil(live: LiveMarkets | undefined): number {
   const confirmedAt = live?.confirmedAt() ?? Number.NEGATIVE_INFINITY;
   return Number.isFinite(confirmedAt) ? confirmedAt + CONFIRMED_MS : Number.POSITIVE_INFINITY;
 }

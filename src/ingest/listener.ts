@@ -4,7 +4,7 @@ import type { ProviderOptions, StreamedProvider } from "../sources/live/provider
 import { put } from "../store/port/operations.ts";
 import type { Records } from "../store/port/records.ts";
 import { backoffMs, createFailureBackoff, storeFault } from "./backoff.ts";
-import { type PersistOptions, persist } from "./persist.ts";
+import { type PersistOptions, persistObservations } from "./persist.ts";
 import {
   correctedProgress,
   NEW_PROVIDER,
@@ -132,7 +132,7 @@ async function write(
     return;
   }
   const given = { provider: provider.id, observedAt };
-  const { newestAt, announcements } = await persist({ data, rejected }, given, options);
+  const { newestAt, announcements } = await persistObservations({ data, rejected }, given, options);
   const progress: ProviderProgress = {
     ...state.provider,
     failures: 0,

@@ -58,7 +58,7 @@ export interface LiveOptions {
 }
 
 /** Live markets. */
-export interface Live {
+export interface LiveMarkets {
   readonly market: LiveMarket;
   readonly clock: MarketClock;
   /** Providers and instruments as configured. */
@@ -79,7 +79,7 @@ export interface Live {
  *
  * @throws {Error} When the universe cannot be read.
  */
-export async function openLive(choice: LiveChoice, options: LiveOptions): Promise<Live> {
+export async function openLive(choice: LiveChoice, options: LiveOptions): Promise<LiveMarkets> {
   const { store, now, log } = options;
   const { records } = store;
   const instruments = await openUniverse(choice.universe);

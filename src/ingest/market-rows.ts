@@ -43,7 +43,7 @@ export interface RejectedBody extends Provenance, Pick<Rejected, "feed" | "symbo
 const MAX_ID = 200;
 
 /** Why an observation cannot be stored under its id, `undefined` when it can. */
-export const idFault = (id: string): string | undefined =>
+export const invalidIdReason = (id: string): string | undefined =>
   id.length <= MAX_ID && neutralText(id) === id
     ? undefined
     : "its id is too long, or has characters that no text has";

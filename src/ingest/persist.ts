@@ -3,7 +3,7 @@ import type { Observation, ParsedResponse, Rejected } from "../sources/live/prov
 import type { Archive, ArchiveRow } from "../store/port/archive.ts";
 import type { Operation } from "../store/port/records.ts";
 import { announceChanges, NOTICE_TTL_MS } from "./change-notices.ts";
-import { idFault, rejectedRow, rowOf } from "./market-rows.ts";
+import { invalidIdReason, rejectedRow, rowOf } from "./market-rows.ts";
 
 /** The result of persisting observations. */
 interface Persisted {
@@ -27,7 +27,7 @@ export interface PersistOptions {
  * @param provenance Provider of the answer, and when it arrived (Unix milliseconds).
  * @throws {ProviderFault} `malformed` when no store can hold them.
  */
-export async function persist(
+export async function persistObservations(
   reading: Pick<ParsedResponse, "data" | "rejected">,
   provenance: { readonly provider: string; readonly observedAt: number },
   { archive, noticeTtlMs: ttlMs = NOTICE_TTL_MS }: PersistOptions,
@@ -43,11 +43,11 @@ export async function persist(
 /** Rejects observations whose id no store can hold, so that they do not block all others. */
 function withValidIds({ data, rejected = [] }: Pick<ParsedResponse, "data" | "rejected">) {
   const bad = data.flatMap(({ feed, symbol, at, id }): Rejected[] => {
-    const reason = idFault(id);
+    const reason = invalidIdReason(id);
     return reason === undefined ? [] : [{ feed, symbol, at, id, reason }];
   });
   if (bad.length === 0) return { data, rejected };
-  const good = data.filter(({ id }) => idFault(id) === undefined);
+  const good = data.filter(({ id }) => invalidIdReason(id) === undefined);
   return { data: good, rejected: [...rejected, ...bad] };
 }
 

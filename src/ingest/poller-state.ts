@@ -59,7 +59,7 @@ export interface PollerState {
 export type RequestStep = Extract<PollStep, { readonly request: unknown }>;
 
 /** A due request, or the fault that occurred in building it. */
-export type Due = { readonly followed: SeriesState } & (
+export type DueRequest = { readonly followed: SeriesState } & (
   | { readonly step: RequestStep }
   | { readonly fault: ProviderFault }
 );
@@ -97,7 +97,7 @@ export async function loadState(
 }
 
 /** The series that has waited longest among those with a request. */
-export function firstDue(all: readonly SeriesState[], now: number): Due | undefined {
+export function firstDue(all: readonly SeriesState[], now: number): DueRequest | undefined {
   const candidates = all.filter(({ lookAt }) => lookAt <= now);
   for (const followed of candidates.sort((one, other) => one.lookAt - other.lookAt)) {
     const { cursor, failures } = followed.progress;

@@ -4,7 +4,7 @@ import { catchFault } from "../sources/live/provider-response.ts";
 import { put } from "../store/port/operations.ts";
 import type { Operation } from "../store/port/records.ts";
 import { backoffMs, createFailureBackoff, storeFault } from "./backoff.ts";
-import { type PersistOptions, persist } from "./persist.ts";
+import { type PersistOptions, persistObservations } from "./persist.ts";
 import {
   firstDue,
   type LoadOptions,
@@ -122,7 +122,7 @@ async function succeed(due: DueRequest, options: PollerOptions): Promise<void> {
   const { reading, receivedAt } = await readingOf(due, options);
   const { cursor, notBefore = 0, unknown = [] } = reading;
   const given = { provider: options.provider.id, observedAt: receivedAt };
-  const { newestAt, announcements } = await persist(reading, given, options);
+  const { newestAt, announcements } = await persistObservations(reading, given, options);
   const at = options.now();
   const provider = {
     ...state.provider,

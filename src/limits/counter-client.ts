@@ -1,5 +1,5 @@
 import type { Schedule } from "../lib/loop.ts";
-import type { Addition, CountedWindow, Counters } from "../store/port/counters.ts";
+import type { CountedWindow, CounterAddition, Counters } from "../store/port/counters.ts";
 
 /** Timeout of a caller that waits for the database, in milliseconds. */
 const TIMEOUT_MS = 250;
@@ -11,7 +11,7 @@ const RETRY_PAUSE_MS = 1_000;
 const MAX_BATCH = 500;
 
 /** Points to add to a window in the database. */
-export interface CounterRequest extends Addition {
+export interface CounterRequest extends CounterAddition {
   /**
    * Called with the result, even after the caller's timeout; not called if the database failed.
    *
@@ -106,7 +106,7 @@ export class CounterClient {
 }
 
 /** Merges the requests of a batch into one addition per window. */
-function mergeByWindow(batch: readonly PendingRequest[]): readonly Addition[] {
+function mergeByWindow(batch: readonly PendingRequest[]): readonly CounterAddition[] {
   const byName = Map.groupBy(batch, ({ name }) => name);
   return [...byName].map(([name, [first, ...others]]) => ({
     name,

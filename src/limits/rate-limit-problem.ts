@@ -16,7 +16,7 @@ export function rateLimitProblem(
     .sort((a, b) => b.resetMs - a.resetMs);
   if (strictest === undefined) return undefined;
   const { quota, policy } = strictest;
-  const seconds = secondsLeft(strictest);
+  const seconds = secondsUntilReset(strictest);
   return new Problem("rate_limited", {
     detail: `The limit ${quota} allows ${policy.points} in ${policy.windowSeconds} seconds.`,
     next: `Retry in ${seconds} seconds.`,
@@ -25,6 +25,6 @@ export function rateLimitProblem(
 }
 
 /** Seconds until the window ends, rounded up so that a retry is not too early. */
-export function secondsLeft({ resetMs }: Pick<QuotaState, "resetMs">): number {
+export function secondsUntilReset({ resetMs }: Pick<QuotaState, "resetMs">): number {
   return Math.ceil(resetMs / 1000);
 }

@@ -14,7 +14,7 @@ export interface ExampleRequest {
 }
 
 /** A recorded exchange with a running sandbox; `{baseUrl}` replaces the public origin. */
-export interface Exchange {
+export interface RecordedExchange {
   readonly summary: string;
   readonly request: ExampleRequest;
   readonly status: number;
@@ -22,10 +22,10 @@ export interface Exchange {
   readonly answer?: unknown;
 }
 
-type ExchangesByName = Readonly<Record<string, Exchange>>;
+type ExchangesByName = Readonly<Record<string, RecordedExchange>>;
 
 /** Recorded exchanges by operation id and name. The first of an operation is its main example. */
-export const exchanges: Readonly<Record<string, ExchangesByName>> = {
+export const recordedExchanges: Readonly<Record<string, ExchangesByName>> = {
   ...access,
   ...alerts,
   ...market,
@@ -33,7 +33,7 @@ export const exchanges: Readonly<Record<string, ExchangesByName>> = {
 };
 
 /** A recorded response for each problem code; codes that a test cannot provoke are missing. */
-export const failures: Readonly<Record<string, { readonly answer: unknown }>> = problems;
+export const recordedProblems: Readonly<Record<string, { readonly answer: unknown }>> = problems;
 
 /** Recorded webhook deliveries, by event type. */
 export const recordedDeliveries: Readonly<Record<string, unknown>> = webhooks;

@@ -2,11 +2,11 @@ import type { z } from "zod";
 import type { ProblemCode } from "../problem.ts";
 import { type BodyExample, headersObject, mediaTypes } from "./bodies.ts";
 import type { Json } from "./components.ts";
-import { failures } from "./exchanges.ts";
+import { recordedProblems } from "./exchanges.ts";
 import type { Operation } from "./operation.ts";
 import { failureHeaders, PROBLEM_TYPE, Problem, problemStatus, problemTitle } from "./problems.ts";
 import { OAuthErrorBody, OAuthProblem, oauthErrors } from "./refusals.ts";
-import { sampleOf } from "./samples.ts";
+import { exampleProblem } from "./samples.ts";
 
 /** A response with one status. */
 export interface ResponseObject {
@@ -67,7 +67,7 @@ export function problemObject({ status, codes, isOAuth }: ProblemSet): ResponseO
 }
 
 function examplesOf(code: ProblemCode): readonly BodyExample[] {
-  const value = failures[code]?.answer ?? sampleOf(code);
+  const value = recordedProblems[code]?.answer ?? exampleProblem(code);
   return value === undefined ? [] : [{ name: code, summary: problemTitle(code), value }];
 }
 

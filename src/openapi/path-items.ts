@@ -1,7 +1,7 @@
 import type { z } from "zod";
 import { mediaTypes } from "./bodies.ts";
 import { type Json, schemaOf } from "./components.ts";
-import { type ExampleRequest, exchanges } from "./exchanges.ts";
+import { type ExampleRequest, recordedExchanges } from "./exchanges.ts";
 import type { Operation } from "./operation.ts";
 import { type Examples, responsesOf } from "./responses.ts";
 
@@ -17,7 +17,7 @@ export function pathItems(operations: readonly Operation[]): Json {
 
 function operationObject(operation: Operation): Json {
   const { id, tag, summary, description, security, body } = operation;
-  const examples = exchanges[id] ?? {};
+  const examples = recordedExchanges[id] ?? {};
   const parameters = parametersOf(operation, examples);
   return {
     operationId: id,

@@ -1,6 +1,6 @@
 import { type BodyExample, headersObject, mediaTypes } from "./bodies.ts";
 import type { Json } from "./components.ts";
-import type { Exchange } from "./exchanges.ts";
+import type { RecordedExchange } from "./exchanges.ts";
 import {
   oauthErrorObject,
   problemObject,
@@ -11,7 +11,7 @@ import {
 import type { Operation, SuccessResponse } from "./operation.ts";
 
 /** Recorded exchanges of one operation, by name. */
-export type Examples = Readonly<Record<string, Exchange>>;
+export type Examples = Readonly<Record<string, RecordedExchange>>;
 
 type ByStatus = readonly (readonly [status: string, response: ResponseObject])[];
 

@@ -39,7 +39,7 @@ const sampleTexts: Partial<
 };
 
 /** A constructed example of a problem that has no recorded one. */
-export function sampleOf(code: ProblemCode): unknown {
+export function exampleProblem(code: ProblemCode): unknown {
   const saying = sampleTexts[code];
   return saying && new Problem(code, saying).toJSON();
 }

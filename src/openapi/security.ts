@@ -59,7 +59,7 @@ export const scopeSentence = (needed: readonly Scope[]): string =>
   `${needed.length === 1 ? "Scope" : "Scopes"}: ${needed.map((scope) => `\`${scope}\``).join(", ")}.`;
 
 /** Requires any credential with the given scopes. */
-export const credentialWith = (...needed: readonly Scope[]): readonly Requirement[] => [
+export const anyCredentialWith = (...needed: readonly Scope[]): readonly Requirement[] => [
   { oauth2: needed },
   { openIdConnect: needed },
   { bearer: [] },

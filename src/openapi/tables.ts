@@ -29,7 +29,7 @@ const columnText = ({ name, type, about }: ColumnHead): string =>
   `\`${name}\` (${type}${about === undefined ? "" : `; ${about.replace(/\.$/, "")}`})`;
 
 /** A representation as a binary file. */
-export const fileContent = (mediaType: string): Content => ({
+export const binaryContent = (mediaType: string): Content => ({
   mediaType,
   schema: z.string().meta({ format: "binary" }),
 });

@@ -5,7 +5,7 @@ import type { Tool } from "../tool.ts";
 export const WIDGET_FOLDER = "/api/openbb";
 
 /** Value of a list parameter that means no filter; Workspace always sends a value. */
-export const ANY = "any";
+export const NO_FILTER = "any";
 
 /** A parameter that people set above a widget; its name is that of an input of the widget's tool. */
 export interface WidgetParam {
@@ -54,7 +54,7 @@ export interface WidgetTable {
 }
 
 /** What Workspace draws: rows, figures with a label, options of a list, or Markdown. */
-export type Drawn = readonly object[] | string;
+export type WidgetData = readonly object[] | string;
 
 /** What an endpoint answers: a view of one tool. */
 export interface WidgetSource {
@@ -68,7 +68,7 @@ export interface WidgetSource {
   /** Whether the widget shows the rows of the tool's table or the tool's answer. */
   readonly reads: "rows" | "answer";
   /** Converts the rows or the answer for display. Default: the rows unchanged. */
-  readonly shape?: (read: object) => Drawn;
+  readonly shape?: (read: object) => WidgetData;
 }
 
 /** A widget of OpenBB Workspace. */
@@ -84,7 +84,7 @@ export interface Widget extends WidgetSource {
 }
 
 /** Adapts a typed conversion function to the untyped data of a source. */
-export const shapeOf =
-  <T extends object>(shape: (read: T) => Drawn) =>
-  (read: object): Drawn =>
+export const untypedShape =
+  <T extends object>(shape: (read: T) => WidgetData) =>
+  (read: object): WidgetData =>
     shape(read as T);

@@ -18,8 +18,8 @@ import {
   symbolOptions,
 } from "./shapes.ts";
 import {
-  ANY,
-  shapeOf,
+  NO_FILTER,
+  untypedShape,
   WIDGET_FOLDER,
   type Widget,
   type WidgetParam,
@@ -49,8 +49,11 @@ const choice = (
   type: "text",
   label,
   description,
-  value: ANY,
-  options: [{ label: "Any", value: ANY }, ...values.map((value) => ({ label: value, value }))],
+  value: NO_FILTER,
+  options: [
+    { label: "Any", value: NO_FILTER },
+    ...values.map((value) => ({ label: value, value })),
+  ],
 });
 
 const assetClass = choice(
@@ -120,7 +123,7 @@ export const widgets: readonly Widget[] = [
     input: {},
     params: [symbol],
     size: { w: 40, h: 5 },
-    shape: shapeOf(signalFigures),
+    shape: untypedShape(signalFigures),
   },
   {
     name: "evidence",
@@ -134,7 +137,7 @@ export const widgets: readonly Widget[] = [
     input: { detail: "full" },
     params: [symbol],
     size: { w: 20, h: 12 },
-    shape: shapeOf(evidenceText),
+    shape: untypedShape(evidenceText),
   },
   {
     name: "factors",
@@ -163,7 +166,7 @@ export const widgets: readonly Widget[] = [
       ],
       chart: { kind: "bar", columns: ["factor", "contribution"] },
     },
-    shape: shapeOf(factorRows),
+    shape: untypedShape(factorRows),
   },
   {
     name: "history",
@@ -212,7 +215,7 @@ export const widgets: readonly Widget[] = [
     tool: getDarkpool,
     reads: "rows",
     input: { view: "days", limit: 60 },
-    shape: shapeOf(oldestFirst),
+    shape: untypedShape(oldestFirst),
     params: [symbol],
     size: { w: 20, h: 12 },
     table: {
@@ -264,7 +267,7 @@ export const widgets: readonly Widget[] = [
         { name: "isSimulated", header: "Simulated" },
       ],
     },
-    shape: shapeOf(recordRows),
+    shape: untypedShape(recordRows),
   },
 ];
 
@@ -277,6 +280,6 @@ export const widgetSources: readonly WidgetSource[] = [
     reads: "rows",
     input: {},
     params: [],
-    shape: shapeOf(symbolOptions),
+    shape: untypedShape(symbolOptions),
   },
 ];

@@ -98,7 +98,7 @@ export function warnIfFolderIsOpen(folder: string): void {
 }
 
 /** Shows how much of the market has been read: on one terminal line, elsewhere only when complete. */
-export function progressOf(unit: string): (done: number, total: number) => void {
+export function showMarketProgress(unit: string): (done: number, total: number) => void {
   return (done, total) => {
     const isDone = done === total;
     if (!isDone && !process.stderr.isTTY) return;

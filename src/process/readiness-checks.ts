@@ -2,7 +2,7 @@ import { deliveries } from "../alerts/delivery/delivery.ts";
 import type { Scoring } from "../ingest/create.ts";
 import type { SignalLog } from "../log/signal-log.ts";
 import type { State } from "../state.ts";
-import type { Check, Readiness } from "./readiness.ts";
+import type { ComponentState, Readiness } from "./readiness.ts";
 
 /** Age from which a due delivery counts as late, in milliseconds. A healthy process claims deliveries
  *  within a second. */
@@ -72,9 +72,10 @@ function cached<T>(ask: () => Promise<T>): () => Promise<T> {
 }
 
 /** A check that fails counts as not ok. */
-const checked = (ask: () => Promise<Check>): Promise<Check> => ask().catch(() => UNKNOWN);
+const checked = (ask: () => Promise<ComponentState>): Promise<ComponentState> =>
+  ask().catch(() => UNKNOWN);
 
-const UNKNOWN: Check = { ok: false, detail: "could not be checked" };
+const UNKNOWN: ComponentState = { ok: false, detail: "could not be checked" };
 
 /** Stored data are served even when every provider fails, so providers are only wanted. */
 async function liveChecks(live: NonNullable<Scoring["live"]>) {
@@ -88,18 +89,18 @@ async function liveChecks(live: NonNullable<Scoring["live"]>) {
 }
 
 /** A log that may not be signed, or that no quorum of witnesses cosigns, is read as before. */
-const logCheck = ({ fault }: SignalLog): Check => ({
+const logCheck = ({ fault }: SignalLog): ComponentState => ({
   ok: fault === undefined,
   detail: fault ?? "signed",
 });
 
-async function deliveriesCheck({ store }: State): Promise<Check> {
+async function deliveriesCheck({ store }: State): Promise<ComponentState> {
   const { oldestDueMs } = await store.backlog(deliveries);
   const ok = oldestDueMs < LATE_MS;
   return { ok, detail: ok ? "sent in time" : "late" };
 }
 
-async function leaderCheck({ isLeader, isLed }: State): Promise<Check> {
+async function leaderCheck({ isLeader, isLed }: State): Promise<ComponentState> {
   if (isLeader()) return { ok: true, detail: "this process leads" };
   const ok = await isLed();
   return { ok, detail: ok ? "another process leads" : "no process leads" };
@@ -110,7 +111,7 @@ function scoresCheck({
   snapshots,
   marketNow,
   knownUntil,
-}: Scoring): Check {
+}: Scoring): ComponentState {
   if (snapshots.allNewest().length === 0) return { ok: false, detail: "no instrument has a score" };
   const session = mode === "live" ? 0 : dayMs;
   const ok = marketNow() - knownUntil() <= session + MAX_BEHIND_MS;

@@ -1,17 +1,17 @@
 /** The state of one component. */
-export interface Check {
+export interface ComponentState {
   readonly ok: boolean;
   /** For the operator; public, so it contains no secrets. */
   readonly detail: string;
 }
 
 /** Checks by component name. */
-export type Checks = Readonly<Record<string, Check>>;
+export type ComponentStates = Readonly<Record<string, ComponentState>>;
 
 /** Checks every component. */
 export type Readiness = () => Promise<{
   /** Components without which load balancers should send requests elsewhere. */
-  readonly required: Checks;
+  readonly required: ComponentStates;
   /** Components without which requests are still served, with reduced function. */
-  readonly optional: Checks;
+  readonly optional: ComponentStates;
 }>;

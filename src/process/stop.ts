@@ -24,7 +24,7 @@ const QUIET_TURN_MS = 0.2;
 const MAX_BUSY_MS = 500;
 
 /** The parts of the service that a shutdown stops, in order. */
-export interface Stopping {
+export interface ShutdownParts {
   /** The server whose connections are the sockets of `openSockets`. */
   readonly server: Server;
   readonly openSockets: ReadonlySet<Socket>;
@@ -56,7 +56,7 @@ export function openSocketsOf(server: Server): ReadonlySet<Socket> {
  *
  * @returns Resolves when the process can exit.
  */
-export async function stopInOrder(stopping: Stopping): Promise<void> {
+export async function stopInOrder(stopping: ShutdownParts): Promise<void> {
   const { server, openSockets, acceptMs } = stopping;
   stopping.drain();
   server.prependListener("request", (_req, res) => res.setHeader("connection", "close"));

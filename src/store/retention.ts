@@ -1,5 +1,5 @@
 import { AUDIT_KIND, positionOf } from "./audit/entry.ts";
-import { chainedEntry, PRUNED, sealedPoints } from "./audit/hash-chain.ts";
+import { chainedEntry, PRUNED_KEY, sealedPoints } from "./audit/hash-chain.ts";
 import type { Archive } from "./port/archive.ts";
 import { insert, replace, update } from "./port/operations.ts";
 import type { Records } from "./port/records.ts";
@@ -60,8 +60,8 @@ async function noteEndOfPruned(records: Records, archive: Archive, before: numbe
   }
   const hash = chainedEntry(newest)?.hash;
   const value = { position, ...(hash !== undefined && { hash }), sealedAt: newest.at };
-  await update(records, { collection: sealedPoints, key: PRUNED }, (noted) => {
-    if (noted === undefined) return [insert(sealedPoints, { key: PRUNED, value })];
+  await update(records, { collection: sealedPoints, key: PRUNED_KEY }, (noted) => {
+    if (noted === undefined) return [insert(sealedPoints, { key: PRUNED_KEY, value })];
     return position > noted.value.position ? [replace(sealedPoints, noted, { value })] : undefined;
   });
 }

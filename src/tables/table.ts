@@ -65,7 +65,7 @@ function* rowsOf<R>(
 }
 
 /** Rows, at most `size` of them at a time. */
-export function* inParts(
+export function* inBatches(
   rows: Iterable<readonly Cell[]>,
   size: number,
 ): Generator<readonly (readonly Cell[])[], void> {

@@ -1,16 +1,16 @@
 import pkg from "../../package.json" with { type: "json" };
 import { deliveries } from "../alerts/delivery/delivery.ts";
-import type { Streams } from "../http/open-streams.ts";
+import type { OpenStreams } from "../http/open-streams.ts";
 import { providerStatuses } from "../ingest/provider-status.ts";
 import type { MarketView } from "../market/market-view.ts";
 import type { State } from "../state.ts";
 import type { Store } from "../store/port/store.ts";
 import type { LoggedError } from "./log.ts";
 import type { Metrics, StoreGauges } from "./metrics.ts";
-import type { ProcessReport, Report } from "./report.ts";
+import type { ProcessReport, ReadReport } from "./report.ts";
 
 /** The parts of a report that come from the server and the log of the process. */
-export interface ProcessParts {
+export interface ReportParts {
   /** Requests shed since the start because of overload. */
   readonly shed: number;
   /** The latest logged errors, oldest first. */
@@ -22,17 +22,17 @@ export interface ReportOptions {
   readonly now: () => Date;
   readonly state: State;
   readonly market: MarketView;
-  readonly streams: Streams;
+  readonly streams: OpenStreams;
   readonly denials: () => ProcessReport["denials"];
   readonly unclaimedCapacity: () => ProcessReport["unclaimedCapacity"];
-  readonly processParts?: (() => ProcessParts) | undefined;
+  readonly processParts?: (() => ReportParts) | undefined;
 }
 
 /** For a service without a server, in tests. */
-const NO_PARTS: ProcessParts = { shed: 0, lastErrors: [] };
+const NO_PARTS: ReportParts = { shed: 0, lastErrors: [] };
 
 /** Creates the report of this process; its start time is now. */
-export function createReport(options: ReportOptions): Report {
+export function createReport(options: ReportOptions): ReadReport {
   const {
     now,
     state,
@@ -78,7 +78,7 @@ export interface ServedMetrics {
 export function servedMetrics(
   metrics: Metrics,
   store: Store,
-  report: Report,
+  report: ReadReport,
   now: () => Date,
 ): ServedMetrics {
   const { contentType, text } = metrics;

@@ -4,7 +4,7 @@ import type { MetricObjectWithValues, MetricValue, Registry } from "prom-client"
 const BOUNDS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10];
 
 /** Records a duration under its labels. */
-export type Observe<L extends string> = (
+export type ObserveDuration<L extends string> = (
   labels: Readonly<Record<L, string>>,
   seconds: number,
 ) => void;
@@ -26,7 +26,7 @@ interface Series<L extends string> {
 export function durationHistogram<L extends string>(
   registry: Registry,
   { name, help, labelNames }: HistogramOptions<L>,
-): Observe<L> {
+): ObserveDuration<L> {
   const all = new Map<string, Series<L>>();
   const get = async () => ({
     name,

@@ -33,4 +33,4 @@ export interface ProcessReport {
 }
 
 /** Reads the state of a process. */
-export type Report = () => ProcessReport;
+export type ReadReport = () => ProcessReport;

@@ -8,7 +8,7 @@ import {
   openChangeReader,
   startChangeReading,
 } from "../../src/ingest/change-notices.ts";
-import { persist } from "../../src/ingest/persist.ts";
+import { persistObservations } from "../../src/ingest/persist.ts";
 import type { Observation } from "../../src/sources/live/provider.ts";
 import { coinBarKnown } from "../../src/sources/live/publication-times.ts";
 import type { ReceivedObservation } from "../../src/sources/live/record-book.ts";
@@ -47,7 +47,7 @@ async function following(
     ...{ taken, readOn, timesOfAll: () => times },
     /** What the other process does; the announcement gets lost. */
     async tell(data: readonly Observation[]) {
-      const { announcements } = await persist({ data }, GIVEN, { archive });
+      const { announcements } = await persistObservations({ data }, GIVEN, { archive });
       await records.commit(announcements.filter(({ kind }) => kind !== "announce"));
     },
   };
@@ -95,7 +95,7 @@ it("notices are stored for a few minutes where a single process reads them", asy
     const { records, archive, clock } = await openStore(model);
     const options = { archive, noticeTtlMs: noticeTtlMs(engine) };
     const data = daysOf("BTC-USD", "2025-01-01", "2025-01-01");
-    await records.commit((await persist({ data }, GIVEN, options)).announcements);
+    await records.commit((await persistObservations({ data }, GIVEN, options)).announcements);
     clock.now += 300_000;
     return (await records.list(noticeRecords, { limit: 9 })).length;
   };
@@ -123,7 +123,7 @@ it("rows written immediately before a kill are announced when they arrive again"
   const store = await openStore(model);
   const { tell, readOn, taken } = await following(store);
   const data = daysOf("BTC-USD", "2025-01-01", "2025-01-01");
-  await persist({ data }, GIVEN, store);
+  await persistObservations({ data }, GIVEN, store);
   await readOn();
   expect(taken).toEqual([]);
   await tell(data);

@@ -5,7 +5,7 @@ import pino from "pino";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { readConfig } from "../../src/config/config.ts";
 import { openScoring, type Scoring } from "../../src/ingest/create.ts";
-import { persist } from "../../src/ingest/persist.ts";
+import { persistObservations } from "../../src/ingest/persist.ts";
 import type { Observation } from "../../src/sources/live/provider.ts";
 import { coinBarKnown } from "../../src/sources/live/publication-times.ts";
 import { createSessionArchive } from "../../src/store/session-archive.ts";
@@ -50,7 +50,7 @@ async function scoringOf(store: TestStore, storeNow?: () => number) {
 /** What a provider gives now. */
 const givingTo = (store: TestStore) => async (data: readonly Observation[]) => {
   const given = { provider: "coinbase", observedAt: store.clock.now };
-  const { announcements } = await persist({ data }, given, store);
+  const { announcements } = await persistObservations({ data }, given, store);
   await store.records.commit(announcements);
 };
 

@@ -1,7 +1,7 @@
 import { findIndistinct } from "../../src/grading/distinct.ts";
 import { AssetClass } from "../../src/market/instrument.ts";
 import type { InstrumentRecords } from "../../src/market/records.ts";
-import { gradedDates, stepOf } from "../../src/research/backtest/question.ts";
+import { gradedDates, sessionsPerDate } from "../../src/research/backtest/question.ts";
 import { createReturnGrid } from "../../src/research/backtest/return-grid.ts";
 import { fitQuantiles, measureRisk } from "../../src/research/backtest/risk/measures.ts";
 import {
@@ -50,7 +50,7 @@ const APART = 1_000_000;
 export function recordedRiskTable(records: readonly InstrumentRecords[]): RiskTable {
   const measured = AssetClass.options.map((assetClass) => {
     const risk = recordedGrid(records, assetClass);
-    const sides = { before: FITTED_BEFORE, step: stepOf("week", assetClass) };
+    const sides = { before: FITTED_BEFORE, step: sessionsPerDate("week", assetClass) };
     return measureHorizons(assetClass, sides, (horizon) => observeRisk(risk, horizon));
   });
   const [stock = [], etf = [], crypto = []] = measured.map((one) => one.map(({ table }) => table));

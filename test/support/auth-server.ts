@@ -16,7 +16,7 @@ import { createAuditor } from "../../src/auth/auditor.ts";
 import { createAuthenticator } from "../../src/auth/authenticator.ts";
 import { ApiKeys } from "../../src/auth/keys/api-keys.ts";
 import { LastUse } from "../../src/auth/last-use.ts";
-import { createProvider } from "../../src/auth/oidc/authorization-server.ts";
+import { createAuthorizationServer } from "../../src/auth/oidc/authorization-server.ts";
 import { createClientCredentialsIssuer } from "../../src/auth/oidc/client-credentials.ts";
 import { createInteractions, type Interactions } from "../../src/auth/oidc/interactions.ts";
 import { anonymousCeiling } from "../../src/auth/scopes.ts";
@@ -116,7 +116,7 @@ export async function startAuthServer(options: AuthServerOptions): Promise<AuthS
   const { records: kept, now } = options;
   const capacity = new UnclaimedCapacity({ records: kept, now, capacity: options.capacity });
   const build = (keys: AuthServerKeys): Provider =>
-    createProvider({
+    createAuthorizationServer({
       ...parts,
       ...{ records: options.records, now: options.now, hashAddress, keys, baseUrl, onError },
       verifier: createAssertionVerifier({

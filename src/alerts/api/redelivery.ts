@@ -72,7 +72,7 @@ async function eventOf(
 }
 
 /** The result of redelivering failed events. */
-export interface Redelivered {
+export interface RedeliveryResult {
   readonly alert: StoredAlert;
   /** Events that were enqueued. */
   readonly queued: number;
@@ -90,7 +90,7 @@ export async function redeliverSince(
   options: AlertDependencies,
   wanted: AlertRequest,
   since: number,
-): Promise<Redelivered> {
+): Promise<RedeliveryResult> {
   const alert = await sendingAlert(options, wanted, NEVER_SENDING);
   const events = await eventsSince(options, alert, since);
   const next = events[MAX_EVENTS]?.at;

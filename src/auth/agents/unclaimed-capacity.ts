@@ -13,7 +13,7 @@ import { agentRemoval, dependentAgentsRemoval, REMOVED_TOPIC } from "../accounts
 import { authorizationRequestGroup, type ClientRecord, clientGroup, clients } from "./agent.ts";
 import { CLAIM_CODE_MS } from "./claim-code.ts";
 import { claims } from "./claim-records.ts";
-import { type Candidate, type UnclaimedAgent, UnclaimedIndex } from "./unclaimed-index.ts";
+import { type EvictionCandidate, type UnclaimedAgent, UnclaimedIndex } from "./unclaimed-index.ts";
 
 /** Capacity for unclaimed agents, in agents of ordinary size. Agents that people have authorized
  *  have a second capacity of this size. */
@@ -221,7 +221,10 @@ export class UnclaimedCapacity {
   /** Evicts candidates in order until the size of the index is at most the goal. */
   async #evictFrom(
     index: UnclaimedIndex,
-    { candidates, goal }: { readonly candidates: readonly Candidate[]; readonly goal: number },
+    {
+      candidates,
+      goal,
+    }: { readonly candidates: readonly EvictionCandidate[]; readonly goal: number },
   ): Promise<void> {
     let from = 0;
     while (index.size > goal && from < candidates.length) {
@@ -232,7 +235,7 @@ export class UnclaimedCapacity {
   }
 
   /** Deletes the candidates that are not in use. @returns How many were deleted. */
-  async #evict(candidates: readonly Candidate[]): Promise<number> {
+  async #evict(candidates: readonly EvictionCandidate[]): Promise<number> {
     const checks = candidates.map(async ({ agent, isProtected }) => {
       const client = await this.#records.get(clients, agent.id);
       if (client === undefined || client.value.agent.owner !== undefined) {
@@ -349,7 +352,10 @@ export class UnclaimedCapacity {
 }
 
 /** The shortest prefix of the candidates that has the given total size, or all of them. */
-function prefixOfSize(candidates: readonly Candidate[], size: number): readonly Candidate[] {
+function prefixOfSize(
+  candidates: readonly EvictionCandidate[],
+  size: number,
+): readonly EvictionCandidate[] {
   let sum = 0;
   for (const [at, { agent }] of candidates.entries()) {
     sum += agent.size;

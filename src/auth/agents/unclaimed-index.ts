@@ -25,7 +25,7 @@ interface EvictionPolicy {
 }
 
 /** An agent that may be evicted. */
-export interface Candidate {
+export interface EvictionCandidate {
   readonly agent: UnclaimedAgent;
   /** Whether it must not be evicted while it is in use. */
   readonly isProtected: boolean;
@@ -74,7 +74,11 @@ export class UnclaimedIndex {
   }
 
   /** The agents in eviction order: the newest of the largest network first. */
-  evictionOrder({ now, protectedSize, first = "newest" }: EvictionPolicy): readonly Candidate[] {
+  evictionOrder({
+    now,
+    protectedSize,
+    first = "newest",
+  }: EvictionPolicy): readonly EvictionCandidate[] {
     const sign = first === "newest" ? 1 : -1;
     return withHeights([...this.#agents.values()])
       .filter(({ agent, height }) => agent.inUseUntil <= now || height > protectedSize)

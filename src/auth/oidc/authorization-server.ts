@@ -34,8 +34,8 @@ import { createStoreAdapter } from "./store-adapter.ts";
 import { tokenLifetimes } from "./token-lifetimes.ts";
 import { auditRejectedTokenRequests } from "./token-rejection-audit.ts";
 
-/** Options of `createProvider`. */
-export interface ProviderOptions {
+/** Options of `createAuthorizationServer`. */
+export interface AuthorizationServerOptions {
   /** Public origin, without a trailing slash; the issuer. */
   readonly baseUrl: string;
   /** The scopes of an agent without an owner. */
@@ -93,7 +93,7 @@ const routes = {
   jwks: "/.well-known/jwks.json",
 };
 
-function features(options: ProviderOptions): Configuration["features"] {
+function features(options: AuthorizationServerOptions): Configuration["features"] {
   return {
     clientCredentials: { enabled: true },
     clientIdMetadataDocument: metadataDocumentFeature,
@@ -123,7 +123,7 @@ function tokens(people: EndUsers): Configuration {
   };
 }
 
-function configuration(options: ProviderOptions): Configuration {
+function configuration(options: AuthorizationServerOptions): Configuration {
   const { signing, cookies } = options.keys;
   return {
     ...tokens(options),
@@ -190,7 +190,7 @@ function restrictClients({ Client: { prototype } }: Provider): void {
  *
  * All state is in the store, so an instance with other keys can replace it at any time.
  */
-export function createProvider(options: ProviderOptions): Provider {
+export function createAuthorizationServer(options: AuthorizationServerOptions): Provider {
   const { records, now, onError } = options;
   const context = { records, now, audit: createAuditor(options) };
   const adapter = createStoreAdapter({ ...options, ...context });

@@ -3,7 +3,7 @@ import type { ApiKey } from "../../auth/keys/api-keys.ts";
 import { scopes } from "../../auth/scopes.ts";
 import { Label } from "../../lib/label.ts";
 import { defineStoreCommand } from "../command.ts";
-import { apiKeysOf, isoOrNull, newKeyNotes, ScopesArgument, scopesIn } from "./shared.ts";
+import { apiKeysOf, isoOrNull, newKeyNotes, parseScopes, ScopesArgument } from "./shared.ts";
 
 const DAY_MS = 86_400_000;
 
@@ -35,7 +35,7 @@ export const keyCreate = defineStoreCommand({
     const ttlMs = days === undefined ? undefined : days * DAY_MS;
     const { id, key } = await apiKeysOf(context).create({
       name,
-      scopes: scopesIn(scopes),
+      scopes: parseScopes(scopes),
       actor: "operator",
       ...(ttlMs !== undefined && { ttlMs }),
     });
@@ -44,7 +44,7 @@ export const keyCreate = defineStoreCommand({
     return {
       isGood: true,
       text: `Key ${id} for ${name}, good ${life}:\n${key}`,
-      result: { id, key, name, scopes: scopesIn(scopes), expiresAt },
+      result: { id, key, name, scopes: parseScopes(scopes), expiresAt },
       notes: newKeyNotes,
     };
   },

@@ -7,7 +7,7 @@ import {
   readInquiries,
 } from "../../applications/intake-records.ts";
 import { anonymousCeiling, type Scope } from "../../auth/scopes.ts";
-import { type CommandContext, defineStoreCommand, type Outcome } from "../command.ts";
+import { type CommandContext, type CommandOutcome, defineStoreCommand } from "../command.ts";
 import {
   ApplicationArgument,
   decisionsOf,
@@ -15,9 +15,9 @@ import {
   mailboxOf,
   newKeyNotes,
   noApplication,
+  parseScopes,
   queueTokenNotes,
   ScopesArgument,
-  scopesIn,
 } from "./shared.ts";
 
 const states = ["waiting", "accepted", "rejected"] as const satisfies Application["state"][];
@@ -92,7 +92,7 @@ export const applicationsAccept = defineStoreCommand({
     }),
 
   async run({ id, scopes, ...args }, context) {
-    const wanted = scopes === undefined ? anonymousCeiling : scopesIn(scopes);
+    const wanted = scopes === undefined ? anonymousCeiling : parseScopes(scopes);
     const keyScopes = args["with-key"] === true ? wanted : undefined;
     const decisions = decisionsOf(context, await mailboxOf(context));
     const decision = await decisions.accept(id, keyScopes);
@@ -109,7 +109,7 @@ function acceptedOutcome(
   { application: { id, email, name }, isNew, key }: Decision,
   keyScopes: readonly Scope[] | undefined,
   { site }: CommandContext,
-): Outcome {
+): CommandOutcome {
   const shown = key === undefined ? "" : `\nIts key:\n${key}`;
   const notes = [
     ...(key === undefined ? [] : newKeyNotes),

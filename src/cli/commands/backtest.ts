@@ -7,7 +7,12 @@ import { LEXICON_READER } from "../../ingest/sentiment-model.ts";
 import type { Market } from "../../market/market.ts";
 import { resolveSymbol } from "../../market/symbols.ts";
 import { explain as explainScore } from "../../research/backtest/explain.ts";
-import { PACES, type Question, SUBJECTS, usualPace } from "../../research/backtest/question.ts";
+import {
+  type BacktestQuestion,
+  PACES,
+  SUBJECTS,
+  usualPace,
+} from "../../research/backtest/question.ts";
 import { explanationText } from "../../research/backtest/report/explanation-text.ts";
 import { reportPage } from "../../research/backtest/report/page.ts";
 import { summaryText } from "../../research/backtest/report/summary.ts";
@@ -75,7 +80,7 @@ export const backtest = defineLocalCommand({
   ) {
     progress.say("reading the market folder");
     const market = await openFolder(resolve(folder, path));
-    const question: Question = {
+    const question: BacktestQuestion = {
       symbols: symbols.map((name) => symbolIn(market, name)),
       subject: factor,
       pace: pace ?? usualPace(factor),
@@ -161,7 +166,7 @@ function symbolIn(market: Market, name: string): string {
   throw new UsageError(`There is no instrument ${name} in the market folder.${hint}`);
 }
 
-function nothingToGrade(market: Market, { from, to }: Question): string {
+function nothingToGrade(market: Market, { from, to }: BacktestQuestion): string {
   const sessions = market
     .recordsUntil(Number.POSITIVE_INFINITY)
     .flatMap(({ bars }) => [bars.at(0)?.session ?? "", bars.at(-1)?.session ?? ""])
@@ -171,7 +176,7 @@ function nothingToGrade(market: Market, { from, to }: Question): string {
   return `There is nothing to grade from ${from} to ${to}: the folder has bars from ${first} to ${sessions.at(-1) ?? "never"}.`;
 }
 
-function fileName({ subject, from, to, symbols, pace }: Question): string {
+function fileName({ subject, from, to, symbols, pace }: BacktestQuestion): string {
   const names = symbols.length === 0 ? "all" : symbols.slice(0, 5).join("+");
   return [subject, names, from, to, pace].join("-").replaceAll(/[^\w.+-]/g, "_");
 }

@@ -10,11 +10,11 @@ import {
 import { AssetClass } from "../../market/instrument.ts";
 import { walkPanel } from "../../research/panel-walk.ts";
 import { openMarket } from "../../sources/open-market.ts";
-import { inParts, tableOf } from "../../tables/table.ts";
+import { inBatches, tableOf } from "../../tables/table.ts";
 import { defineLocalCommand } from "../command.ts";
 import { UsageError } from "../command-line.ts";
 import { formatCount } from "../format.ts";
-import { isAddress } from "../log-source.ts";
+import { isHttpUrl } from "../log-source.ts";
 import { downloadPanel } from "../panel-download.ts";
 import type { ProgressLine } from "../progress-line.ts";
 import { FILE_FORMATS, type FileFormat, readTable, writeTable } from "../table-file.ts";
@@ -26,7 +26,7 @@ const Arguments = z
   .strictObject({
     file: z.string("is missing: name a file"),
     market: z.string().min(1, "is empty").optional(),
-    url: z.string().refine(isAddress, "is not an address such as https://a.example").optional(),
+    url: z.string().refine(isHttpUrl, "is not an address such as https://a.example").optional(),
     token: z.string().min(1, "is empty").optional(),
     class: z
       .enum(AssetClass.options, `is none of ${AssetClass.options.join(", ")}`)
@@ -97,7 +97,7 @@ async function exportFolder(folder: string, wanted: Export): Promise<number> {
   const columns = panelColumns({ dayMs: market.dayMs, hasFactors: true });
   const sessions = shownOn(progress, walkPanel({ market, assetClass, ...range }), range.to);
   const { rows } = tableOf(columns, panelRows(sessions, market.sessionAt));
-  return writeTable({ ...wanted, columns, parts: inParts(rows, ROWS_PER_PART) });
+  return writeTable({ ...wanted, columns, parts: inBatches(rows, ROWS_PER_PART) });
 }
 
 /** An instant before all records. */

@@ -7,7 +7,7 @@ import { allTiles, TILE_WIDTH, type Tile } from "../../log/tiles.ts";
 import type { LogSource } from "../../log/verify/source.ts";
 import { defineLocalCommand } from "../command.ts";
 import { formatCount } from "../format.ts";
-import { addressSource, isAddress } from "../log-source.ts";
+import { addressSource, isHttpUrl } from "../log-source.ts";
 import { showProgressOn, tokenOption } from "./verify-log.ts";
 
 /** Copies a log to a folder, with the paths of its address. */
@@ -22,7 +22,7 @@ export const downloadLog = defineLocalCommand({
   args: z.strictObject({
     address: z
       .string("is missing")
-      .refine(isAddress, "is not an address such as https://a.example"),
+      .refine(isHttpUrl, "is not an address such as https://a.example"),
     folder: z.string("is missing: name a folder").min(1, "is empty"),
     token: z.string().min(1, "is empty").optional(),
   }),

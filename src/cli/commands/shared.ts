@@ -20,7 +20,7 @@ export const ScopesArgument = z.string("name them").refine(
 );
 
 /** The scopes of a `ScopesArgument`. */
-export const scopesIn = (text: string): readonly Scope[] => scopeNames(text).filter(isScope);
+export const parseScopes = (text: string): readonly Scope[] => scopeNames(text).filter(isScope);
 
 /** Notes on a new key. */
 export const newKeyNotes: readonly string[] = [

@@ -13,10 +13,10 @@ import { readKnownLog, writeKnownLog } from "../known-log-file.ts";
 import {
   addressSource,
   folderSource,
-  isAddress,
-  readAddress,
+  isHttpUrl,
   readFactors,
   readTrackRecord,
+  readUrl,
 } from "../log-source.ts";
 import type { ProgressLine } from "../progress-line.ts";
 
@@ -91,12 +91,12 @@ export const verifyLogCommand = defineLocalCommand({
     const ofPolicy = (policy?.logs ?? []).map(({ key: text }) => text);
     const trust = { keys: [...(key === undefined ? [] : [key]), ...ofPolicy], known, policy };
     const path = resolve(folder, log);
-    const isFile = !isAddress(log) && (await isFileAt(path));
+    const isFile = !isHttpUrl(log) && (await isFileAt(path));
     const verified = isFile
       ? verifyProofFile(await readFile(path, "utf8"), trust)
       : await verifyLog({
           ...trust,
-          ...(isAddress(log) ? serviceAt(log, token) : { source: folderSource(path) }),
+          ...(isHttpUrl(log) ? serviceAt(log, token) : { source: folderSource(path) }),
           prices:
             prices === undefined ? undefined : await readMarketFolder(resolve(folder, prices)),
           now: Date.now,
@@ -120,7 +120,7 @@ export const verifyLogCommand = defineLocalCommand({
 /** Requests to a running service. */
 const serviceAt = (address: string, token: string | undefined) => ({
   source: addressSource(address, token),
-  ask: readAddress,
+  ask: readUrl,
   trackRecord: () => readTrackRecord(address, token),
   openFactors:
     token === undefined ? undefined : (index: number) => readFactors(address, index, token),

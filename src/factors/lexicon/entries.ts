@@ -7,10 +7,11 @@
 export type Topic = readonly (readonly [valence: number, list: string])[];
 
 /** Entries of a list as written. */
-export const written = (list: string): readonly string[] => list.trim().split(/\s+/u);
+export const listEntries = (list: string): readonly string[] => list.trim().split(/\s+/u);
 
 /** Entries of a list, expanded to all their forms. */
-export const spelled = (list: string): readonly string[] => written(list).flatMap(phrases);
+export const expandEntries = (list: string): readonly string[] =>
+  listEntries(list).flatMap(phrases);
 
 /** Every combination of the forms of its words. */
 function phrases(entry: string): readonly string[] {

@@ -1,34 +1,34 @@
 import type { Role } from "../lexicon/grammar.ts";
-import { type Entry, lexicon, phraseStarts, UNKNOWN_ENTRY } from "../lexicon.ts";
+import { type LexiconEntry, lexicon, phraseStarts, UNKNOWN_ENTRY } from "../lexicon.ts";
 import { comparisonSign } from "./figures.ts";
 import { isBreak } from "./tokens.ts";
 
 /** Ends a clause. */
-export const BREAK: Entry = { ...UNKNOWN_ENTRY };
+export const BREAK: LexiconEntry = { ...UNKNOWN_ENTRY };
 
 /** Ends a sentence. */
-export const STOP: Entry = { ...UNKNOWN_ENTRY };
+export const STOP: LexiconEntry = { ...UNKNOWN_ENTRY };
 
 /** Ends a question. */
-export const QUESTION: Entry = { ...UNKNOWN_ENTRY };
+export const QUESTION: LexiconEntry = { ...UNKNOWN_ENTRY };
 
-const ends: ReadonlyMap<string, Entry> = new Map([
+const ends: ReadonlyMap<string, LexiconEntry> = new Map([
   [".", STOP],
   ["!", STOP],
   ["?", QUESTION],
 ]);
 
 /** A percentage with its sign. */
-const GAIN: Entry = { ...UNKNOWN_ENTRY, valence: 2 };
-const LOSS: Entry = { ...UNKNOWN_ENTRY, valence: -2 };
+const GAIN: LexiconEntry = { ...UNKNOWN_ENTRY, valence: 2 };
+const LOSS: LexiconEntry = { ...UNKNOWN_ENTRY, valence: -2 };
 
 /** A figure above or below its comparison. */
-const HIGHER: Entry = { ...GAIN, roles: new Set<Role>(["rise"]) };
-const LOWER: Entry = { ...LOSS, roles: new Set<Role>(["fall"]) };
+const HIGHER: LexiconEntry = { ...GAIN, roles: new Set<Role>(["rise"]) };
+const LOWER: LexiconEntry = { ...LOSS, roles: new Set<Role>(["fall"]) };
 
 /** A message as entries, by greedy longest match. */
-export function unitsOf(tokens: readonly string[]): readonly Entry[] {
-  const units: Entry[] = [];
+export function unitsOf(tokens: readonly string[]): readonly LexiconEntry[] {
+  const units: LexiconEntry[] = [];
   let at = 0;
   while (at < tokens.length) {
     const { length, entry } = phrase(tokens, at) ?? { length: 1, entry: single(tokens, at) };
@@ -48,7 +48,7 @@ function phrase(tokens: readonly string[], at: number) {
   return ofTwo === undefined ? undefined : { length: 2, entry: ofTwo };
 }
 
-function single(tokens: readonly string[], at: number): Entry {
+function single(tokens: readonly string[], at: number): LexiconEntry {
   const token = tokens[at] ?? "";
   if (isBreak(token)) return ends.get(token) ?? BREAK;
   if (token.endsWith("%")) return percentage(token);
@@ -57,13 +57,13 @@ function single(tokens: readonly string[], at: number): Entry {
   return lexicon.get(token) ?? stretched(token);
 }
 
-function percentage(token: string): Entry {
+function percentage(token: string): LexiconEntry {
   if (token.startsWith("+")) return GAIN;
   return /^[−-]/u.test(token) ? LOSS : UNKNOWN_ENTRY;
 }
 
 /** Looks up "sooo" and "moooon" as "so" and "moon". */
-function stretched(token: string): Entry {
+function stretched(token: string): LexiconEntry {
   if (!/([a-z])\1\1/u.test(token)) return UNKNOWN_ENTRY;
   const twice = lexicon.get(token.replace(/([a-z])\1{2,}/gu, "$1$1"));
   return twice ?? lexicon.get(token.replace(/([a-z])\1{2,}/gu, "$1")) ?? UNKNOWN_ENTRY;

@@ -1,4 +1,4 @@
-import { type Entry, UNKNOWN_ENTRY } from "../lexicon.ts";
+import { type LexiconEntry, UNKNOWN_ENTRY } from "../lexicon.ts";
 import { BREAK, QUESTION, STOP } from "./units.ts";
 
 /** Number of units before an entry within which a negation inverts the entry. */
@@ -16,7 +16,7 @@ const ASKED = 0.5;
 /** |valence| of a moving burden: debt that rose, a loss that narrowed. */
 const DIRECTED_VALENCE = 2;
 
-type Test = (unit: Entry) => boolean;
+type Test = (unit: LexiconEntry) => boolean;
 
 const isFall: Test = ({ roles }) => roles.has("fall");
 const isBurden: Test = ({ roles }) => roles.has("burden");
@@ -27,7 +27,7 @@ const isBlow: Test = ({ roles, valence }) => valence < 0 && !roles.has("rival");
 const isEnd: Test = (unit) => unit === BREAK || unit === STOP || unit === QUESTION;
 
 /** Sum of the valences in context. */
-export function sumOfVerdicts(units: readonly Entry[]): number {
+export function sumOfVerdicts(units: readonly LexiconEntry[]): number {
   let [sum, sentence] = [0, 0];
   for (const [at, unit] of units.entries()) {
     const valence = verdict(units, at);
@@ -40,12 +40,12 @@ export function sumOfVerdicts(units: readonly Entry[]): number {
 }
 
 /** Valence of a unit in context. */
-function verdict(units: readonly Entry[], at: number): number {
+function verdict(units: readonly LexiconEntry[], at: number): number {
   return ofMovedBurden(units, at) ?? ofOthers(units, at);
 }
 
 /** Valence of a verb next to a burden: rising is bad, falling is good. */
-function ofMovedBurden(units: readonly Entry[], at: number): number | undefined {
+function ofMovedBurden(units: readonly LexiconEntry[], at: number): number | undefined {
   const { roles } = units[at] ?? UNKNOWN_ENTRY;
   const isRise = roles.has("rise");
   if (!(isRise || roles.has("fall")) || !near(units, at, isBurden)) return undefined;
@@ -54,7 +54,7 @@ function ofMovedBurden(units: readonly Entry[], at: number): number | undefined 
 }
 
 /** Valence of other units: a noun next to its verb is neutral; bad news for short sellers is good. */
-function ofOthers(units: readonly Entry[], at: number): number {
+function ofOthers(units: readonly LexiconEntry[], at: number): number {
   const { roles, valence } = units[at] ?? UNKNOWN_ENTRY;
   if (roles.has("burden") || roles.has("asset")) return near(units, at, isFall) ? 0 : valence;
   if (roles.has("rival")) return near(units, at, isBlow) ? 0 : valence;
@@ -62,7 +62,7 @@ function ofOthers(units: readonly Entry[], at: number): number {
 }
 
 /** Whether the same statement has a matching unit nearby. */
-function near(units: readonly Entry[], at: number, test: Test): boolean {
+function near(units: readonly LexiconEntry[], at: number, test: Test): boolean {
   return reaches(units, { at, step: -1 }, test) || reaches(units, { at, step: 1 }, test);
 }
 
@@ -72,7 +72,7 @@ interface Search {
   readonly step: -1 | 1;
 }
 
-function reaches(units: readonly Entry[], { at, step }: Search, test: Test): boolean {
+function reaches(units: readonly LexiconEntry[], { at, step }: Search, test: Test): boolean {
   for (let distance = 1; distance <= NOUN_WINDOW; distance++) {
     const unit = units[at + step * distance];
     if (unit === undefined || isEnd(unit) || unit.roles.has("link")) return false;
@@ -82,7 +82,7 @@ function reaches(units: readonly Entry[], { at, step }: Search, test: Test): boo
 }
 
 /** Factor of preceding units: a booster directly before, negations and asides in the window. */
-function context(units: readonly Entry[], at: number): number {
+function context(units: readonly LexiconEntry[], at: number): number {
   let factor = units[at - 1]?.scale ?? 1;
   for (let distance = 1; distance <= NEGATION_WINDOW; distance++) {
     const unit = units[at - distance];

@@ -6,7 +6,7 @@ import type { Repeat } from "../../lib/loop.ts";
 import { alertOperations } from "../../openapi/operations/alerts.ts";
 import { Problem } from "../../problem.ts";
 import { routeOf } from "../mount.ts";
-import type { Streams } from "../open-streams.ts";
+import type { OpenStreams } from "../open-streams.ts";
 import type { ProtectedResource } from "../protected-resource.ts";
 import { queryOf, type RequestContext } from "../request-context.ts";
 import type { Route } from "../route-table.ts";
@@ -38,7 +38,7 @@ const MAX_CURSOR = 200;
 export interface AlertStreamOptions {
   readonly api: ProtectedResource;
   readonly log: EventLog;
-  readonly streams: Streams;
+  readonly streams: OpenStreams;
   readonly repeat: Repeat;
 }
 

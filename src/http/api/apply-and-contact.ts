@@ -7,7 +7,7 @@ import type { Limits } from "../../limits/limits.ts";
 import { applicationOperations } from "../../openapi/operations/applications.ts";
 import { Problem } from "../../problem.ts";
 import { mountOperations, rateLimit } from "../mount.ts";
-import { bytesOf } from "../oauth/oauth-request.ts";
+import { bodyBytes } from "../oauth/oauth-request.ts";
 import { parse } from "./parse.ts";
 
 /** Dependencies of the intake routes. */
@@ -99,7 +99,7 @@ function parseFields(schema: z.ZodType): readonly RequestHandler[] {
     onlyJson,
     express.raw({ limit: MAX_BODY_BYTES, inflate: false, type: () => true }),
     (req, _res, next) => {
-      const sent = parseJson(bytesOf(req));
+      const sent = parseJson(bodyBytes(req));
       req.body = { sent, fields: parse(schema, sent) };
       next();
     },

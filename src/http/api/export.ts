@@ -4,7 +4,7 @@ import type { Limits } from "../../limits/limits.ts";
 import { exportOperations } from "../../openapi/operations/export.ts";
 import type { ToolContext } from "../../tool.ts";
 import { routeOf } from "../mount.ts";
-import type { Streams } from "../open-streams.ts";
+import type { OpenStreams } from "../open-streams.ts";
 import type { ProtectedResource } from "../protected-resource.ts";
 import { requireWithinLimits } from "../rate-limits.ts";
 import { queryParameters } from "../request-context.ts";
@@ -20,7 +20,7 @@ export interface ExportOptions {
   readonly context: ToolContext;
   readonly api: ProtectedResource;
   readonly limits: Limits;
-  readonly streams: Streams;
+  readonly streams: OpenStreams;
 }
 
 /** GET /api/export: scores, factors and prices of all instruments of a class over time. */

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { isoInstant } from "../../answers/common.ts";
 import { serviceOperations } from "../../openapi/operations/service-status.ts";
-import type { Checks, Readiness } from "../../process/readiness.ts";
+import type { ComponentStates, Readiness } from "../../process/readiness.ts";
 import { METHOD_VERSION } from "../../score/snapshot.ts";
 import type { ToolContext } from "../../tool.ts";
 import { sendJson } from "../conditional-response.ts";
@@ -74,7 +74,8 @@ export function probeRoutes(readiness: Readiness): readonly Route[] {
   ];
 }
 
-const areHealthy = (checks: Checks): boolean => Object.values(checks).every(({ ok }) => ok);
+const areHealthy = (checks: ComponentStates): boolean =>
+  Object.values(checks).every(({ ok }) => ok);
 
 /** One line for each failing component, as `/readyz` reports it; empty when all are healthy. */
 async function failureReasons(readiness: Readiness): Promise<readonly string[]> {

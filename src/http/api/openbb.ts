@@ -1,7 +1,7 @@
 import { findInstruments } from "../../../tools/find-instruments.ts";
 import { strongEtag } from "../../lib/etag.ts";
 import { openbbOperations } from "../../openapi/operations/openbb.ts";
-import { ANY, type Drawn, type WidgetSource } from "../../openbb/widget.ts";
+import { NO_FILTER, type WidgetData, type WidgetSource } from "../../openbb/widget.ts";
 import { widgetSources } from "../../openbb/widgets.ts";
 import { Problem } from "../../problem.ts";
 import type { Call, Tool } from "../../tool.ts";
@@ -49,7 +49,7 @@ async function draw(
   query: URLSearchParams,
   call: Call,
   answers: Answers,
-): Promise<Drawn> {
+): Promise<WidgetData> {
   const asked = { ...input, ...chosenInput(params, query) };
   const isOfOne = params.some(({ paramName }) => paramName === "symbol");
   const full =
@@ -71,7 +71,7 @@ function chosenInput(
 ): Readonly<Record<string, string | number>> {
   const chosen = params.flatMap(({ paramName, type, options }) => {
     const value = query.get(paramName) ?? "";
-    if (value === "" || (options !== undefined && value === ANY)) return [];
+    if (value === "" || (options !== undefined && value === NO_FILTER)) return [];
     return [[paramName, type === "number" ? Number(value) : value] as const];
   });
   return Object.fromEntries(chosen);

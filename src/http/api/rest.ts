@@ -8,9 +8,9 @@ import { FormatQuery } from "../../openapi/tables.ts";
 import { Problem } from "../../problem.ts";
 import type { Tool, ToolRoute } from "../../tool.ts";
 import { sendAnswer } from "../conditional-response.ts";
-import type { Streams } from "../open-streams.ts";
+import type { OpenStreams } from "../open-streams.ts";
 import type { ProtectedResource } from "../protected-resource.ts";
-import { hasType, isDeeperThan, parseBody } from "../request-body.ts";
+import { hasMediaType, isDeeperThan, parseBody } from "../request-body.ts";
 import { queryValues, type RequestContext } from "../request-context.ts";
 import type { Handler, Route } from "../route-table.ts";
 import { preferredFormat } from "./answer-format.ts";
@@ -34,7 +34,7 @@ type QueryCache = LRUCache<string, ParsedQuery>;
 interface RestOptions {
   readonly answers: Answers;
   readonly api: ProtectedResource;
-  readonly streams: Streams;
+  readonly streams: OpenStreams;
 }
 
 /** Creates the REST routes of every tool. */
@@ -225,7 +225,7 @@ type JsonObject = Readonly<Record<string, unknown>>;
 async function readJson(context: RequestContext): Promise<unknown> {
   const { req } = context;
   const isEmpty = req.headers["content-length"] === "0";
-  if (!isEmpty && hasType(req, "application/json") === false) {
+  if (!isEmpty && hasMediaType(req, "application/json") === false) {
     throw new Problem("unsupported_media_type", {
       detail: "The body must be application/json.",
       next: "Send one JSON object with that content type.",

@@ -4,12 +4,12 @@ import { setImmediate as turn } from "node:timers/promises";
 import type { Caller } from "../../auth/caller.ts";
 import { CSV_TYPE, csvEncoder } from "../../tables/csv.ts";
 import { PARQUET_TYPE, parquetEncoder } from "../../tables/parquet.ts";
-import { type Cell, type ColumnHead, inParts, type TablePage } from "../../tables/table.ts";
+import { type Cell, type ColumnHead, inBatches, type TablePage } from "../../tables/table.ts";
 import type { TableEncoder } from "../../tables/table-encoder.ts";
 import { isUnmodified, setPrivateHeaders } from "../conditional-response.ts";
-import { type Coding, codingFor, compress, createEncoder } from "../content-coding.ts";
+import { type ContentCoding, codingFor, compress, createEncoder } from "../content-coding.ts";
 import { resetConnection } from "../errors.ts";
-import type { Streams } from "../open-streams.ts";
+import type { OpenStreams } from "../open-streams.ts";
 import type { RequestContext } from "../request-context.ts";
 
 /** Rows that are made and written at once: a few milliseconds of work, so that no request waits
@@ -23,7 +23,7 @@ const ROWS_PER_GROUP = 1_000;
 export interface TableExchange {
   readonly context: RequestContext;
   readonly caller: Caller;
-  readonly streams: Streams;
+  readonly streams: OpenStreams;
 }
 
 /** A table to be sent. */
@@ -76,7 +76,7 @@ function* partsOf(
   rows: Iterable<readonly Cell[]>,
   encoder: TableEncoder,
 ): Generator<Part, undefined> {
-  for (const part of inParts(rows, ROWS_PER_PART)) yield encoder.add(part);
+  for (const part of inBatches(rows, ROWS_PER_PART)) yield encoder.add(part);
   yield encoder.end();
 }
 
@@ -85,7 +85,7 @@ function* partsOf(
 async function sendParts(
   { context, caller, streams }: TableExchange,
   parts: Iterator<Part, undefined>,
-  coding: Coding | undefined,
+  coding: ContentCoding | undefined,
 ): Promise<void> {
   const { res } = context;
   const first = [parts.next(), parts.next(), parts.next()].flatMap(({ value }) => value ?? []);

@@ -8,7 +8,7 @@ import type { Scope } from "../../auth/scopes.ts";
 import { isLoopbackHost } from "../../lib/loopback.ts";
 import { Problem } from "../../problem.ts";
 import { withinTraceOf } from "../../telemetry/traces.ts";
-import type { Streams } from "../open-streams.ts";
+import type { OpenStreams } from "../open-streams.ts";
 import type { ProtectedResource } from "../protected-resource.ts";
 import type { RequestContext } from "../request-context.ts";
 import type { Handler } from "../route-table.ts";
@@ -32,7 +32,7 @@ const SLOW_BODY_MS = 500;
 export interface McpOptions extends McpServerOptions {
   readonly mcp: ProtectedResource;
   /** Open streaming responses. */
-  readonly streams: Streams;
+  readonly streams: OpenStreams;
   /** Registers a listener for signal changes. @returns A function that removes it. */
   readonly onSignal: (listener: (symbol: string) => void) => () => void;
   /** Called with the errors that the SDK reports, mostly why it rejected a message; for

@@ -11,7 +11,7 @@ import {
   RELATED_TASK_META_KEY,
   SUPPORTED_PROTOCOL_VERSIONS,
 } from "@modelcontextprotocol/server";
-import { isPlainJson } from "./message-body.ts";
+import { hasPlainJsonType } from "./message-body.ts";
 import { MuxTransport } from "./mux-transport.ts";
 import { LATEST_REVISION } from "./protocol.ts";
 import { resultJson } from "./tool-result-json.ts";
@@ -71,7 +71,7 @@ function statusOf(response: JSONRPCResponse): number {
 }
 
 /** A message as received. */
-export interface Received {
+export interface ReceivedMessage {
   readonly headers: IncomingHttpHeaders;
   readonly body: unknown;
 }
@@ -115,10 +115,10 @@ const PLAIN_NAME = /^(?!=\?)[!-~]+$/;
  * @returns `undefined` for any other message.
  */
 export function plainRequest(
-  { headers, body }: Received,
+  { headers, body }: ReceivedMessage,
   names: KnownNames,
 ): PlainRequest | undefined {
-  if (!isPlainJson(headers) || !isKnownRequest(body)) return undefined;
+  if (!hasPlainJsonType(headers) || !isKnownRequest(body)) return undefined;
   const { _meta: meta = {}, ...params } = body.params ?? {};
   if (hasAny(params, CONTINUATION_PARAMETERS) || hasAny(meta, UNSUPPORTED_META)) return undefined;
   const asked = { method: body.method, name: targetName(body.method, params) };

@@ -1,7 +1,13 @@
 import type { IncomingHttpHeaders } from "node:http";
 import express from "express";
 import { Problem } from "../../problem.ts";
-import { hasType, isDeeperThan, isPlainBody, parseBody, readPlainBody } from "../request-body.ts";
+import {
+  hasMediaType,
+  isDeeperThan,
+  isPlainBody,
+  parseBody,
+  readPlainBody,
+} from "../request-body.ts";
 import type { RequestContext } from "../request-context.ts";
 
 /** Maximum size of a message, in bytes; tool inputs are far smaller. */
@@ -18,13 +24,13 @@ const MAX_BATCH = 10;
 const COMMON_JSON_TYPE = /^application\/json(; ?charset=utf-8)?$/i;
 
 /** Whether a body has a JSON content type in a common spelling. */
-export const isPlainJson = (headers: IncomingHttpHeaders): boolean =>
+export const hasPlainJsonType = (headers: IncomingHttpHeaders): boolean =>
   COMMON_JSON_TYPE.test(headers["content-type"] ?? "");
 
 /** Whether a body has a JSON content type, no content encoding and an acceptable
  *  `Content-Length`. */
 const isCommonBody = (headers: IncomingHttpHeaders): boolean =>
-  isPlainJson(headers) && isPlainBody(headers, MAX_MESSAGE_BYTES);
+  hasPlainJsonType(headers) && isPlainBody(headers, MAX_MESSAGE_BYTES);
 
 /** Ignores a byte order mark, as the parser of Express does. */
 const utf8 = new TextDecoder();
@@ -39,7 +45,7 @@ const utf8 = new TextDecoder();
 export async function readMessage(context: RequestContext): Promise<unknown> {
   const { req } = context;
   if (isCommonBody(req.headers)) return parseJson(await readPlainBody(req));
-  if (hasType(req, "application/json")) return parseBody(json, context);
+  if (hasMediaType(req, "application/json")) return parseBody(json, context);
   throw new Problem("unsupported_media_type", {
     detail: "The body must be application/json.",
     next: "Send one JSON-RPC message with that content type.",

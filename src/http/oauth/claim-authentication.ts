@@ -8,7 +8,7 @@ import type { Scope } from "../../auth/scopes.ts";
 import { addressKey } from "../../limits/address-key.ts";
 import type { Limits } from "../../limits/limits.ts";
 import { rateLimitProblem } from "../../limits/rate-limit-problem.ts";
-import { type CreateCredentialError, challenge, credentialOf } from "../credential.ts";
+import { bearerChallenge, type CreateCredentialError, credentialOf } from "../credential.ts";
 import { OAuthError } from "../errors.ts";
 
 /** The authenticated party of a claim: an agent, or a person who acts through an application. */
@@ -107,7 +107,7 @@ function unauthenticatedAt(baseUrl: string): CreateCredentialError {
   const resource_metadata = `${baseUrl}/.well-known/oauth-protected-resource`;
   return (description, error) => {
     const reason = error && { error, error_description: description };
-    const headers = { "WWW-Authenticate": challenge({ ...reason, resource_metadata }) };
+    const headers = { "WWW-Authenticate": bearerChallenge({ ...reason, resource_metadata }) };
     return new OAuthError("invalid_token", { status: 401, description, headers });
   };
 }

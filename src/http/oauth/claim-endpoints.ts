@@ -21,7 +21,7 @@ import {
   notEligible,
 } from "./claim-authentication.ts";
 import { toOAuthError } from "./oauth-errors.ts";
-import { bodyParser, bytesOf } from "./oauth-request.ts";
+import { bodyBytes, bodyParser } from "./oauth-request.ts";
 
 /** Dependencies of the claim endpoints. */
 export interface ClaimRouterOptions extends ClaimAuthenticationOptions {
@@ -109,7 +109,7 @@ function authenticated(
 ): RequestHandler {
   return async (req, _res, next) => {
     const principal = await authenticateClaim(req);
-    const { data } = bodies[path].safeParse(parseJson(bytesOf(req).toString()));
+    const { data } = bodies[path].safeParse(parseJson(bodyBytes(req).toString()));
     if (data === undefined) {
       const description = `The body must be a JSON object with the strings ${bodyDescriptions[path]}.`;
       throw new OAuthError("invalid_request", { status: 400, description });

@@ -41,7 +41,7 @@ import { asOAuthError, toOAuthError, toPageProblem } from "./oauth-errors.ts";
 import {
   asBodyProblem,
   bodyParser,
-  FORM,
+  FORM_TYPE,
   type FormRequest,
   hashSecret,
   oauthRequestOf,
@@ -209,7 +209,7 @@ function mountEndpoints(router: Router, options: OAuthOptions, forward: ForwardR
     authorizationOperations,
     {
       revoke_token: [
-        ...bodyParser(FORM, MAX_FORM_BYTES),
+        ...bodyParser(FORM_TYPE, MAX_FORM_BYTES),
         revokeWithoutClient(options),
         (req, res) => revokeAsClient(withForm(oauthRequestOf(req, res))),
       ],

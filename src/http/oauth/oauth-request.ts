@@ -3,11 +3,11 @@ import express, { type RequestHandler } from "express";
 import { resolveResource } from "../../auth/audience.ts";
 import { withHashedSecret } from "../../auth/secrets.ts";
 import { Problem } from "../../problem.ts";
-import { hasType, isPlainBody, parseBody, readPlainBody } from "../request-body.ts";
+import { hasMediaType, isPlainBody, parseBody, readPlainBody } from "../request-body.ts";
 import type { RequestContext } from "../request-context.ts";
 
 /** Media type of a form (RFC 6749 appendix B). */
-export const FORM = "application/x-www-form-urlencoded";
+export const FORM_TYPE = "application/x-www-form-urlencoded";
 
 /**
  * Reads a body of one content type as bytes.
@@ -69,7 +69,7 @@ export async function readOAuthForm(context: RequestContext, limit: number): Pro
   if (COMMON_FORM_TYPE.test(headers["content-type"] ?? "") && isPlainBody(headers, limit)) {
     return withForm({ req, res, ip, path, bytes: await readPlainBody(req) });
   }
-  if (!hasType(req, FORM)) throw wrongType(FORM);
+  if (!hasMediaType(req, FORM_TYPE)) throw wrongType(FORM_TYPE);
   const bytes = await parseBody(rawBody(limit), context).catch((error) => {
     throw asBodyProblem(error);
   });
@@ -77,7 +77,7 @@ export async function readOAuthForm(context: RequestContext, limit: number): Pro
 }
 
 /** The bytes of a body that was read; empty if there is none. */
-export function bytesOf(req: express.Request): Buffer {
+export function bodyBytes(req: express.Request): Buffer {
   return Buffer.isBuffer(req.body) ? req.body : Buffer.alloc(0);
 }
 
@@ -102,7 +102,7 @@ export interface FormRequest extends OAuthRequest {
 
 /** Converts an Express request. */
 export function oauthRequestOf(req: express.Request, res: ServerResponse): OAuthRequest {
-  return { req, res, ip: req.ip, path: req.path, bytes: bytesOf(req) };
+  return { req, res, ip: req.ip, path: req.path, bytes: bodyBytes(req) };
 }
 
 /** Adds the parsed form. */
@@ -112,7 +112,7 @@ export function withForm(request: OAuthRequest): FormRequest {
 
 /** Hashes the client secret in the body of an update. */
 export const hashSecret: RequestHandler = (req, _res, next) => {
-  req.body = withHashedSecret(bytesOf(req));
+  req.body = withHashedSecret(bodyBytes(req));
   next();
 };
 

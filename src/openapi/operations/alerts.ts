@@ -5,7 +5,7 @@ import { alertScopes } from "../../auth/scopes.ts";
 import { LIMIT_HEADERS } from "../headers.ts";
 import { jsonAnswer, type Operation } from "../operation.ts";
 import { PROTECTED_PROBLEMS, PUBLIC_PROBLEMS } from "../problems.ts";
-import { credentialWith, scopeSentence } from "../security.ts";
+import { anyCredentialWith, scopeSentence } from "../security.ts";
 
 const Cursor = z.string().max(200).optional();
 
@@ -18,7 +18,7 @@ export const alertOperations = [
     tag: "Alerts",
     summary: "Stream the events of your alerts",
     description: `Server-sent events: \`id\` is the cursor of the event, \`event\` its type, \`data\` the same JSON as a webhook gets. The first block has only \`retry\` and the \`id\` to reconnect with. A comment is sent every 15 seconds to keep the stream alive; the stream ends when the credential does. ${scopeSentence(alertScopes)}`,
-    security: credentialWith(...alertScopes),
+    security: anyCredentialWith(...alertScopes),
     allowsAnyOrigin: true,
     query: z.object({
       cursor: Cursor.describe("Events after this one; by default events from now on."),

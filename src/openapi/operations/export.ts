@@ -4,8 +4,8 @@ import { PARQUET_TYPE } from "../../tables/parquet.ts";
 import { LIMIT_HEADERS } from "../headers.ts";
 import type { Operation } from "../operation.ts";
 import { PROTECTED_PROBLEMS } from "../problems.ts";
-import { credentialWith, scopeSentence } from "../security.ts";
-import { csvContent, fileContent } from "../tables.ts";
+import { anyCredentialWith, scopeSentence } from "../security.ts";
+import { binaryContent, csvContent } from "../tables.ts";
 
 /** The export of scores for research. */
 export const exportOperations = [
@@ -16,7 +16,7 @@ export const exportOperations = [
     tag: "Market",
     summary: "Export scores, factors and prices",
     description: `Every session of a class with all its instruments, as known at its close. Pages of whole sessions: follow the header Link. Factors need \`factor:read\`. ${scopeSentence(["signals:read"])}`,
-    security: credentialWith("signals:read"),
+    security: anyCredentialWith("signals:read"),
     allowsAnyOrigin: true,
     query: PanelQuery,
     answers: {
@@ -24,7 +24,7 @@ export const exportOperations = [
         description: "The rows, by date and symbol.",
         content: [
           csvContent({ panel: panelColumns({ dayMs: 86_400_000, hasFactors: true }) }),
-          fileContent(PARQUET_TYPE),
+          binaryContent(PARQUET_TYPE),
         ],
         headers: ["ETag", "Link", ...LIMIT_HEADERS],
       },

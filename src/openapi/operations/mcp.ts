@@ -3,7 +3,7 @@ import { paths } from "../../../wellknown/paths.ts";
 import { LIMIT_HEADERS } from "../headers.ts";
 import { json, type Operation } from "../operation.ts";
 import { BODY_PROBLEMS, PROTECTED_PROBLEMS } from "../problems.ts";
-import { credentialWith } from "../security.ts";
+import { anyCredentialWith } from "../security.ts";
 
 /** A message of JSON-RPC 2.0. */
 export const JsonRpcMessage = z.looseObject({
@@ -45,7 +45,7 @@ export const mcpOperations = [
     tag: "MCP",
     summary: "Send a message of the Model Context Protocol",
     description: `Streamable HTTP without sessions: one JSON-RPC message in each request. MCP clients send these requests themselves; the server card is at \`${paths.serverCard}\`. Each tool needs the scope that its REST operation needs, resources and prompts need signals:read. A tool that an agent must be claimed for first says so in its result, with the code \`claim_required\`.`,
-    security: credentialWith(),
+    security: anyCredentialWith(),
     allowsAnyOrigin: true,
     header: Headers,
     body: json(JsonRpcMessage),

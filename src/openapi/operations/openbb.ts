@@ -4,7 +4,7 @@ import { widgetSources } from "../../openbb/widgets.ts";
 import { LIMIT_HEADERS } from "../headers.ts";
 import { jsonAnswer, type Operation } from "../operation.ts";
 import { PROTECTED_PROBLEMS } from "../problems.ts";
-import { credentialWith } from "../security.ts";
+import { anyCredentialWith } from "../security.ts";
 
 const Widget = z
   .enum(widgetSources.map(({ name }) => name))
@@ -32,7 +32,7 @@ export const openbbOperations = [
     summary: "Get a widget of OpenBB Workspace",
     description:
       "The answer of a tool in the form in which OpenBB Workspace draws it. Needs the scopes of that tool; /widgets.json names it. Parameters that a widget does not have are ignored.",
-    security: credentialWith(),
+    security: anyCredentialWith(),
     allowsAnyOrigin: true,
     pathMembers: z.object({ widget: Widget }),
     query: Params,

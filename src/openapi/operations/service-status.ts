@@ -7,7 +7,7 @@ import { METHOD_VERSION } from "../../score/snapshot.ts";
 import { LIMIT_HEADERS } from "../headers.ts";
 import { json, jsonAnswer, type Operation } from "../operation.ts";
 import { PROTECTED_PROBLEMS, TRANSIENT_PROBLEMS } from "../problems.ts";
-import { credentialWith } from "../security.ts";
+import { anyCredentialWith } from "../security.ts";
 
 /** Health of the service. */
 export const Health = z.object({
@@ -53,7 +53,7 @@ export const serviceOperations = [
     summary: "Get the scoring method",
     description:
       "Weights, thresholds and the tables of peers, with which every score can be recomputed from an answer of get_factors. Scope: `factor:read`.",
-    security: credentialWith("factor:read"),
+    security: anyCredentialWith("factor:read"),
     allowsAnyOrigin: true,
     pathMembers: z.object({
       version: MethodVersion.meta({

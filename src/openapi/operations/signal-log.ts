@@ -3,7 +3,7 @@ import { paths } from "../../../wellknown/paths.ts";
 import { LIMIT_HEADERS } from "../headers.ts";
 import { jsonAnswer, type Operation } from "../operation.ts";
 import { PROTECTED_PROBLEMS, PUBLIC_PROBLEMS } from "../problems.ts";
-import { credentialWith, scopeSentence } from "../security.ts";
+import { anyCredentialWith, scopeSentence } from "../security.ts";
 
 const TEXT = [{ mediaType: "text/plain", schema: z.string() }];
 const BYTES = [
@@ -68,7 +68,7 @@ export const signalLogOperations = [
     tag: "Log",
     summary: "Get a bundle of entries",
     description: `Up to 256 entries, each behind its length (C2SP tlog-tiles). ${scopeSentence(["signals:read"])} The sandbox asks for no credential.`,
-    security: credentialWith("signals:read"),
+    security: anyCredentialWith("signals:read"),
     allowsAnyOrigin: true,
     pathMembers: z.object({
       bundle: z.string().meta({
@@ -104,7 +104,7 @@ export const signalLogOperations = [
     tag: "Log",
     summary: "Get an entry with its proof",
     description: `A \`.tlog-proof\` file (C2SP tlog-proof), whose extra data is the entry: \`market-signal verify\` checks it offline. ${scopeSentence(["signals:read"])} The sandbox asks for no credential.`,
-    security: credentialWith("signals:read"),
+    security: anyCredentialWith("signals:read"),
     allowsAnyOrigin: true,
     pathMembers: z.object({ index: LeafIndex }),
     answers: { 200: { description: "The proof.", content: TEXT, headers: LIMIT_HEADERS } },

@@ -6,7 +6,7 @@ import { jsonAnswer, type Operation, TEMPORARY_ERRORS } from "../operation.ts";
 import { OAUTH_BODY_PROBLEMS, PUBLIC_PROBLEMS } from "../problems.ts";
 
 /** Media type of OAuth requests (RFC 6749 section 4.1.3). */
-export const FORM = "application/x-www-form-urlencoded";
+export const FORM_TYPE = "application/x-www-form-urlencoded";
 
 const Resource = z
   .string()
@@ -113,7 +113,7 @@ export const getToken = {
     "The client authenticates in the form, by HTTP Basic, or with a signed assertion (RFC 7523). No other credential is needed.",
   security: [],
   allowsAnyOrigin: true,
-  body: { mediaType: FORM, schema: TokenRequest },
+  body: { mediaType: FORM_TYPE, schema: TokenRequest },
   answers: {
     200: jsonAnswer("A token.", AccessToken, LIMIT_HEADERS),
   },
@@ -141,7 +141,7 @@ export const authorizationOperations = [
       "The holder of a credential can revoke it. A client that authenticates can only revoke its own. Unknown and expired tokens get the same response (RFC 7009).",
     security: [],
     allowsAnyOrigin: true,
-    body: { mediaType: FORM, schema: Revocation },
+    body: { mediaType: FORM_TYPE, schema: Revocation },
     answers: { 200: { description: "The credential is no longer valid.", headers: LIMIT_HEADERS } },
     errorsByStatus: {
       400: ["invalid_request"],

@@ -4,7 +4,7 @@ import { isAboutAlerts, type Tool, type ToolRoute } from "../../tool.ts";
 import { LIMIT_HEADERS } from "../headers.ts";
 import type { HttpMethod, Operation, SuccessResponse } from "../operation.ts";
 import { BODY_PROBLEMS, PROTECTED_PROBLEMS } from "../problems.ts";
-import { credentialWith, scopeSentence } from "../security.ts";
+import { anyCredentialWith, scopeSentence } from "../security.ts";
 import { csvContent, FormatQuery } from "../tables.ts";
 import { notesOf, type RouteNotes } from "./tool-routes.ts";
 
@@ -30,7 +30,7 @@ function operationOf(tool: Tool, route: ToolRoute): Operation {
     path: route.path,
     tag: isAboutAlerts(tool) ? "Alerts" : "Market",
     description: `${description} ${scopeSentence(tool.scopes)}`,
-    security: credentialWith(...tool.scopes),
+    security: anyCredentialWith(...tool.scopes),
     allowsAnyOrigin: true,
     ...requestOf(tool, route, notes),
     ...(notes.exampleQuery && { exampleQuery: notes.exampleQuery }),

@@ -1,7 +1,11 @@
 import { normalCdf } from "../../factors/statistics.ts";
-import { bootstrapInterval, type Interval } from "../../grading/bootstrap.ts";
+import { bootstrapInterval, type ConfidenceInterval } from "../../grading/bootstrap.ts";
 import type { Indistinct } from "../../grading/distinct.ts";
-import { overlapDates, type SeriesSummary, summarizeSeries } from "../../grading/series-summary.ts";
+import {
+  datesPerHorizon,
+  type SeriesSummary,
+  summarizeSeries,
+} from "../../grading/series-summary.ts";
 import type { RecordFigures } from "../../grading/track-record.ts";
 import type { AssetClass } from "../../market/instrument.ts";
 import type { InstrumentRecords } from "../../market/records.ts";
@@ -15,8 +19,8 @@ import {
   timeSeriesCoefficient,
   withCrossSection,
 } from "./outcomes.ts";
-import { type Calibrated, type WalkForward, walkForward } from "./probabilities.ts";
-import { headlineHorizon, horizonsOf, type Question, stepOf } from "./question.ts";
+import { type ProbabilityCalibration, type WalkForward, walkForward } from "./probabilities.ts";
+import { type BacktestQuestion, headlineHorizon, horizonsOf, sessionsPerDate } from "./question.ts";
 import type { ReportAccuracy } from "./report-dates.ts";
 import type { ReturnGrid } from "./return-grid.ts";
 import { gradeRisk } from "./risk/grade.ts";
@@ -45,10 +49,10 @@ interface ProbabilityMeasures extends Calibration {
   /** Horizon in sessions. */
   readonly horizon: number;
   /** 95 % interval of the mean skill of a date. A probability is published only while it lies above 0. */
-  readonly skillInterval: Interval | null;
+  readonly skillInterval: ConfidenceInterval | null;
   readonly years: WalkForward["years"];
   /** Calibration for the service's next probabilities. */
-  readonly next: Calibrated;
+  readonly next: ProbabilityCalibration;
 }
 
 /** Measures of one asset class, before the verdict. */
@@ -84,7 +88,7 @@ export interface ClassMeasures {
 
 /** A replayed class. */
 export interface ReplayedClass {
-  readonly question: Question;
+  readonly question: BacktestQuestion;
   readonly grid: ReturnGrid;
   readonly records: readonly InstrumentRecords[];
   readonly panel: Panel;
@@ -106,7 +110,7 @@ export function measureClass(replayed: ReplayedClass): ClassMeasures {
   return {
     assetClass,
     comparison: isThroughTime(replayed) ? "through_time" : "cross_section",
-    step: stepOf(question.pace, assetClass),
+    step: sessionsPerDate(question.pace, assetClass),
     coverage: coverageOf(panel.dates, grid, graded),
     leftOut,
     headline,
@@ -134,7 +138,7 @@ const isThroughTime = ({ graded }: ReplayedClass): boolean => graded.size === 1;
 function measureHorizon(replayed: ReplayedClass, horizon: number): HorizonMeasures {
   const { question, grid, panel } = replayed;
   const { seed } = question;
-  const overlap = { horizon, step: stepOf(question.pace, grid.assetClass) };
+  const overlap = { horizon, step: sessionsPerDate(question.pace, grid.assetClass) };
   const dates = outcomesOver(panel.dates, grid, horizon);
   const series = isThroughTime(replayed)
     ? timeSeriesCoefficient(dates, seed)
@@ -165,7 +169,7 @@ function measureProbabilities({
   panel,
 }: ReplayedClass): ProbabilityMeasures | null {
   const horizon = headlineHorizon(question.subject, grid.assetClass);
-  const overlap = { horizon, step: stepOf(question.pace, grid.assetClass) };
+  const overlap = { horizon, step: sessionsPerDate(question.pace, grid.assetClass) };
   const dates = withCrossSection(outcomesOver(panel.dates, grid, horizon));
   if (dates.length === 0) return null;
   const { raw } = crossSections(dates, grid, question.seed);
@@ -173,7 +177,7 @@ function measureProbabilities({
   const calibration = calibrate(forecasts.flat());
   if (calibration === undefined) return null;
   const skills = forecasts.map((ofDate) => skillOf(ofDate, calibration.climatology));
-  const skillInterval = bootstrapInterval(skills, overlapDates(overlap), question.seed) ?? null;
+  const skillInterval = bootstrapInterval(skills, datesPerHorizon(overlap), question.seed) ?? null;
   return { ...calibration, skillInterval, horizon, years, next };
 }
 

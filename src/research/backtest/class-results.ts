@@ -1,9 +1,9 @@
-import { overlapDates } from "../../grading/series-summary.ts";
+import { datesPerHorizon } from "../../grading/series-summary.ts";
 import type { AssetClass } from "../../market/instrument.ts";
 import type { Verdict } from "../../score/evidence.ts";
 import type { ClassMeasures, HorizonMeasures } from "./class-measures.ts";
 import { deflatedSharpe } from "./deflated-sharpe.ts";
-import { horizonsOf, type Question, SESSIONS_PER_YEAR } from "./question.ts";
+import { type BacktestQuestion, horizonsOf, SESSIONS_PER_YEAR } from "./question.ts";
 import { countTrials, type Trial, type TrialCount, variantOf } from "./trials.ts";
 import { verdictOf } from "./verdict.ts";
 
@@ -26,7 +26,7 @@ export interface ClassResult extends ClassMeasures {
 
 /** Inputs of a verdict besides the measures. */
 interface Circumstances {
-  readonly question: Question;
+  readonly question: BacktestQuestion;
   readonly methodVersion: string;
   readonly dataHash: string;
   /** Variants tried before. */
@@ -91,4 +91,4 @@ function yearlySharpe(measures: ClassMeasures): number | null {
 const booksPerYear = (
   assetClass: AssetClass,
   overlap: { readonly horizon: number; readonly step: number },
-): number => SESSIONS_PER_YEAR[assetClass] / (overlapDates(overlap) * overlap.step);
+): number => SESSIONS_PER_YEAR[assetClass] / (datesPerHorizon(overlap) * overlap.step);

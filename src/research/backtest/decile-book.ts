@@ -1,11 +1,11 @@
 import { mean } from "../../factors/statistics.ts";
 import {
-  type Overlap,
-  overlapDates,
+  datesPerHorizon,
+  type HorizonOverlap,
   type SeriesSummary,
   summarizeSeries,
 } from "../../grading/series-summary.ts";
-import { findSharpe, type SharpeFinding } from "./deflated-sharpe.ts";
+import { type SharpeFinding, sharpeOf } from "./deflated-sharpe.ts";
 import { maxDrawdown } from "./drawdown.ts";
 import { type DatedOutcomes, type Outcome, withCrossSection } from "./outcomes.ts";
 
@@ -63,7 +63,7 @@ interface Holding {
  */
 export function decileBook(
   dates: readonly DatedOutcomes[],
-  overlap: Overlap,
+  overlap: HorizonOverlap,
   seed: number,
 ): DecileBook | undefined {
   const holdings = holdingsOf(dates, overlap);
@@ -73,7 +73,7 @@ export function decileBook(
     seed,
   );
   if (spread === undefined) return undefined;
-  const apart = holdings.filter((_, index) => index % overlapDates(overlap) === 0);
+  const apart = holdings.filter((_, index) => index % datesPerHorizon(overlap) === 0);
   return {
     names: mean(holdings.map(({ names }) => names)),
     excess: Array.from({ length: DECILES }, (_, decile) =>
@@ -91,7 +91,7 @@ export function decileBook(
       net10: netOf(holding, 10),
     })),
     maxDrawdown: maxDrawdown(apart.map(({ gross }) => gross)),
-    sharpe: findSharpe(apart.map(({ gross }) => gross)) ?? null,
+    sharpe: sharpeOf(apart.map(({ gross }) => gross)) ?? null,
   };
 }
 
@@ -99,10 +99,10 @@ export function decileBook(
 const netOf = ({ gross, turnover }: Holding, costBp: number): number =>
   gross - 4 * turnover * costBp * BASIS_POINT;
 
-function holdingsOf(dates: readonly DatedOutcomes[], overlap: Overlap): readonly Holding[] {
+function holdingsOf(dates: readonly DatedOutcomes[], overlap: HorizonOverlap): readonly Holding[] {
   const full = withCrossSection(dates);
   const deciles = full.map(({ outcomes }) => splitInDeciles(outcomes));
-  const distance = overlapDates(overlap);
+  const distance = datesPerHorizon(overlap);
   return full.map(({ date, outcomes }, index) => {
     const now = deciles[index] as readonly (readonly Outcome[])[];
     const all = meanReturn(outcomes);

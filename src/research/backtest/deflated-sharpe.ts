@@ -26,7 +26,7 @@ export interface VariantSearch {
 /**
  * Expected maximum Sharpe ratio per period of this many variants without skill: sd ((1 - g) q(1 - 1/N) + g q(1 - 1/(N e))) (Bailey & Lopez de Prado, 2014); 0 for one.
  */
-export function luckySharpe({ variants, sharpeSd }: VariantSearch): number {
+export function expectedMaxSharpe({ variants, sharpeSd }: VariantSearch): number {
   if (variants < 2) return 0;
   const best = (share: number) => normalQuantile(1 - share);
   const spread =
@@ -36,14 +36,14 @@ export function luckySharpe({ variants, sharpeSd }: VariantSearch): number {
 
 /**
  * Deflated Sharpe ratio: the probability in [0, 1] that the true ratio exceeds the expected maximum of
- * variants without skill. With `luckySharpe` 0 it is the probabilistic Sharpe ratio.
+ * variants without skill. With `expectedMaxSharpe` 0 it is the probabilistic Sharpe ratio.
  */
 export function deflatedSharpe(
   { sharpe, periods, skew, kurtosis }: SharpeFinding,
   search: VariantSearch,
 ): number {
   const spread = 1 - skew * sharpe + ((kurtosis - 1) / 4) * sharpe ** 2;
-  const excess = sharpe - luckySharpe(search);
+  const excess = sharpe - expectedMaxSharpe(search);
   return normalCdf((excess * Math.sqrt(periods - 1)) / Math.sqrt(spread));
 }
 
@@ -52,7 +52,7 @@ export function deflatedSharpe(
  *
  * @returns `undefined` with fewer than three returns, or without variance.
  */
-export function findSharpe(returns: readonly number[]): SharpeFinding | undefined {
+export function sharpeOf(returns: readonly number[]): SharpeFinding | undefined {
   const periods = returns.length;
   if (periods < 3 || !hasVariance(returns)) return undefined;
   const center = mean(returns);

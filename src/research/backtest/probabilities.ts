@@ -1,6 +1,6 @@
 import { mean, normalCdf } from "../../factors/statistics.ts";
 import { medianOf } from "../../grading/median.ts";
-import { type Overlap, overlapDates } from "../../grading/series-summary.ts";
+import { datesPerHorizon, type HorizonOverlap } from "../../grading/series-summary.ts";
 import type { Forecast } from "./calibration.ts";
 import type { DatedOutcomes, DateFigure } from "./outcomes.ts";
 import type { ReturnGrid } from "./return-grid.ts";
@@ -21,7 +21,7 @@ export const pOutperform = (z: number, rho: number): number =>
   normalCdf((rho * z) / Math.sqrt(1 - rho * rho));
 
 /** Calibration of the probabilities. */
-export interface Calibrated {
+export interface ProbabilityCalibration {
   /** Mean of the measured coefficient and .02, at least 0; .02 without measurements. */
   readonly rho: number;
   /** Number of dates that it is based on. */
@@ -29,7 +29,7 @@ export interface Calibrated {
 }
 
 /** Calibration of one year, from dates that had ended before it. */
-interface YearlyRho extends Calibrated {
+interface YearlyRho extends ProbabilityCalibration {
   readonly year: string;
 }
 
@@ -37,7 +37,7 @@ interface YearlyRho extends Calibrated {
 export interface WalkForward {
   readonly years: readonly YearlyRho[];
   /** Calibration for probabilities after the last date. */
-  readonly next: Calibrated;
+  readonly next: ProbabilityCalibration;
   /** Forecasts by date, in chronological order. */
   readonly forecasts: readonly (readonly Forecast[])[];
 }
@@ -47,7 +47,7 @@ interface WalkInput {
   readonly dates: readonly DatedOutcomes[];
   readonly coefficients: readonly DateFigure[];
   readonly grid: ReturnGrid;
-  readonly overlap: Overlap;
+  readonly overlap: HorizonOverlap;
 }
 
 /**
@@ -76,8 +76,11 @@ export function walkForward(input: WalkInput): WalkForward {
 const yearAt = ({ sessions }: ReturnGrid, place: number): string =>
   (sessions[place]?.label ?? "").slice(0, 4);
 
-function calibrated(figures: readonly DateFigure[], overlap: Overlap): Calibrated {
-  const isRecord = figures.length / overlapDates(overlap) >= MIN_PERIODS;
+function calibrated(
+  figures: readonly DateFigure[],
+  overlap: HorizonOverlap,
+): ProbabilityCalibration {
+  const isRecord = figures.length / datesPerHorizon(overlap) >= MIN_PERIODS;
   const measured = isRecord ? mean(figures.map(({ value }) => value)) : PRIOR_IC;
   const rho = Math.max(0, PRIOR_WEIGHT * PRIOR_IC + (1 - PRIOR_WEIGHT) * measured);
   return { rho, dates: figures.length };

@@ -1,6 +1,6 @@
 import { CANDIDATE } from "../../score/candidate.ts";
 import type { ClassMeasures } from "./class-measures.ts";
-import type { Question } from "./question.ts";
+import type { BacktestQuestion } from "./question.ts";
 
 /**
  * Status of the candidate under its registered rule. `not_live`: the run includes sessions up to the
@@ -12,7 +12,7 @@ export type Promotion = "not_live" | "too_early" | "held" | "failed";
 /** Applies the candidate's registered rule; `undefined` for other subjects and classes. */
 export function promotionOf(
   { assetClass, step, horizons }: Pick<ClassMeasures, "assetClass" | "step" | "horizons">,
-  { subject, from }: Pick<Question, "subject" | "from">,
+  { subject, from }: Pick<BacktestQuestion, "subject" | "from">,
 ): Promotion | undefined {
   if (subject !== CANDIDATE.name || assetClass !== "stock") return undefined;
   if (from <= CANDIDATE.registered) return "not_live";

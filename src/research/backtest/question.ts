@@ -17,7 +17,7 @@ export const horizonsOf = (assetClass: AssetClass): readonly number[] =>
   assetClass === "crypto" ? [1, 7, 21, 63] : [1, 5, 21, 63];
 
 /** Parameters of a backtest. */
-export interface Question {
+export interface BacktestQuestion {
   readonly subject: Subject;
   /** First session whose scores are graded, ISO date. */
   readonly from: string;
@@ -52,7 +52,7 @@ export const SESSIONS_PER_YEAR: Readonly<Record<AssetClass, number>> = {
 };
 
 /** Sessions of a class from one graded date to the next. */
-export function stepOf(pace: Pace, assetClass: AssetClass): number {
+export function sessionsPerDate(pace: Pace, assetClass: AssetClass): number {
   if (pace === "session") return 1;
   return assetClass === "crypto" ? 7 : 5;
 }
@@ -71,7 +71,7 @@ const weekOf = (date: string): number =>
  */
 export function gradedDates(
   { sessions }: ReturnGrid,
-  { from, pace }: Pick<Question, "from" | "pace">,
+  { from, pace }: Pick<BacktestQuestion, "from" | "pace">,
 ): readonly number[] {
   return [...sessions.keys()].filter((place) => {
     const label = sessions[place]?.label ?? "";

@@ -31,7 +31,7 @@ export interface RecordInput {
 }
 
 /** The figures that the track record of the log shows of the same sessions, by horizon. */
-export function recordOf(input: RecordInput): readonly RecordFigures[] {
+export function trackRecordFigures(input: RecordInput): readonly RecordFigures[] {
   const { grid, records, panel } = input;
   if (panel === undefined) return [];
   const { assetClass } = grid;

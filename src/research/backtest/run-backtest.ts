@@ -13,13 +13,13 @@ import { measureClass } from "./class-measures.ts";
 import { type ClassResult, classResults } from "./class-results.ts";
 import { nextOpenCoefficients } from "./next-open.ts";
 import type { DateFigure } from "./outcomes.ts";
-import type { Question } from "./question.ts";
+import type { BacktestQuestion } from "./question.ts";
 import { gradedDates } from "./question.ts";
-import { recordOf } from "./record.ts";
+import { trackRecordFigures } from "./record.ts";
 import { gradeReports, type ReportAccuracy, reportOutcomes } from "./report-dates.ts";
 import { createReturnGrid, type ReturnGrid } from "./return-grid.ts";
 import { sameDayCoefficients } from "./same-day.ts";
-import { type Collector, createCollector } from "./statement-panel.ts";
+import { createCollector, type PanelCollector } from "./statement-panel.ts";
 import type { Trial } from "./trials.ts";
 
 /** Progress of a backtest. */
@@ -35,7 +35,7 @@ interface BacktestProgress {
 /** A question and the market to replay. */
 export interface BacktestRun {
   readonly market: Market;
-  readonly question: Question;
+  readonly question: BacktestQuestion;
   /** Variants tried before, on the same market. */
   readonly earlier: readonly Trial[];
   /** Called after each session. */
@@ -46,7 +46,7 @@ export interface BacktestRun {
 
 /** Result of a backtest. */
 export interface BacktestResult {
-  readonly question: Question;
+  readonly question: BacktestQuestion;
   readonly methodVersion: string;
   /** SHA-256 of all market data known at the end of the last date. */
   readonly dataHash: string;
@@ -87,9 +87,14 @@ export function runBacktest({
       ...one,
       question,
       records,
-      panel: (collectors[index] as Collector).panel(),
+      panel: (collectors[index] as PanelCollector).panel(),
       reports: gradedReports({ ...one, records }, question, market),
-      record: recordOf({ ...one, records, panel: everything[index]?.panel(), dayMs: market.dayMs }),
+      record: trackRecordFigures({
+        ...one,
+        records,
+        panel: everything[index]?.panel(),
+        dayMs: market.dayMs,
+      }),
       ...extras({ ...one, records }, { question, dayMs: market.dayMs }),
     });
   });
@@ -107,7 +112,7 @@ const NOTHING: Indistinct = { copies: [], still: [] };
  *
  * @throws {Error} If none of the named instruments of a class remains.
  */
-function leftOutOf(grid: ReturnGrid, { symbols }: Question): Indistinct {
+function leftOutOf(grid: ReturnGrid, { symbols }: BacktestQuestion): Indistinct {
   if (symbols.length === 1) return NOTHING;
   const found = findIndistinct(grid);
   if (symbols.length === 0) return found;
@@ -126,7 +131,7 @@ function leftOutOf(grid: ReturnGrid, { symbols }: Question): Indistinct {
 function prepare(
   records: readonly InstrumentRecords[],
   assetClass: AssetClass,
-  question: Question,
+  question: BacktestQuestion,
 ): readonly Prepared[] {
   const grid = createReturnGrid(records, assetClass, question.to);
   const leftOut = leftOutOf(grid, question);
@@ -179,7 +184,7 @@ function collect(
 }
 
 /** The track record grades every session, and every instrument, copies of stocks included. */
-const isWholeRecord = ({ subject, pace, symbols }: Question): boolean =>
+const isWholeRecord = ({ subject, pace, symbols }: BacktestQuestion): boolean =>
   subject === "composite" && pace === "session" && symbols.length === 0;
 
 /** Reports once per session. Classes are replayed one after another, with about one score per bar. */
@@ -209,7 +214,7 @@ function gradedReports(
     grid,
     graded,
   }: Pick<Prepared, "grid" | "graded"> & { readonly records: readonly InstrumentRecords[] },
-  { subject, from, to }: Question,
+  { subject, from, to }: BacktestQuestion,
   { source, dayMs }: Market,
 ): ReportAccuracy | null {
   if (subject !== "composite" || grid.assetClass !== "stock") return null;
@@ -233,7 +238,7 @@ function extras(
   }: Pick<Prepared, "grid" | "graded" | "places"> & {
     readonly records: readonly InstrumentRecords[];
   },
-  { question, dayMs }: { readonly question: Question; readonly dayMs: number },
+  { question, dayMs }: { readonly question: BacktestQuestion; readonly dayMs: number },
 ) {
   const { subject, seed } = question;
   const from = grid.sessions[places[0] ?? 0]?.label ?? question.from;

@@ -35,7 +35,7 @@ export interface Panel {
 }
 
 /** A panel filled during the replay. */
-export interface Collector {
+export interface PanelCollector {
   /** Adds the final snapshot of a session. */
   add(snapshot: Snapshot): void;
   panel(): Panel;
@@ -52,7 +52,7 @@ interface Wanted {
 }
 
 /** Collects the statements of the graded dates from the engine's final snapshots. */
-export function createCollector({ subject, grid, graded, places }: Wanted): Collector {
+export function createCollector({ subject, grid, graded, places }: Wanted): PanelCollector {
   const rows = new Map(
     [...graded].map((row) => [grid.rows[row]?.instrument.symbol ?? "", row] as const),
   );

@@ -1,6 +1,6 @@
 import { sampleSd } from "../../factors/statistics.ts";
 import type { AssetClass } from "../../market/instrument.ts";
-import type { Question } from "./question.ts";
+import type { BacktestQuestion } from "./question.ts";
 
 /** One tried variant; failures count as well. */
 export interface Trial {
@@ -13,7 +13,7 @@ export interface Trial {
 
 /** Canonical text of a question, without the seed. */
 export function variantOf(
-  { subject, from, to, symbols, pace }: Question,
+  { subject, from, to, symbols, pace }: BacktestQuestion,
   assetClass: AssetClass,
   { methodVersion, dataHash }: { readonly methodVersion: string; readonly dataHash: string },
 ): string {

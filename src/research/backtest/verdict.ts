@@ -1,5 +1,9 @@
 import { normalQuantile } from "../../factors/statistics.ts";
-import { type Overlap, overlapDates, type SeriesSummary } from "../../grading/series-summary.ts";
+import {
+  datesPerHorizon,
+  type HorizonOverlap,
+  type SeriesSummary,
+} from "../../grading/series-summary.ts";
 import type { Verdict } from "../../score/evidence.ts";
 
 /** Minimum independent periods of a verdict. */
@@ -26,8 +30,12 @@ export const deflatedT = (variants: number): number =>
  *
  * @param variants Number of variants tried so far, including this one; at least 1.
  */
-export function verdictOf(ic: SeriesSummary | null, overlap: Overlap, variants: number): Verdict {
-  if (ic === null || ic.dates / overlapDates(overlap) < MIN_PERIODS) {
+export function verdictOf(
+  ic: SeriesSummary | null,
+  overlap: HorizonOverlap,
+  variants: number,
+): Verdict {
+  if (ic === null || ic.dates / datesPerHorizon(overlap) < MIN_PERIODS) {
     return "insufficient_data";
   }
   const { t, interval } = ic;

@@ -46,7 +46,7 @@ export function predictOutOfFold(
 const foldOf = (text: string): number => fnv1a(normalizedText(text)) % FOLDS;
 
 /** Predicted polarity and label of a message. */
-export interface Reading {
+export interface LabeledPolarity {
   /** In [-1, 1]. */
   readonly polarity: number;
   readonly label: Label;
@@ -57,7 +57,7 @@ export interface Reading {
  * one, ties counting half (Mann-Whitney U by mid-ranks). Neutral messages are ignored; NaN without both
  * labels.
  */
-export function areaUnderCurve(readings: readonly Reading[]): number {
+export function areaUnderCurve(readings: readonly LabeledPolarity[]): number {
   const sided = readings.filter(({ label }) => label !== "neutral");
   const ties = Map.groupBy(sided, ({ polarity }) => polarity);
   let [wins, bearishBelow] = [0, 0];
@@ -72,7 +72,7 @@ export function areaUnderCurve(readings: readonly Reading[]): number {
 }
 
 /** Share of correctly classified messages, in [0, 1]; NaN without messages. */
-export function accuracy(readings: readonly Reading[]): number {
+export function accuracy(readings: readonly LabeledPolarity[]): number {
   return (
     readings.filter(({ polarity, label }) => counted(polarity) === label).length / readings.length
   );

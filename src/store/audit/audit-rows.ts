@@ -11,7 +11,7 @@ import { AUDIT_KIND, type AuditEntry, positionOf } from "./entry.ts";
 import {
   HashChain,
   missingRowsMessage,
-  PRUNED,
+  PRUNED_KEY,
   type SealedPoint,
   sealedPoints,
 } from "./hash-chain.ts";
@@ -189,7 +189,7 @@ export class AuditRows implements TreeReader {
     this.#at = 0;
     this.#isEnd = this.#page.length < PAGE;
     // Retention may run concurrently; it records which rows it will remove before it removes them.
-    const pruned = (await records.get(sealedPoints, PRUNED))?.value;
+    const pruned = (await records.get(sealedPoints, PRUNED_KEY))?.value;
     if (pruned !== undefined) this.#chain.pruned = pruned;
     this.#pruned = pruned?.position ?? 0;
     const done = this.#rows + this.#page.length;

@@ -6,8 +6,8 @@ import { appendLeaves, type StoredTree } from "../../log/tree-store.ts";
 import type { ArchiveRow } from "../port/archive.ts";
 import { append, insert, removeAt, replace } from "../port/operations.ts";
 import { collection, type Records } from "../port/records.ts";
-import { AUDIT_KIND, type AuditEntry, idOf, unsealedAudit } from "./entry.ts";
-import { CHAIN_START, HEAD, type SealedPoint, sealedPoints } from "./hash-chain.ts";
+import { AUDIT_KIND, type AuditEntry, rowIdAt, unsealedAudit } from "./entry.ts";
+import { CHAIN_START, HEAD_KEY, type SealedPoint, sealedPoints } from "./hash-chain.ts";
 
 /** The tree of the audit rows (RFC 6962), as it was signed last. */
 export interface AuditTree extends StoredTree {
@@ -65,7 +65,7 @@ export async function sealAudit({ records, keyring }: Sealing, now: () => number
   const waiting = await records.list(unsealedAudit, { limit: BATCH });
   if (waiting.length === 0) return 0;
   const stored = await records.get(auditTrees, TREE);
-  const chain = stored ? undefined : (await records.get(sealedPoints, HEAD))?.value;
+  const chain = stored ? undefined : (await records.get(sealedPoints, HEAD_KEY))?.value;
   const before = stored?.value ?? newTree(chain);
   const sealedAt = Math.max(now(), before.sealedAt);
   const rows = [
@@ -102,6 +102,6 @@ function newTree({ position, sealedAt }: SealedPoint = CHAIN_START) {
 const sealedRow = (row: ArchiveRow, position: number, at: number): ArchiveRow => ({
   ...row,
   at,
-  id: idOf(position),
+  id: rowIdAt(position),
   body: { ...(row.body as AuditEntry), doneAt: row.at },
 });

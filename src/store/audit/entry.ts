@@ -28,12 +28,12 @@ export interface AuditEntry {
 
 /** Id of the row at a position. Sixteen digits hold every safe integer, so that text order equals numeric
  *  order. */
-export const idOf = (position: number): string => String(position).padStart(16, "0");
+export const rowIdAt = (position: number): string => String(position).padStart(16, "0");
 
 /** The position of a sealed row, from 1; `undefined` if its id is not a position. */
 export function positionOf({ id }: Pick<ArchiveRow, "id">): number | undefined {
   const position = Number(id);
-  return Number.isSafeInteger(position) && id === idOf(position) ? position : undefined;
+  return Number.isSafeInteger(position) && id === rowIdAt(position) ? position : undefined;
 }
 
 /**

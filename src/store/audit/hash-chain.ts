@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import canonicalize from "canonicalize";
 import type { ArchiveRow } from "../port/archive.ts";
 import { collection } from "../port/records.ts";
-import { AUDIT_KIND, type AuditEntry, idOf } from "./entry.ts";
+import { AUDIT_KIND, type AuditEntry, rowIdAt } from "./entry.ts";
 
 /** A position among the sealed rows. */
 export interface SealedPoint {
@@ -18,10 +18,10 @@ export interface SealedPoint {
 export const sealedPoints = collection<SealedPoint>("audit-chain");
 
 /** Key of the point of the last row of the chain. */
-export const HEAD = "head";
+export const HEAD_KEY = "head";
 
 /** Key of the newest row that retention removed, of the chain or of the tree. */
-export const PRUNED = "pruned";
+export const PRUNED_KEY = "pruned";
 
 /** The point before the first row. */
 export const CHAIN_START: SealedPoint = { position: 0, hash: "0".repeat(64), sealedAt: 0 };
@@ -47,7 +47,7 @@ export function chainedEntry({ kind, body }: ArchiveRow): ChainedEntry | undefin
 function isUnchanged({ kind, at, id, subject, body }: ArchiveRow): boolean {
   const { hash, ...entry } = body as ChainedEntry;
   const text = `${entry.previousHash}${canonicalize({ kind, at, id, subject, body: entry })}`;
-  return id === idOf(entry.position) && hash === createHash("sha256").update(text).digest("hex");
+  return id === rowIdAt(entry.position) && hash === createHash("sha256").update(text).digest("hex");
 }
 
 /**

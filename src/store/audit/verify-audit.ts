@@ -11,7 +11,7 @@ import { AUDIT_RETENTION_MS } from "../retention.ts";
 import { AuditRows, changedRowMessage } from "./audit-rows.ts";
 import { type AuditTree, auditTrees, TREE } from "./audit-tree.ts";
 import { unsealedAudit } from "./entry.ts";
-import { CHAIN_START, HEAD, sealedPoints } from "./hash-chain.ts";
+import { CHAIN_START, HEAD_KEY, sealedPoints } from "./hash-chain.ts";
 
 /** Maximum number of row problems reported. */
 const MAX_PROBLEMS = 100;
@@ -60,7 +60,7 @@ export async function verifyAudit(
     if (found.length < MAX_PROBLEMS) found.push(problem);
   };
   const tree = (await records.get(auditTrees, TREE))?.value;
-  const head = (await records.get(sealedPoints, HEAD))?.value ?? CHAIN_START;
+  const head = (await records.get(sealedPoints, HEAD_KEY))?.value ?? CHAIN_START;
   const rows = new AuditRows({ records, archive, tree, head, report, onProgress });
   const { faults, after } = tree
     ? await verifyTree(tree, { rows, known, now, report })

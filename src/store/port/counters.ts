@@ -1,5 +1,5 @@
 /** An addition to a window. */
-export interface Addition {
+export interface CounterAddition {
   /** Name of the window: well-formed text without NUL, of at most 512 characters. */
   readonly name: string;
   /** An integer; 0 only reads. */
@@ -29,7 +29,7 @@ export interface Counters {
    * @returns The windows afterwards, in the same order.
    * @throws {Problem} `store_unavailable`; the additions may or may not have been counted.
    */
-  add(additions: readonly Addition[]): Promise<readonly CountedWindow[]>;
+  add(additions: readonly CounterAddition[]): Promise<readonly CountedWindow[]>;
 
   /**
    * Deletes ended windows.

@@ -1,5 +1,5 @@
 import { setTimeout as pause } from "node:timers/promises";
-import { CHANNEL } from "./record-sql.ts";
+import { NOTIFY_CHANNEL } from "./record-sql.ts";
 import type { Session } from "./session.ts";
 
 /** First and longest pause before reconnecting, in milliseconds. */
@@ -70,7 +70,7 @@ async function subscribe(
     session.listen((payload) => notify(listeners, payload, onWarning), resolve);
   });
   try {
-    await session.query(`listen ${CHANNEL}`);
+    await session.query(`listen ${NOTIFY_CHANNEL}`);
   } catch (error) {
     await session.close();
     throw error;

@@ -1,4 +1,4 @@
-import type { Addition, CountedWindow, Counters } from "../port/counters.ts";
+import type { CountedWindow, CounterAddition, Counters } from "../port/counters.ts";
 import type { Connection } from "./connection.ts";
 /**
  * Windows of counters. Unlogged, because counting should not cost disk writes and a server crash loses
@@ -82,7 +82,7 @@ export function postgresCounters(
 }
 
 /** An ended window that was only read counts as unused. */
-function windowOf(row: Row | undefined, { windowMs }: Addition): CountedWindow {
+function windowOf(row: Row | undefined, { windowMs }: CounterAddition): CountedWindow {
   return row === undefined
     ? { points: 0, leftMs: windowMs }
     : { points: row.points, leftMs: row.left_ms };

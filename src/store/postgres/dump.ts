@@ -1,6 +1,6 @@
 import type { DumpRow, StoreIdentity } from "../port/store.ts";
 import { lockKey } from "./locks.ts";
-import { CHANNEL, INSERT_RECORDS } from "./record-sql.ts";
+import { INSERT_RECORDS, NOTIFY_CHANNEL } from "./record-sql.ts";
 import { changeEpoch, inTransaction, writeMeta } from "./schema.ts";
 import type { Session } from "./session.ts";
 
@@ -67,7 +67,10 @@ export async function replaceAll(
     for await (const batch of batches) await insertRows(session, batch);
     await raiseRevision(session);
     await writeMeta(session, { ...identity, isCopying: false });
-    await session.query("select pg_notify($1, $2)", [CHANNEL, JSON.stringify([LOADED_TOPIC, ""])]);
+    await session.query("select pg_notify($1, $2)", [
+      NOTIFY_CHANNEL,
+      JSON.stringify([LOADED_TOPIC, ""]),
+    ]);
     return changeEpoch(session);
   });
 }

@@ -3,7 +3,7 @@ import type { Store } from "../port/store.ts";
 import { copyRows } from "./copy.ts";
 import { dumpRows, raiseRevision } from "./dump.ts";
 import { lockKey } from "./locks.ts";
-import { inTransaction, type Meta, prepareSchema, writeMeta } from "./schema.ts";
+import { inTransaction, prepareSchema, type StoreMeta, writeMeta } from "./schema.ts";
 import { openSession, type Session } from "./session.ts";
 import { explainConnectionErrors, readTarget, type Target } from "./target.ts";
 
@@ -54,7 +54,7 @@ export async function migrate({ source, url, onProgress }: Migration): Promise<M
 interface Move extends Omit<Migration, "url"> {
   readonly target: Target;
   readonly session: Session;
-  readonly meta: Meta;
+  readonly meta: StoreMeta;
 }
 
 async function move(to: Move): Promise<MigrationReport> {
@@ -86,7 +86,11 @@ async function copyAndCompare(to: Move): Promise<ReadonlyMap<string, Digest>> {
 /**
  * Ensures that the database is empty or belongs to this migration, and that no other process fills it.
  */
-async function claimTarget(session: Session, { identity }: Store, { name }: Target): Promise<Meta> {
+async function claimTarget(
+  session: Session,
+  { identity }: Store,
+  { name }: Target,
+): Promise<StoreMeta> {
   const [lock] = await session.query<{ ours: boolean }>(
     `select pg_try_advisory_lock(${lockKey("migration")}) as ours`,
   );
@@ -110,7 +114,7 @@ function checkSame(
   );
 }
 
-async function finish(session: Session, meta: Meta): Promise<void> {
+async function finish(session: Session, meta: StoreMeta): Promise<void> {
   await inTransaction(session, async () => {
     await raiseRevision(session);
     await writeMeta(session, { ...meta, isCopying: false });

@@ -1,7 +1,7 @@
 import { lockKey } from "./locks.ts";
 
 /** Notification channel for announcements to all processes. */
-export const CHANNEL = "market_signal";
+export const NOTIFY_CHANNEL = "market_signal";
 
 /** Turns a `json` array of DumpRow records into a table. */
 const RECORD_ROWS = `json_to_recordset($1::json) as given(
@@ -115,7 +115,7 @@ begin
           perform pg_advisory_xact_lock(${lockKey("archive")});
           perform market_signal.append(json_build_array(step.archived));
         when 'announce' then
-          perform pg_notify('${CHANNEL}', step.payload);
+          perform pg_notify('${NOTIFY_CHANNEL}', step.payload);
         end case;
         if not found
           and (step.kind in ('insert', 'replace', 'consume') or step.revision is not null)

@@ -55,13 +55,13 @@ const steps: readonly string[] = [
 ];
 
 /** Facts that a database records about its store. */
-export interface Meta extends StoreIdentity {
+export interface StoreMeta extends StoreIdentity {
   /** A migration into it has not finished. */
   readonly isCopying: boolean;
 }
 
 /** The store found. */
-export interface ExistingStore extends Meta {
+export interface ExistingStore extends StoreMeta {
   /** A UUID that changes with each load. */
   readonly epoch: string;
 }
@@ -71,7 +71,7 @@ export interface ExpectedStore {
   /** The database, for messages. */
   readonly name: string;
   /** The store to create if the database has none; absent: that is an error. */
-  readonly created?: Meta;
+  readonly created?: StoreMeta;
   /** Called with warnings for the operator. */
   readonly onWarning?: (text: string) => void;
 }
@@ -161,7 +161,10 @@ export async function changeEpoch(session: Session): Promise<string> {
 }
 
 /** Writes the store's facts. */
-export async function writeMeta(session: Session, { id, mode, isCopying }: Meta): Promise<void> {
+export async function writeMeta(
+  session: Session,
+  { id, mode, isCopying }: StoreMeta,
+): Promise<void> {
   await session.query(
     `insert into market_signal.meta (id, mode, is_copying) values ($1, $2, $3)
      on conflict (only_row) do update set

@@ -2,7 +2,7 @@ import { setImmediate } from "node:timers/promises";
 import type { Archive, ArchiveRow, ArchiveSelection } from "../port/archive.ts";
 import type { DumpRow } from "../port/store.ts";
 import { checkInstant, checkName, jsonOf } from "../port/values.ts";
-import type { Gate } from "./gate.ts";
+import type { StoreGate } from "./gate.ts";
 import type { GroupCommit } from "./group-commit.ts";
 import { damagedRowProblem } from "./sqlite-errors.ts";
 import { type Column, checksumOf, type StoreFile } from "./store-file.ts";
@@ -26,7 +26,7 @@ const INSERT = `INSERT INTO archive (kind, at, name, subject, text, crc) VALUES 
  */
 export function createArchive(
   table: () => ArchiveTable,
-  gate: Gate,
+  gate: StoreGate,
   commits: GroupCommit,
 ): Archive {
   return {

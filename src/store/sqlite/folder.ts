@@ -12,14 +12,14 @@ import {
 import { basename, dirname, join, resolve } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { syncFolder } from "../../lib/sync-folder.ts";
-import { folderInUseError, isBusy } from "./sqlite-errors.ts";
+import { folderInUseError, isBusyError } from "./sqlite-errors.ts";
 
 /** Readable and writable by the owner only. */
 const OWNER_FILE = 0o600;
 const OWNER_FOLDER = 0o700;
 
 /** Paths of a store's files. */
-export interface Paths {
+export interface StorePaths {
   readonly folder: string;
   readonly store: string;
   /** Empty file, locked by the process that has the store open. */
@@ -35,7 +35,7 @@ export interface Paths {
 }
 
 /** The paths of the store in a folder. */
-export function pathsIn(given: string): Paths {
+export function pathsIn(given: string): StorePaths {
   const folder = resolve(given);
   const store = join(folder, "store.sqlite");
   return {
@@ -55,29 +55,29 @@ export function walPathOf(path: string): string {
 }
 
 /** A file with its write-ahead log and shared-memory index. */
-export function withCompanions(path: string): readonly string[] {
+export function databaseFiles(path: string): readonly string[] {
   return [path, walPathOf(path), `${path}-shm`];
 }
 
 /** Every file that can contain data of a store. */
-export function dataFilesOf({ store, format1 }: Paths): readonly string[] {
-  return [store, format1.records, format1.archive].flatMap(withCompanions);
+export function dataFilesOf({ store, format1 }: StorePaths): readonly string[] {
+  return [store, format1.records, format1.archive].flatMap(databaseFiles);
 }
 
 /** Whether the folder contains a store, even a damaged one. */
-export function holdsStore(paths: Paths): boolean {
+export function holdsStore(paths: StorePaths): boolean {
   return [...dataFilesOf(paths), paths.next, `${paths.format1.records}.new`].some(exists);
 }
 
 /** Whether the folder contains a store of format 1 that has not been migrated. */
-export function holdsFormat1({ store, format1 }: Paths): boolean {
-  if (withCompanions(store).some(exists)) return false;
+export function holdsFormat1({ store, format1 }: StorePaths): boolean {
+  if (databaseFiles(store).some(exists)) return false;
   const files = [format1.records, format1.archive];
-  return [...files.flatMap(withCompanions), `${format1.records}.new`].some(exists);
+  return [...files.flatMap(databaseFiles), `${format1.records}.new`].some(exists);
 }
 
 /** @throws {Error} If the folder belonged to a store that is missing. */
-export function checkNeverHeldStore({ folder, store }: Paths): void {
+export function checkNeverHeldStore({ folder, store }: StorePaths): void {
   if (!exists(join(folder, "master.key"))) return;
   throw new Error(
     `${folder} holds a master.key but no store: put ${basename(store)} back, ` +
@@ -111,14 +111,14 @@ export function createFolder(folder: string): void {
  * @returns Releases the lock; the system does when the process dies.
  * @throws {Error} If another process holds it, or the folder is not writable.
  */
-export function lockFolder({ folder, lock, store }: Paths): () => void {
+export function lockFolder({ folder, lock, store }: StorePaths): () => void {
   usable(folder, () => createFile(lock));
   const database = new DatabaseSync(lock);
   try {
     database.exec("PRAGMA journal_mode = MEMORY; BEGIN EXCLUSIVE");
   } catch (error) {
     database.close();
-    throw isBusy(error) ? folderInUseError(store) : error;
+    throw isBusyError(error) ? folderInUseError(store) : error;
   }
   return () => {
     if (database.isOpen) database.close();
@@ -162,7 +162,7 @@ export function syncFile(path: string): void {
 }
 
 /** Renames the finished next store, from when on it replaces the store. */
-export function markNextFinished({ folder, next, unfinished }: Paths): void {
+export function markNextFinished({ folder, next, unfinished }: StorePaths): void {
   syncFolder(folder);
   renameSync(unfinished, next);
   syncFolder(folder);
@@ -172,7 +172,7 @@ export function markNextFinished({ folder, next, unfinished }: Paths): void {
  * Moves the finished next store into place, or removes an unfinished one. Safe to repeat after an
  * interruption.
  */
-export function recoverNext(paths: Paths): void {
+export function recoverNext(paths: StorePaths): void {
   if (existsSync(paths.next)) {
     keepFormat1(paths);
     replaceFile(paths.next, paths.store);
@@ -181,9 +181,9 @@ export function recoverNext(paths: Paths): void {
 }
 
 /** Removes the next store. */
-export function removeNext({ next, unfinished }: Paths): void {
+export function removeNext({ next, unfinished }: StorePaths): void {
   for (const path of [next, unfinished]) {
-    for (const file of [...withCompanions(path), `${path}-journal`]) rmSync(file, { force: true });
+    for (const file of [...databaseFiles(path), `${path}-journal`]) rmSync(file, { force: true });
   }
 }
 
@@ -192,15 +192,15 @@ export function removeNext({ next, unfinished }: Paths): void {
  * the new one.
  */
 export function replaceFile(next: string, path: string): void {
-  for (const companion of withCompanions(path).slice(1)) rmSync(companion, { force: true });
+  for (const companion of databaseFiles(path).slice(1)) rmSync(companion, { force: true });
   syncFolder(dirname(path));
   renameSync(next, path);
   syncFolder(dirname(path));
 }
 
 /** Moves the files of format 1, whose data the next store contains, to a backup folder. */
-function keepFormat1({ folder, format1, format1Backup }: Paths): void {
-  const files = [format1.records, format1.archive].flatMap(withCompanions).filter(exists);
+function keepFormat1({ folder, format1, format1Backup }: StorePaths): void {
+  const files = [format1.records, format1.archive].flatMap(databaseFiles).filter(exists);
   if (files.length === 0) return;
   createFolder(format1Backup);
   for (const file of files) renameSync(file, join(format1Backup, basename(file)));

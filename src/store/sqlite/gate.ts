@@ -1,12 +1,12 @@
 import type { Problem } from "../../problem.ts";
 import { storeUnavailable } from "../port/unavailable.ts";
-import { clientErrorOf, isUncertain } from "./sqlite-errors.ts";
+import { clientErrorOf, isDiskStateUnknown } from "./sqlite-errors.ts";
 
 /** Warns the operator; the cause is for the log. */
 export type OnWarning = (message: string, cause?: unknown) => void;
 
 /** Controls whether the store can be read and written. */
-export class Gate {
+export class StoreGate {
   readonly #freezes = new Set<Problem>();
   readonly #onWarning: OnWarning;
   readonly #undo: () => void;
@@ -65,7 +65,7 @@ export class Gate {
    * has been reopened.
    */
   refusal(error: unknown): unknown {
-    if (isUncertain(error) && !this.#hasFailed) {
+    if (isDiskStateUnknown(error) && !this.#hasFailed) {
       this.#hasFailed = true;
       this.freeze("The disk of the store failed; it waits for a restart.");
       this.#onWarning("The disk failed; nothing is written until the service is restarted.", error);

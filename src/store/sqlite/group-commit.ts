@@ -1,4 +1,4 @@
-import type { Gate } from "./gate.ts";
+import type { StoreGate } from "./gate.ts";
 import { isSqliteError } from "./sqlite-errors.ts";
 
 /**
@@ -6,7 +6,7 @@ import { isSqliteError } from "./sqlite-errors.ts";
  *
  * @returns `false` to roll it back.
  */
-export type Work<T> = () => T;
+export type UnitOfWork<T> = () => T;
 
 /** Runs the units of work of a batch together. */
 export interface Transactions {
@@ -19,12 +19,12 @@ export interface Transactions {
    *
    * @throws {PartialWrite} If something would remain, so the transaction must be rolled back.
    */
-  part<T>(work: Work<T>): T;
+  part<T>(work: UnitOfWork<T>): T;
   /**
    * Like `part`, under a savepoint, so that the part alone can be rolled back. A savepoint copies each
    * page that the part changes.
    */
-  undoablePart<T>(work: Work<T>): T;
+  undoablePart<T>(work: UnitOfWork<T>): T;
 }
 
 /** A part of a transaction failed after it had written. */
@@ -40,7 +40,7 @@ const BATCH_WORKS = 500;
 const GATHERING_TURNS = 2;
 
 interface Waiting {
-  readonly work: Work<unknown>;
+  readonly work: UnitOfWork<unknown>;
   readonly resolve: (result: unknown) => void;
   readonly reject: (error: unknown) => void;
 }
@@ -51,17 +51,17 @@ type Answer = () => void;
 /** Runs units of work in order, many per transaction. */
 export class GroupCommit {
   readonly #transactions: Transactions;
-  readonly #gate: Gate;
+  readonly #gate: StoreGate;
   #queue: Waiting[] = [];
   #isPlanned = false;
 
-  constructor(transactions: Transactions, gate: Gate) {
+  constructor(transactions: Transactions, gate: StoreGate) {
     this.#transactions = transactions;
     this.#gate = gate;
   }
 
   /** Resolves when what the work wrote is on disk and readable. */
-  add<T>(work: Work<T>): Promise<T> {
+  add<T>(work: UnitOfWork<T>): Promise<T> {
     return new Promise<T>((resolve, reject) => {
       this.#queue.push({ work, resolve: resolve as Waiting["resolve"], reject });
       this.#plan();

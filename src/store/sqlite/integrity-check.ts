@@ -3,7 +3,7 @@ import { basename } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { parentPort, Worker, workerData } from "node:worker_threads";
 import { brokenArchiveRows } from "./archive.ts";
-import { createFile, walPathOf, withCompanions } from "./folder.ts";
+import { createFile, databaseFiles, walPathOf } from "./folder.ts";
 import { brokenRecords } from "./record-table.ts";
 import { damagedFileError, explainFileErrors, messageOf } from "./sqlite-errors.ts";
 import { PAGE_BYTES, RECORD_TABLES, StoreFile } from "./store-file.ts";
@@ -40,7 +40,7 @@ export function checkBeforeOpening(path: string): void {
   if (size % PAGE_BYTES !== 0 && !existsSync(log)) throw damagedFileError(path, "it is cut off");
   const fault = existsSync(log) ? explainFileErrors(path, () => walFault(log)) : undefined;
   if (fault !== undefined) throw damagedFileError(log, fault);
-  withCompanions(path).filter(existsSync).forEach(createFile);
+  databaseFiles(path).filter(existsSync).forEach(createFile);
 }
 
 /**

@@ -14,19 +14,19 @@ import { isOutboxRecord, outboxRow } from "../backup/outbox-records.ts";
 import { ArchiveTable } from "./archive.ts";
 import {
   createFile,
+  databaseFiles,
   markNextFinished,
-  type Paths,
   recoverNext,
   removeNext,
   replaceFile,
+  type StorePaths,
   syncFile,
-  withCompanions,
 } from "./folder.ts";
 import { checkBeforeOpening, resolvedPath } from "./integrity-check.ts";
 import { insertCopied } from "./next-store.ts";
 import { type RecordDumpRow, RecordTable } from "./record-table.ts";
 import { damagedFileError, explainFileErrors } from "./sqlite-errors.ts";
-import { ADDED_IN_FORMAT_2, checksumOf, FORMAT, StoreFile } from "./store-file.ts";
+import { ADDED_IN_FORMAT_2, checksumOf, FORMAT_VERSION, StoreFile } from "./store-file.ts";
 
 /** Largest archive that format 1 checked at every start, in bytes. */
 const ARCHIVE_CHECK_BYTES = 256 * 2 ** 20;
@@ -49,7 +49,7 @@ interface Format1 {
  *
  * @throws {Error} If a file is damaged; nothing was changed.
  */
-export function migrateFormat1(paths: Paths, onProgress: OnProgress): void {
+export function migrateFormat1(paths: StorePaths, onProgress: OnProgress): void {
   settleFormat1(paths);
   onProgress(`${paths.folder} is of an earlier version; its files are checked.`);
   const files = openFormat1(paths);
@@ -71,19 +71,19 @@ export function migrateFormat1(paths: Paths, onProgress: OnProgress): void {
 }
 
 /** Completes, or discards, a copy that a program of format 1 was loading. */
-function settleFormat1({ format1: { records, archive } }: Paths): void {
+function settleFormat1({ format1: { records, archive } }: StorePaths): void {
   if (existsSync(`${records}.new`)) {
     for (const path of [archive, records]) {
       if (existsSync(`${path}.new`)) replaceFile(`${path}.new`, path);
     }
   }
-  const left = [`${archive}.new`, `${records}.unfinished`].flatMap(withCompanions);
+  const left = [`${archive}.new`, `${records}.unfinished`].flatMap(databaseFiles);
   for (const path of left) rmSync(path, { force: true });
   syncFolder(dirname(records));
 }
 
 /** Opens both files with all start checks of format 1, and writes their logs back. */
-function openFormat1({ format1 }: Paths): Format1 {
+function openFormat1({ format1 }: StorePaths): Format1 {
   const [recordsPath, archivePath] = [resolvedPath(format1.records), resolvedPath(format1.archive)];
   checkBeforeOpening(recordsPath);
   checkBeforeOpening(archivePath);
@@ -150,7 +150,7 @@ function addRecords(source: StoreFile, to: string, onProgress: OnProgress): void
     }
     const newest = copyRecords(source, file, onProgress);
     file.setMeta("revision", String(Math.max(newest, Number(facts.get("revision") ?? 0))));
-    file.setMeta("format", FORMAT);
+    file.setMeta("format", FORMAT_VERSION);
     file.database.exec("COMMIT; PRAGMA journal_mode = WAL");
   } finally {
     file.close();

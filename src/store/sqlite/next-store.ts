@@ -4,9 +4,9 @@ import type { DumpRow, StoreIdentity } from "../port/store.ts";
 import { storeUnavailable } from "../port/unavailable.ts";
 import { checkInstant, checkJson, checkName, checkRevision } from "../port/values.ts";
 import { ArchiveTable, archiveRowOf } from "./archive.ts";
-import { createFile, markNextFinished, type Paths, removeNext, syncFile } from "./folder.ts";
+import { createFile, markNextFinished, removeNext, type StorePaths, syncFile } from "./folder.ts";
 import { type RecordDumpRow, RecordTable } from "./record-table.ts";
-import { FORMAT, PAGE_BYTES, SCHEMA, StoreFile } from "./store-file.ts";
+import { FORMAT_VERSION, PAGE_BYTES, SCHEMA, StoreFile } from "./store-file.ts";
 
 /** Rows per batch of a dump; the event loop turns in between. */
 const BATCH_ROWS = 200;
@@ -70,7 +70,7 @@ export interface NextStoreOptions {
 
 /** The next file of a store while it is written; the store in use does not know of it. */
 export class NextStore {
-  readonly #paths: Paths;
+  readonly #paths: StorePaths;
   readonly #file: StoreFile;
   readonly #records: RecordTable;
   readonly #archive: ArchiveTable;
@@ -78,7 +78,7 @@ export class NextStore {
   #isOver = false;
 
   /** An unfinished file needs no journal, since it is discarded after a crash. */
-  constructor(paths: Paths, { identity, revision }: NextStoreOptions) {
+  constructor(paths: StorePaths, { identity, revision }: NextStoreOptions) {
     removeNext(paths);
     createFile(paths.unfinished);
     this.#paths = paths;
@@ -93,7 +93,7 @@ export class NextStore {
         BEGIN;
       `);
       for (const sql of SCHEMA) file.database.exec(sql);
-      file.setMeta("format", FORMAT);
+      file.setMeta("format", FORMAT_VERSION);
       file.setMeta("id", identity.id);
       file.setMeta("mode", identity.mode);
       return { records: new RecordTable(file), archive: new ArchiveTable(file) };

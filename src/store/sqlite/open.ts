@@ -22,13 +22,13 @@ import {
   holdsFormat1,
   holdsStore,
   lockFolder,
-  type Paths,
   pathsIn,
   recoverNext,
   removeNext,
+  type StorePaths,
   walPathOf,
 } from "./folder.ts";
-import { Gate, type OnWarning } from "./gate.ts";
+import { type OnWarning, StoreGate } from "./gate.ts";
 import { GroupCommit } from "./group-commit.ts";
 import {
   checkAtStart,
@@ -47,8 +47,8 @@ import {
   isSqliteError,
   messageOf,
 } from "./sqlite-errors.ts";
-import type { Tables } from "./steps.ts";
-import { FORMAT, SCHEMA, StoreFile } from "./store-file.ts";
+import type { StoreTables } from "./steps.ts";
+import { FORMAT_VERSION, SCHEMA, StoreFile } from "./store-file.ts";
 import { truncateWal } from "./write-ahead-log.ts";
 
 /** How to open an embedded store. */
@@ -87,7 +87,7 @@ export interface EmbeddedStore extends Store {
 }
 
 /** The open file of a store with its tables. */
-interface Opened extends Tables {
+interface Opened extends StoreTables {
   readonly file: StoreFile;
   readonly identity: StoreIdentity;
   /** When the store was moved to PostgreSQL, as text. */
@@ -127,7 +127,7 @@ export async function openEmbedded(options: EmbeddedOptions): Promise<EmbeddedSt
 
 const toStandardError: OnProgress = (text) => void process.stderr.write(`${text}\n`);
 
-function create(paths: Paths, mode: StoreMode): void {
+function create(paths: StorePaths, mode: StoreMode): void {
   const identity = { id: randomUUID(), mode };
   try {
     new NextStore(paths, { identity, revision: 0 }).finish();
@@ -138,7 +138,7 @@ function create(paths: Paths, mode: StoreMode): void {
   recoverNext(paths);
 }
 
-function openFor(paths: Paths, mode: StoreMode | undefined): Opened {
+function openFor(paths: StorePaths, mode: StoreMode | undefined): Opened {
   const opened = openFile(paths);
   const refusal = refusalToOpen(opened, paths.folder, mode);
   if (refusal === undefined) return opened;
@@ -146,7 +146,7 @@ function openFor(paths: Paths, mode: StoreMode | undefined): Opened {
   throw new Error(refusal);
 }
 
-function openFile({ store }: Paths): Opened {
+function openFile({ store }: StorePaths): Opened {
   const path = resolvedPath(store);
   checkBeforeOpening(path);
   const hasCrashed = (statSync(walPathOf(path), { throwIfNoEntry: false })?.size ?? 0) > 0;
@@ -156,7 +156,8 @@ function openFile({ store }: Paths): Opened {
   return file.closingOnError(() => {
     const facts = explainFileErrors(path, () => file.meta());
     const [format, id, mode] = [facts.get("format"), facts.get("id"), facts.get("mode")];
-    if (format !== FORMAT) throw new Error(`${path} has a format of another version (${format})`);
+    if (format !== FORMAT_VERSION)
+      throw new Error(`${path} has a format of another version (${format})`);
     if (id === undefined || mode === undefined) throw damagedFileError(path, "a fact is missing");
     explainFileErrors(path, () => {
       checkAtStart(file);
@@ -177,7 +178,7 @@ function refusalToOpen({ identity, moved }: Opened, folder: string, mode?: Store
 }
 
 interface Opening extends EmbeddedOptions {
-  readonly paths: Paths;
+  readonly paths: StorePaths;
   readonly unlock: () => void;
 }
 
@@ -188,10 +189,10 @@ class SqliteStore implements EmbeddedStore {
   declare readonly identity: StoreIdentity;
   readonly records: SqliteRecords;
   readonly archive: Archive;
-  readonly #paths: Paths;
+  readonly #paths: StorePaths;
   readonly #now: () => number;
   readonly #unlock: () => void;
-  readonly #gate: Gate;
+  readonly #gate: StoreGate;
   readonly #commits: GroupCommit;
   readonly #snapshots = new Set<StoreSnapshot>();
   readonly #checks = new AbortController();
@@ -203,7 +204,7 @@ class SqliteStore implements EmbeddedStore {
     this.#paths = paths;
     this.#now = now;
     this.#unlock = unlock;
-    this.#gate = new Gate(onWarning, () => truncateWal(this.#opened.file));
+    this.#gate = new StoreGate(onWarning, () => truncateWal(this.#opened.file));
     const tables = () => this.#opened;
     this.#commits = new GroupCommit(
       {

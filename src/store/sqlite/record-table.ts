@@ -1,6 +1,6 @@
 import type { Stored } from "../port/records.ts";
 import type { Backlog, DumpRow } from "../port/store.ts";
-import { PartialWrite, type Transactions, type Work } from "./group-commit.ts";
+import { PartialWrite, type Transactions, type UnitOfWork } from "./group-commit.ts";
 import { damagedRowProblem, isSqliteError } from "./sqlite-errors.ts";
 import { type Column, checksumOf, type StoreFile } from "./store-file.ts";
 
@@ -101,7 +101,7 @@ export class RecordTable implements Transactions {
     }
   }
 
-  part<T>(work: Work<T>): T {
+  part<T>(work: UnitOfWork<T>): T {
     const { writes } = this.#file;
     try {
       const result = work();
@@ -112,7 +112,7 @@ export class RecordTable implements Transactions {
     throw new PartialWrite();
   }
 
-  undoablePart<T>(work: Work<T>): T {
+  undoablePart<T>(work: UnitOfWork<T>): T {
     const before = this.#revision;
     this.#file.statement("SAVEPOINT part").run();
     try {

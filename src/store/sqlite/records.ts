@@ -8,16 +8,16 @@ import type {
   Stored,
 } from "../port/records.ts";
 import { checkInstant, isName } from "../port/values.ts";
-import type { Gate, OnWarning } from "./gate.ts";
+import type { OnWarning, StoreGate } from "./gate.ts";
 import type { GroupCommit } from "./group-commit.ts";
 import { storedOf } from "./record-table.ts";
-import { commitStepOf, type Tables } from "./steps.ts";
+import { commitStepOf, type StoreTables } from "./steps.ts";
 
 /** Dependencies of the records. */
 export interface RecordsOptions {
   /** The current tables; a load replaces them. */
-  readonly tables: () => Tables;
-  readonly gate: Gate;
+  readonly tables: () => StoreTables;
+  readonly gate: StoreGate;
   readonly commits: GroupCommit;
   /** Milliseconds since the epoch. */
   readonly now: () => number;

@@ -23,7 +23,7 @@ export function isSqliteError(error: unknown): error is SqliteError {
 }
 
 /** Whether another process holds the file. */
-export function isBusy(error: unknown): boolean {
+export function isBusyError(error: unknown): boolean {
   return isSqliteError(error) && primary(error) === BUSY;
 }
 
@@ -39,7 +39,7 @@ function isUnreachable(error: unknown): boolean {
 }
 
 /** Whether the state on disk is unknown. */
-export function isUncertain(error: unknown): boolean {
+export function isDiskStateUnknown(error: unknown): boolean {
   if (!isSqliteError(error) || isDiskFull(error)) return false;
   return [IO_ERROR, CORRUPT, NOT_A_DATABASE].includes(primary(error));
 }
@@ -88,7 +88,7 @@ export function explainFileErrors<T>(path: string, work: () => T): T {
   try {
     return work();
   } catch (error) {
-    if (isBusy(error)) throw folderInUseError(path);
+    if (isBusyError(error)) throw folderInUseError(path);
     const message = messageOf(error);
     if (isUnreachable(error)) throw new Error(`${path} cannot be opened (${message})`);
     throw damagedFileError(path, message);

@@ -4,7 +4,7 @@ import { type ArchiveTable, archiveRowOf } from "./archive.ts";
 import type { RecordRow, RecordTable } from "./record-table.ts";
 
 /** Tables that a commit changes. */
-export interface Tables {
+export interface StoreTables {
   readonly records: RecordTable;
   readonly archive: ArchiveTable;
 }
@@ -14,7 +14,7 @@ export interface Tables {
  *
  * @returns Whether it succeeded.
  */
-export type CommitStep = (tables: Tables, now: number) => boolean;
+export type CommitStep = (tables: StoreTables, now: number) => boolean;
 
 type OfKind<K extends Operation["kind"]> = Extract<Operation, { kind: K }>;
 
@@ -124,7 +124,7 @@ function appendStep({ row }: OfKind<"append">): CommitStep {
 /** A step that succeeds only while the record is at the given revision. */
 function atRevision(
   { collection, key, revision }: Pick<OfKind<"check">, "collection" | "key" | "revision">,
-  change: (tables: Tables, row: RecordRow, now: number) => void,
+  change: (tables: StoreTables, row: RecordRow, now: number) => void,
 ): CommitStep {
   checkPlace(collection, key);
   checkRevision(revision);

@@ -2,7 +2,7 @@ import { DatabaseSync, type StatementResultingChanges, type StatementSync } from
 import { crc32 } from "node:zlib";
 
 /** Format version; files of other versions are not opened. */
-export const FORMAT = "2";
+export const FORMAT_VERSION = "2";
 
 /** Facts about a file, stored in it. */
 const META =

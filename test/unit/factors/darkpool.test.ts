@@ -3,7 +3,7 @@ import { createBlockPressure } from "../../../src/factors/block-pressure.ts";
 import { combineDarkpool, readDarkpool } from "../../../src/factors/darkpool.ts";
 import { addPrint, estimatedSide, type OffExchangeDay } from "../../../src/factors/off-exchange.ts";
 import { createShortPressure } from "../../../src/factors/short-pressure.ts";
-import { normalCdf, standardized } from "../../../src/factors/statistics.ts";
+import { clippedZ, normalCdf } from "../../../src/factors/statistics.ts";
 import { isBlock } from "../../../src/market/block-size.ts";
 import type { Print, ShortVolume } from "../../../src/market/records.ts";
 
@@ -130,8 +130,8 @@ describe("block pressure", () => {
 describe("the dark pool factor", () => {
   it("combines as in the worked example: z .006351, score 50.25", () => {
     const imbalance = blocks(worked).imbalance ?? Number.NaN;
-    const imbalanceZ = standardized(imbalance, { mean: 0.01, sd: 0.06 }) ?? null;
-    const shortZ = standardized(0.52, { mean: 0.46, sd: 0.05 }) ?? null;
+    const imbalanceZ = clippedZ(imbalance, { mean: 0.01, sd: 0.06 }) ?? null;
+    const shortZ = clippedZ(0.52, { mean: 0.46, sd: 0.05 }) ?? null;
     expect(imbalanceZ).toBeCloseTo(0.807634, 6);
     expect(shortZ).toBeCloseTo(1.2, 12);
     const combined = combineDarkpool(imbalanceZ, shortZ, 4);

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { spelled, written } from "../../../src/factors/lexicon/entries.ts";
+import { expandEntries, listEntries } from "../../../src/factors/lexicon/entries.ts";
 import { roles, scales } from "../../../src/factors/lexicon/grammar.ts";
 import { lexicon, topics } from "../../../src/factors/lexicon.ts";
 import { polarity } from "../../../src/factors/polarity.ts";
@@ -8,13 +8,13 @@ const lists = topics.flat().map(([, list]) => list);
 
 describe("the lexicon", () => {
   it("has 1,500 to 2,000 entries", () => {
-    const count = lists.flatMap(written).length;
+    const count = lists.flatMap(listEntries).length;
     expect(count).toBeGreaterThanOrEqual(1500);
     expect(count).toBeLessThanOrEqual(2000);
   });
 
   it("has every form once", () => {
-    const forms = lists.flatMap(spelled);
+    const forms = lists.flatMap(expandEntries);
     expect(forms.filter((form, at) => forms.indexOf(form) !== at)).toEqual([]);
   });
 
@@ -24,7 +24,7 @@ describe("the lexicon", () => {
 
   it("has only phrases that the tokenizer can produce: one to three lower-case words, or an emoji", () => {
     const listed = [...roles, ...scales].map(([, list]) => list);
-    const forms = [...lists, ...listed].flatMap(spelled);
+    const forms = [...lists, ...listed].flatMap(expandEntries);
     const unheard = forms.filter(
       (form) => !/^[a-z]+(?:_[a-z]+){0,2}$|^[\u2190-\u2bff\u{1f000}-\u{1faff}]$/u.test(form),
     );
@@ -68,6 +68,6 @@ describe("an entry", () => {
     ["new/fresh_high", ["new_high", "fresh_high"]],
     ["pull*_back", ["pull_back", "pulls_back", "pulled_back", "pulling_back"]],
   ])("written %j has the forms %j", (entry, forms) => {
-    expect(spelled(entry)).toEqual(forms);
+    expect(expandEntries(entry)).toEqual(forms);
   });
 });

@@ -4,8 +4,8 @@ import { listedMomentum } from "../../../src/factors/momentum.ts";
 import {
   addBar,
   createPriceHistories,
+  momentumSums,
   recompute,
-  sumsOf,
 } from "../../../src/factors/price-history.ts";
 import {
   historyOf,
@@ -26,7 +26,7 @@ describe("the price history of a stock", () => {
   });
 
   it("sums what the worked example sums: variance 4.81252e-5, beta .452520", () => {
-    const { n, r, m, rr, mm, rm } = sumsOf(historyOf(referenceBars()));
+    const { n, r, m, rr, mm, rm } = momentumSums(historyOf(referenceBars()));
     expect(rr / n - (r / n) ** 2).toBeCloseTo(4.81252e-5, 10);
     const beta = (rm / n - (r / n) * (m / n)) / (mm / n - (m / n) ** 2);
     expect(beta).toBeCloseTo(0.45252, 6);

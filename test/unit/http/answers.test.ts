@@ -7,7 +7,7 @@ import { readConfig } from "../../../src/config/config.ts";
 import { createAnswers } from "../../../src/http/api/answers.ts";
 import { parse } from "../../../src/http/api/parse.ts";
 import { openScoring, type Scoring } from "../../../src/ingest/create.ts";
-import { persist } from "../../../src/ingest/persist.ts";
+import { persistObservations } from "../../../src/ingest/persist.ts";
 import { Problem } from "../../../src/problem.ts";
 import { toolContext } from "../../../src/service.ts";
 import type { Observation } from "../../../src/sources/live/provider.ts";
@@ -103,7 +103,7 @@ async function live(): Promise<World> {
     const [from = "", to = ""] = batches.shift()?.split("/") ?? [];
     if (from === "") return turn();
     const given = { provider: "coinbase", observedAt: clock.now };
-    const { announcements } = await persist({ data: daysOf(from, to) }, given, store);
+    const { announcements } = await persistObservations({ data: daysOf(from, to) }, given, store);
     await store.records.commit(announcements);
     await turn();
   };

@@ -7,7 +7,7 @@ import type { EventLog, LoggedEvent } from "../../../src/alerts/api/event-log.ts
 import type { Caller } from "../../../src/auth/caller.ts";
 import { anonymousCeiling, type Scope } from "../../../src/auth/scopes.ts";
 import { alertStreamRoute } from "../../../src/http/api/alert-stream.ts";
-import { createStreams, type Streams } from "../../../src/http/open-streams.ts";
+import { createStreams, type OpenStreams } from "../../../src/http/open-streams.ts";
 import { ProtectedResource } from "../../../src/http/protected-resource.ts";
 import type { Repeat } from "../../../src/lib/loop.ts";
 import { startLoop } from "../../../src/lib/loop.ts";
@@ -35,7 +35,7 @@ export interface StreamApp {
   readonly base: string;
   readonly timers: ManualTimers;
   readonly log: WrittenLog;
-  readonly streams: Streams;
+  readonly streams: OpenStreams;
   /** Who is behind a token; a test changes it. */
   readonly callers: Map<string, Caller>;
   /** Awaited before a token is looked up. */

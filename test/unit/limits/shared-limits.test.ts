@@ -7,7 +7,7 @@ import {
   type SharedLimitsOptions,
 } from "../../../src/limits/shared-limits.ts";
 import { Problem } from "../../../src/problem.ts";
-import type { Addition, CountedWindow, Counters } from "../../../src/store/port/counters.ts";
+import type { CountedWindow, CounterAddition, Counters } from "../../../src/store/port/counters.ts";
 import { openStore, PATIENT, postgres, type TestStore } from "../../support/stores.ts";
 import { manualTimers } from "../../support/timers.ts";
 
@@ -21,10 +21,10 @@ function countersOf({ store }: TestStore): Counters {
 
 /** Counters that record their calls. */
 function noted(counters: Counters) {
-  const asked: (readonly Addition[])[] = [];
+  const asked: (readonly CounterAddition[])[] = [];
   return {
     asked,
-    add(additions: readonly Addition[]) {
+    add(additions: readonly CounterAddition[]) {
       asked.push(additions);
       return counters.add(additions);
     },
@@ -168,11 +168,11 @@ function fakeCounters() {
   const windows = new Map<string, number>();
   let held: (() => void)[] | undefined;
   let failure: Error | undefined;
-  const asked: (readonly Addition[])[] = [];
+  const asked: (readonly CounterAddition[])[] = [];
   return {
     asked,
     windows,
-    async add(additions: readonly Addition[]): Promise<readonly CountedWindow[]> {
+    async add(additions: readonly CounterAddition[]): Promise<readonly CountedWindow[]> {
       asked.push(additions);
       if (held !== undefined) await new Promise<void>((resolve) => held?.push(resolve));
       if (failure !== undefined) throw failure;

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { startNewLog } from "../../../src/cli/commands/log-new.ts";
-import { readAddress } from "../../../src/cli/log-source.ts";
+import { readUrl } from "../../../src/cli/log-source.ts";
 import { parseCheckpoint } from "../../../src/log/checkpoint.ts";
 import { proofFile } from "../../../src/log/log-reader.ts";
 import { LogStore } from "../../../src/log/log-store.ts";
@@ -68,7 +68,7 @@ const verified = (log: Log, policy: Policy, sessions: Sessions) =>
     known: undefined,
     policy,
     now: () => sessions.knownUntil() + HOUR_MS,
-    ask: readAddress,
+    ask: readUrl,
   });
 
 /** A store that is restored from a backup of a log as it is now. */
@@ -331,7 +331,7 @@ it("a rollback of a log is named by the verifier, with the missing entries", asy
       known: undefined,
       policy,
       now: () => sessions.knownUntil() + 60_000 + afterMs,
-      ask: readAddress,
+      ask: readUrl,
     });
   // A log may need some minutes to publish what a witness has cosigned.
   expect(outcomeOf((await look(0)).checks)).toBe("not_proved");
@@ -371,12 +371,12 @@ it("a witness answers as C2SP tlog-witness specifies", async () => {
   const cosigned = await post(good);
   expect(cosigned.status).toBe(200);
   const note = (await log.store.checkpoint())?.note ?? "";
-  const held = await readAddress(`${one.url}/${hashOf(await originOf(log))}/checkpoint`);
+  const held = await readUrl(`${one.url}/${hashOf(await originOf(log))}/checkpoint`);
   expect(held).toBe(shortNote(note) + cosigned.body);
   const verifiers = [parseCosigner(one.key)];
   const at = 1_000 * Math.floor((sessions.knownUntil() + 60_000) / 1_000);
   expect(cosignaturesOf(parseCheckpoint(held ?? "").note, verifiers)).toMatchObject([{ at }]);
-  expect(await readAddress(`${one.url}/${hashOf("other")}/checkpoint`)).toBeUndefined();
+  expect(await readUrl(`${one.url}/${hashOf("other")}/checkpoint`)).toBeUndefined();
 });
 
 it("a witness preserves what it cosigned over a restart, and locks its file against other processes", async () => {

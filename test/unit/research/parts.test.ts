@@ -8,11 +8,11 @@ import { exposuresAt } from "../../../src/research/backtest/exposures.ts";
 import { nextOpenCoefficients } from "../../../src/research/backtest/next-open.ts";
 import { walkForward } from "../../../src/research/backtest/probabilities.ts";
 import {
+  type BacktestQuestion,
   gradedDates,
   headlineHorizon,
   horizonsOf,
-  type Question,
-  stepOf,
+  sessionsPerDate,
   usualPace,
 } from "../../../src/research/backtest/question.ts";
 import { createReturnGrid } from "../../../src/research/backtest/return-grid.ts";
@@ -328,7 +328,7 @@ describe("graded dates", () => {
     "stock",
     "2024-12-31",
   );
-  const labels = (question: Pick<Question, "from" | "pace">) =>
+  const labels = (question: Pick<BacktestQuestion, "from" | "pace">) =>
     gradedDates(grid, question).map((place) => grid.sessions[place]?.label);
 
   it("are the last sessions of the weeks, whatever weekday that is", () => {
@@ -344,8 +344,8 @@ describe("graded dates", () => {
 
   it("have a pace, a step and a headline horizon that fit the subject", () => {
     expect([usualPace("composite"), usualPace("social")]).toEqual(["week", "session"]);
-    expect([stepOf("week", "stock"), stepOf("week", "crypto")]).toEqual([5, 7]);
-    expect(stepOf("session", "etf")).toBe(1);
+    expect([sessionsPerDate("week", "stock"), sessionsPerDate("week", "crypto")]).toEqual([5, 7]);
+    expect(sessionsPerDate("session", "etf")).toBe(1);
     expect(headlineHorizon("momentum", "stock")).toBe(21);
     expect(headlineHorizon("momentum", "crypto")).toBe(7);
     expect(horizonsOf("crypto")).toContain(7);
@@ -400,7 +400,7 @@ describe("the verdict", () => {
 });
 
 describe("variants", () => {
-  const question: Question = {
+  const question: BacktestQuestion = {
     ...{ subject: "momentum", from: MON, to: FRI, symbols: ["B", "A"], pace: "week", seed: 1 },
   };
 

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import type { Market } from "../../../src/market/market.ts";
 import { classResults } from "../../../src/research/backtest/class-results.ts";
 import { explain } from "../../../src/research/backtest/explain.ts";
-import type { Question } from "../../../src/research/backtest/question.ts";
+import type { BacktestQuestion } from "../../../src/research/backtest/question.ts";
 import { explanationText } from "../../../src/research/backtest/report/explanation-text.ts";
 import { reportPage } from "../../../src/research/backtest/report/page.ts";
 import { summaryText } from "../../../src/research/backtest/report/summary.ts";
@@ -11,7 +11,7 @@ import { runBacktest } from "../../../src/research/backtest/run-backtest.ts";
 import type { Trial } from "../../../src/research/backtest/trials.ts";
 import { driftingMarket } from "./drifting-market.ts";
 
-const QUESTION: Question = {
+const QUESTION: BacktestQuestion = {
   subject: "momentum",
   from: "2013-06-01",
   to: "2016-12-30",
@@ -20,7 +20,11 @@ const QUESTION: Question = {
   seed: 1,
 };
 
-function run(market: Market, change: Partial<Question> = {}, earlier: readonly Trial[] = []) {
+function run(
+  market: Market,
+  change: Partial<BacktestQuestion> = {},
+  earlier: readonly Trial[] = [],
+) {
   const progress: number[] = [];
   const question = { ...QUESTION, ...change };
   const onProgress = ({ fraction }: { readonly fraction: number }) => progress.push(fraction);

@@ -13,8 +13,8 @@ import {
 import { calibrate } from "../../../src/research/backtest/calibration.ts";
 import {
   deflatedSharpe,
-  findSharpe,
-  luckySharpe,
+  expectedMaxSharpe,
+  sharpeOf,
 } from "../../../src/research/backtest/deflated-sharpe.ts";
 import { maxDrawdown, wealthPath } from "../../../src/research/backtest/drawdown.ts";
 import { residualize } from "../../../src/research/backtest/residuals.ts";
@@ -192,17 +192,17 @@ describe("multiple testing", () => {
 
   it("has the deflated Sharpe ratio of the method's worked example", () => {
     const search = { variants: 40, sharpeSd: 0.05 };
-    expect(luckySharpe(search)).toBeCloseTo(0.109474, 6);
+    expect(expectedMaxSharpe(search)).toBeCloseTo(0.109474, 6);
     expect(deflatedSharpe(found, search)).toBeCloseTo(0.441726, 6);
     expect(deflatedSharpe(found, { variants: 1, sharpeSd: 0 })).toBeCloseTo(0.939108, 6);
   });
 
   it("computes the Sharpe ratio and its moments from a series", () => {
-    const sharpe = findSharpe([0.1, -0.1, 0.3, -0.1]);
+    const sharpe = sharpeOf([0.1, -0.1, 0.3, -0.1]);
     expect(sharpe?.sharpe).toBeCloseTo(0.05 / sampleSd([0.1, -0.1, 0.3, -0.1]), 12);
     expect(sharpe?.skew).toBeCloseTo(0.00225 / 0.0275 ** 1.5, 9);
-    expect(findSharpe([0.1, 0.1, 0.1])).toBeUndefined();
-    expect(findSharpe([0.1, 0.2])).toBeUndefined();
+    expect(sharpeOf([0.1, 0.1, 0.1])).toBeUndefined();
+    expect(sharpeOf([0.1, 0.2])).toBeUndefined();
   });
 });
 

@@ -5,8 +5,8 @@ import type { ClassResult, HorizonResult } from "../class-results.ts";
 import { wealthPath } from "../drawdown.ts";
 import type { Slice } from "../slices.ts";
 import { COLORS, chart, dateAxis, legend, roomyAxis, zeroLine } from "./chart.ts";
-import { change, percent, plain, shortCoefficient } from "./figures.ts";
-import { sessions } from "./words.ts";
+import { percent, plainNumber, shortCoefficient, signedPercent } from "./figures.ts";
+import { sessionCount } from "./words.ts";
 
 /** Cumulative sum of the coefficients. */
 export function historyChart({ history, horizon }: HorizonResult): Html {
@@ -18,11 +18,11 @@ export function historyChart({ history, horizon }: HorizonResult): Html {
   return chart(
     {
       title: "Cumulative coefficients",
-      caption: `Over ${sessions(horizon)}. Skill rises steadily; luck is a random walk.`,
+      caption: `Over ${sessionCount(horizon)}. Skill rises steadily; luck is a random walk.`,
     },
     {
       xAxis: dateAxis(history.map(({ date }) => date)),
-      yAxis: valueAxis(plain),
+      yAxis: valueAxis(plainNumber),
       series: [line("sum", sums, COLORS.first), zeroLine],
     },
   );
@@ -45,7 +45,7 @@ export function yearChart({ years, horizon }: HorizonResult): Html {
   const long = years.filter(({ dates }) => dates >= MIN_DATES);
   const short = years.filter(({ dates }) => dates < MIN_DATES).map(({ label }) => label);
   const missing = short.length === 0 ? "" : ` Too short to show: ${short.join(", ")}.`;
-  const caption = `Mean coefficient over ${sessions(horizon)}. A year is short: most of this is noise.${missing}`;
+  const caption = `Mean coefficient over ${sessionCount(horizon)}. A year is short: most of this is noise.${missing}`;
   return sliceChart("By year", caption, long);
 }
 
@@ -79,11 +79,11 @@ export function decileChart({ horizon, book }: HorizonResult): Html | undefined 
   return chart(
     {
       title: "Return by score decile",
-      caption: `Mean return over ${sessions(horizon)} relative to all instruments, lowest scores on the left${decileNote(book)}. With skill the bars rise from left to right.`,
+      caption: `Mean return over ${sessionCount(horizon)} relative to all instruments, lowest scores on the left${decileNote(book)}. With skill the bars rise from left to right.`,
     },
     {
       xAxis: nameAxis(book.excess.map((_, decile) => String(decile + 1))),
-      yAxis: valueAxis((value) => change(value)),
+      yAxis: valueAxis((value) => signedPercent(value)),
       series: [bars(book.excess), zeroLine],
     },
   );
@@ -101,12 +101,12 @@ export function wealthChart({ horizon, book }: HorizonResult): Html | undefined 
   return chart(
     {
       title: "Top minus bottom decile",
-      caption: `Growth of 1 over consecutive periods of ${sessions(horizon)}.`,
+      caption: `Growth of 1 over consecutive periods of ${sessionCount(horizon)}.`,
     },
     {
       legend,
       xAxis: dateAxis(book.path.map(({ date }) => date)),
-      yAxis: roomyAxis(plain),
+      yAxis: roomyAxis(plainNumber),
       series: [
         line("before costs", wealthPath(book.path.map(({ gross }) => gross)), COLORS.first),
         line("at 10 bp a trade", wealthPath(book.path.map(({ net10 }) => net10)), COLORS.second),
@@ -127,7 +127,7 @@ export function coverageChart({ comparison, coverage }: ClassResult): Html | und
     {
       xAxis: dateAxis(history.map(({ date }) => date)),
       // Otherwise full coverage of few instruments would be a line along the upper edge.
-      yAxis: { ...valueAxis(plain), min: 0, boundaryGap: [0, "10%"] },
+      yAxis: { ...valueAxis(plainNumber), min: 0, boundaryGap: [0, "10%"] },
       series: [
         line(
           "instruments",

@@ -4,11 +4,11 @@ import type { Html } from "../../../http/pages/html.ts";
 import type { ClassResult } from "../class-results.ts";
 import { COLORS, chart, legend, zeroLine } from "./chart.ts";
 import { shortCoefficient } from "./figures.ts";
-import { sessions } from "./words.ts";
+import { sessionCount } from "./words.ts";
 
 /** Mean coefficients by horizon with their intervals, raw and neutral. */
 export function coefficientChart({ horizons }: ClassResult): Html {
-  const names = horizons.map(({ horizon }) => sessions(horizon));
+  const names = horizons.map(({ horizon }) => sessionCount(horizon));
   const has = horizons.some(({ neutralIc }) => neutralIc !== null);
   return chart(
     {

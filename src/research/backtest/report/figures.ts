@@ -1,7 +1,7 @@
-import type { Interval } from "../../../grading/bootstrap.ts";
+import type { ConfidenceInterval } from "../../../grading/bootstrap.ts";
 
 /** Placeholder of a missing figure. */
-export const NONE = "–";
+export const NO_VALUE = "–";
 
 /** A no-break space and the percent sign. */
 const PERCENT = "\u00a0%";
@@ -13,31 +13,31 @@ export const coefficient = (value: number | null | undefined): string => signed(
 export const tValue = (value: number | null | undefined): string => signed(value, 1);
 
 /** An interval of coefficients, for example `-0.0435 to -0.0002`. */
-export const range = ({ low, high }: Interval): string =>
+export const range = ({ low, high }: ConfidenceInterval): string =>
   `${coefficient(low)} to ${coefficient(high)}`;
 
 /** A share in percent, for example `49.8 %`. */
 export const percent = (share: number | null | undefined, decimals: number = 1): string =>
   share === null || share === undefined
-    ? NONE
+    ? NO_VALUE
     : `${minus((100 * share).toFixed(decimals))}${PERCENT}`;
 
 /** A return in percent with its sign, for example `+0.31 %`. */
-export const change = (share: number | null | undefined): string =>
-  share === null || share === undefined ? NONE : `${signed(100 * share, 2)}${PERCENT}`;
+export const signedPercent = (share: number | null | undefined): string =>
+  share === null || share === undefined ? NO_VALUE : `${signed(100 * share, 2)}${PERCENT}`;
 
 /** A whole number with thousands, for example `12,345`. */
 export const whole = (value: number | null | undefined): string =>
-  value === null || value === undefined ? NONE : Math.round(value).toLocaleString("en-US");
+  value === null || value === undefined ? NO_VALUE : Math.round(value).toLocaleString("en-US");
 
 /** A coefficient without trailing zeros, for axes, for example `+0.02`. */
 export const shortCoefficient = (value: number): string => coefficient(value).replace(/\.?0+$/, "");
 
 /** A number without trailing zeros, for axes. */
-export const plain = (value: number): string => minus(String(Number(value.toFixed(4))));
+export const plainNumber = (value: number): string => minus(String(Number(value.toFixed(4))));
 
 function signed(value: number | null | undefined, decimals: number): string {
-  if (value === null || value === undefined) return NONE;
+  if (value === null || value === undefined) return NO_VALUE;
   const text = value.toFixed(decimals);
   // Values that round to zero have no sign.
   if (Number(text) === 0) return text.replace("-", "");

@@ -1,7 +1,7 @@
 import type { SeriesSummary } from "../../../grading/series-summary.ts";
 import { type Html, html } from "../../../http/pages/html.ts";
 import type { ClassResult, HorizonResult } from "../class-results.ts";
-import type { Question } from "../question.ts";
+import type { BacktestQuestion } from "../question.ts";
 import type { BacktestResult } from "../run-backtest.ts";
 import {
   coverageChart,
@@ -13,7 +13,7 @@ import {
   yearChart,
 } from "./charts.ts";
 import { coefficientChart } from "./coefficient-chart.ts";
-import { change, coefficient, NONE, percent, range, tValue, whole } from "./figures.ts";
+import { coefficient, NO_VALUE, percent, range, signedPercent, tValue, whole } from "./figures.ts";
 import { RISK_RULE, riskSection } from "./risk.ts";
 import { STYLE } from "./style.ts";
 import { bookTable, coefficientTable, hitTable, sliceTable } from "./tables.ts";
@@ -21,14 +21,14 @@ import {
   CLASS_WORDS,
   caveats,
   coverageSentence,
-  headlineOf,
+  headlineResult,
   leftOutMeasure,
   paceWords,
   powerSentence,
   promotionSentence,
   reportsSentence,
   SUBJECT_WORDS,
-  sessions,
+  sessionCount,
   VERDICT_RULE,
   VERDICT_WORDS,
   verdictSentences,
@@ -72,9 +72,9 @@ const contents = (classes: readonly ClassResult[]): Html =>
       html`<li><a href="#${assetClass}">${CLASS_WORDS[assetClass]}</a>: ${VERDICT_WORDS[verdict].toLowerCase()}</li>`,
   )}<li><a href="#method">How to read this</a></li></ul></nav>`;
 
-function classSection(result: ClassResult, question: Question): Html {
+function classSection(result: ClassResult, question: BacktestQuestion): Html {
   const { assetClass, verdict, horizons } = result;
-  const main = headlineOf(result);
+  const main = headlineResult(result);
   const isMeasured = horizons.some(({ ic }) => ic !== null);
   const power = powerSentence(result);
   const missing = leftOutMeasure(result, question.subject);
@@ -103,18 +103,18 @@ function keyFigures({ horizon, ic, book }: HorizonResult): Html | undefined {
   if (ic === null) return undefined;
   const net = book?.net.find(({ costBp }) => costBp === 10)?.mean;
   const figures = [
-    [`Rank correlation, ${sessions(horizon)}`, coefficient(ic.mean)],
+    [`Rank correlation, ${sessionCount(horizon)}`, coefficient(ic.mean)],
     ["95 % interval", range(ic.interval)],
     ["t", tValue(ic.t)],
     ["Dates", whole(ic.dates)],
-    ["Top minus bottom decile, at 10\u00a0bp", change(net)],
-  ].filter(([, value]) => value !== NONE);
+    ["Top minus bottom decile, at 10\u00a0bp", signedPercent(net)],
+  ].filter(([, value]) => value !== NO_VALUE);
   return html`<dl>${figures.map(([name, value]) => html`<div><dt>${name}</dt><dd>${value}</dd></div>`)}</dl>`;
 }
 
 function measured(result: ClassResult, main: HorizonResult): Html {
   const { headline, signals, probabilities, coverage } = result;
-  const over = `over ${sessions(headline)}`;
+  const over = `over ${sessionCount(headline)}`;
   return html`<div class="charts">
 ${coefficientChart(result)}
 ${historyChart(main)}
@@ -133,7 +133,7 @@ ${hitTable(result)}
 <p>The published signal was LONG ${percent(signals.shares.LONG, 0)}, WAIT ${percent(signals.shares.WAIT, 0)} and SHORT ${percent(signals.shares.SHORT, 0)} of the time. It changed ${signals.changesPerYear.toFixed(1)} times a year per instrument; ${percent(signals.flipBackShare)} of the changes were reversed within five sessions.${coverage.autocorrelation !== null && ` From one date to the next the values keep a rank correlation of ${coverage.autocorrelation.toFixed(2)}.`}</p>
 ${
   probabilities &&
-  html`<p>Probabilities of beating the median over ${sessions(probabilities.horizon)}, derived from these scores and calibrated on earlier years, had a Brier score of ${probabilities.brier.toFixed(4)}; the constant forecast of the frequency has ${probabilities.climatology.toFixed(4)}. Skill: ${percent(probabilities.skill, 3)}${probabilities.skillInterval && ` (95 % interval ${percent(probabilities.skillInterval.low, 3)} to ${percent(probabilities.skillInterval.high, 3)})`}, from ${whole(probabilities.forecasts)} forecasts. Calibrated on all dates, rho is ${probabilities.next.rho.toFixed(4)}.</p>`
+  html`<p>Probabilities of beating the median over ${sessionCount(probabilities.horizon)}, derived from these scores and calibrated on earlier years, had a Brier score of ${probabilities.brier.toFixed(4)}; the constant forecast of the frequency has ${probabilities.climatology.toFixed(4)}. Skill: ${percent(probabilities.skill, 3)}${probabilities.skillInterval && ` (95 % interval ${percent(probabilities.skillInterval.low, 3)} to ${percent(probabilities.skillInterval.high, 3)})`}, from ${whole(probabilities.forecasts)} forecasts. Calibrated on all dates, rho is ${probabilities.next.rho.toFixed(4)}.</p>`
 }
 <details><summary>By year and by regime, in figures</summary>
 ${sliceTable(`Coefficients ${over} by year`, main.years)}

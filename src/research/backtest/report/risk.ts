@@ -5,9 +5,9 @@ import type { QlikeFigures, RiskEvidence, RiskVerdict } from "../../../risk/tabl
 import type { ClassResult } from "../class-results.ts";
 import type { CoverageSlice, RiskMeasures } from "../risk/measures.ts";
 import { reliabilityChart } from "./charts.ts";
-import { change, NONE, percent, tValue, whole } from "./figures.ts";
+import { NO_VALUE, percent, signedPercent, tValue, whole } from "./figures.ts";
 import { table } from "./tables.ts";
-import { sessions } from "./words.ts";
+import { sessionCount } from "./words.ts";
 
 const VERDICT_WORDS: Readonly<Record<RiskVerdict, string>> = {
   supported: "Supported",
@@ -26,7 +26,7 @@ export function riskSection({ risk }: ClassResult): Html | undefined {
 ${risk.map(sentence).map((text) => html`<p>${text}</p>`)}
 ${volatilityTable(risk)}
 ${risk.map(({ horizon, thirds, years, evidence }) =>
-  coverageTable(`Shares within the ranges over ${sessions(horizon)}`, [
+  coverageTable(`Shares within the ranges over ${sessionCount(horizon)}`, [
     { label: "All", forecasts: evidence.forecasts, coverage: evidence.coverage },
     ...thirds,
     ...years,
@@ -35,7 +35,7 @@ ${risk.map(({ horizon, thirds, years, evidence }) =>
 <div class="charts">
 ${risk.map(({ horizon, fallPercent, fall }) =>
   reliabilityChart(
-    `Chance of a fall over ${fallPercent} % in ${sessions(horizon)}, and what came of it`,
+    `Chance of a fall over ${fallPercent} % in ${sessionCount(horizon)}, and what came of it`,
     fall,
   ),
 )}
@@ -52,10 +52,10 @@ function sentence({ horizon, fallPercent, evidence }: RiskMeasures): string {
     (share, index) => `${percent(share, 0)} range ${percent(coverage[index])}`,
   ).join(", ");
   const skill = fallSkill
-    ? ` Chance of a fall over ${fallPercent}\u00a0%: skill ${change(fallSkill.value)}, 95 % interval ${change(fallSkill.low)} to ${change(fallSkill.high)}.`
+    ? ` Chance of a fall over ${fallPercent}\u00a0%: skill ${signedPercent(fallSkill.value)}, 95 % interval ${signedPercent(fallSkill.low)} to ${signedPercent(fallSkill.high)}.`
     : "";
   return (
-    `${sessions(horizon)}: ${VERDICT_WORDS[verdict]}. ` +
+    `${sessionCount(horizon)}: ${VERDICT_WORDS[verdict]}. ` +
     `QLIKE before ${FITTED_BEFORE} ${qlikeWords(qlike.before)}, after ${qlikeWords(qlike.after)}. ` +
     (forecasts === 0 ? "" : `Held after it: ${held}, of ${whole(forecasts)} forecasts.${skill}`)
   ).trim();
@@ -63,7 +63,7 @@ function sentence({ horizon, fallPercent, evidence }: RiskMeasures): string {
 
 const qlikeWords = (figures: QlikeFigures | null): string =>
   figures === null
-    ? NONE
+    ? NO_VALUE
     : `${loss(figures.forecast)} (weighted mean ${loss(figures.ewma)}, t ${tValue(figures.t)})`;
 
 const loss = (value: number): string => value.toFixed(3);
@@ -83,7 +83,7 @@ const volatilityTable = (risk: readonly RiskMeasures[]): Html =>
 
 const cellsOf = (figures: QlikeFigures | null): readonly string[] =>
   figures === null
-    ? [NONE, NONE, NONE, NONE]
+    ? [NO_VALUE, NO_VALUE, NO_VALUE, NO_VALUE]
     : [loss(figures.forecast), loss(figures.ewma), loss(figures.randomWalk), tValue(figures.t)];
 
 const verdictCell = ({ verdict }: RiskEvidence): string => VERDICT_WORDS[verdict];
@@ -94,7 +94,7 @@ const coverageTable = (caption: string, slices: readonly CoverageSlice[]): Html 
     columns: ["Part", ...RANGES.map((share) => percent(share, 0)), "Forecasts"],
     rows: slices.map(({ label, coverage, forecasts }) => [
       label,
-      ...coverage.map((share) => (forecasts === 0 ? NONE : percent(share))),
+      ...coverage.map((share) => (forecasts === 0 ? NO_VALUE : percent(share))),
       whole(forecasts),
     ]),
   });

@@ -1,8 +1,8 @@
 import type { SeriesSummary } from "../../../grading/series-summary.ts";
 import type { ClassResult } from "../class-results.ts";
-import type { Question } from "../question.ts";
+import type { BacktestQuestion } from "../question.ts";
 import type { BacktestResult } from "../run-backtest.ts";
-import { change, coefficient, NONE, percent, range, tValue, whole } from "./figures.ts";
+import { coefficient, NO_VALUE, percent, range, signedPercent, tValue, whole } from "./figures.ts";
 import { riskLines } from "./risk.ts";
 import {
   CLASS_WORDS,
@@ -21,7 +21,7 @@ import {
 type Style = "bold" | "dim" | "green" | "red" | "yellow";
 
 /** Styles a text, or returns it unchanged where styles are not supported. */
-export type Paint = (styles: readonly Style[], text: string) => string;
+export type StyleText = (styles: readonly Style[], text: string) => string;
 
 const VERDICT_STYLES: Readonly<Record<ClassResult["verdict"], Style>> = {
   insufficient_data: "dim",
@@ -32,7 +32,7 @@ const VERDICT_STYLES: Readonly<Record<ClassResult["verdict"], Style>> = {
 };
 
 /** The result as text for a terminal. */
-export function summaryText(result: BacktestResult, paint: Paint): string {
+export function summaryText(result: BacktestResult, paint: StyleText): string {
   const { question, classes, methodVersion } = result;
   const names = question.symbols.length === 0 ? "" : `, ${question.symbols.join(", ")}`;
   return [
@@ -45,7 +45,7 @@ export function summaryText(result: BacktestResult, paint: Paint): string {
   ].join("\n");
 }
 
-function classText(result: ClassResult, question: Question, paint: Paint): string {
+function classText(result: ClassResult, question: BacktestQuestion, paint: StyleText): string {
   const { assetClass, verdict, horizons, signals, sameDay, nextOpen } = result;
   const styles = ["bold", VERDICT_STYLES[verdict]] as const;
   const sentences = [
@@ -90,17 +90,17 @@ const HEADS = [
   "10 bp",
 ];
 
-function horizonLines({ horizons }: ClassResult, paint: Paint): readonly string[] {
+function horizonLines({ horizons }: ClassResult, paint: StyleText): readonly string[] {
   const rows = horizons.map(({ horizon, ic, neutralIc, hits, book }) => [
     String(horizon),
     coefficient(ic?.mean),
-    ic ? range(ic.interval) : NONE,
+    ic ? range(ic.interval) : NO_VALUE,
     tValue(ic?.t),
     coefficient(neutralIc?.mean),
     tValue(neutralIc?.t),
     `${percent(hits?.long.rate)}/${percent(hits?.long.baseRate)}`,
-    change(book?.spread.mean),
-    change(book?.net.find(({ costBp }) => costBp === 10)?.mean),
+    signedPercent(book?.spread.mean),
+    signedPercent(book?.net.find(({ costBp }) => costBp === 10)?.mean),
   ]);
   const widths = HEADS.map((head, column) =>
     Math.max(head.length, ...rows.map((row) => (row[column] ?? "").length)),

@@ -2,7 +2,7 @@ import { type Content, type Html, html } from "../../../http/pages/html.ts";
 import type { ClassResult } from "../class-results.ts";
 import type { HitRate } from "../hit-rates.ts";
 import type { Slice } from "../slices.ts";
-import { change, coefficient, NONE, percent, range, tValue, whole } from "./figures.ts";
+import { coefficient, NO_VALUE, percent, range, signedPercent, tValue, whole } from "./figures.ts";
 import { VERDICT_WORDS } from "./words.ts";
 
 /** A table of figures whose first column is the row header. */
@@ -43,7 +43,7 @@ export const coefficientTable = ({ horizons }: ClassResult): Html =>
     rows: horizons.map(({ horizon, verdict, ic, neutralIc, shuffledIc }) => [
       horizon,
       coefficient(ic?.mean),
-      ic ? range(ic.interval) : NONE,
+      ic ? range(ic.interval) : NO_VALUE,
       tValue(ic?.neweyWestT),
       tValue(ic?.plainT),
       coefficient(neutralIc?.mean),
@@ -70,8 +70,8 @@ export function bookTable({ horizons }: ClassResult): Html | undefined {
     ],
     rows: books.map(({ horizon, book, deflatedSharpe }) => [
       horizon,
-      ...book.net.map(({ mean }) => change(mean)),
-      `${change(book.spread.interval.low)} to ${change(book.spread.interval.high)}`,
+      ...book.net.map(({ mean }) => signedPercent(mean)),
+      `${signedPercent(book.spread.interval.low)} to ${signedPercent(book.spread.interval.high)}`,
       tValue(book.spread.t),
       percent(book.turnover, 0),
       percent(book.maxDrawdown, 0),
@@ -99,14 +99,14 @@ export const hitTable = ({ horizons }: ClassResult): Html =>
       ...rateCells(hits?.long),
       ...rateCells(hits?.short),
       percent(hits?.median.rate),
-      change(hits?.long.meanReturn),
-      change(hits?.alwaysLong.meanReturn),
+      signedPercent(hits?.long.meanReturn),
+      signedPercent(hits?.alwaysLong.meanReturn),
     ]),
   });
 
 const rateCells = (rate: HitRate | undefined): readonly string[] =>
   rate === undefined || rate.calls === 0
-    ? [NONE, NONE]
+    ? [NO_VALUE, NO_VALUE]
     : [percent(rate.rate), percent(rate.baseRate)];
 
 /** Means by subset of the dates. */

@@ -4,12 +4,12 @@ import { CANDIDATE } from "../../../score/candidate.ts";
 import type { Verdict } from "../../../score/evidence.ts";
 import type { ClassResult, HorizonResult } from "../class-results.ts";
 import { type Promotion, promotionOf } from "../promotion.ts";
-import { type Question, SESSIONS_PER_YEAR, type Subject } from "../question.ts";
+import { type BacktestQuestion, SESSIONS_PER_YEAR, type Subject } from "../question.ts";
 import type { ReportAccuracy } from "../report-dates.ts";
 import type { BacktestResult } from "../run-backtest.ts";
 import { SAME_DAY_NAMES } from "../same-day.ts";
 import { MIN_PERIODS, STRONG_T, WEAK_T } from "../verdict.ts";
-import { coefficient, percent, plain, range, tValue, whole } from "./figures.ts";
+import { coefficient, percent, plainNumber, range, tValue, whole } from "./figures.ts";
 
 /** Names of the subjects. */
 export const SUBJECT_WORDS: Readonly<Record<Subject, string>> = {
@@ -48,13 +48,13 @@ const MEANINGS: Readonly<Record<Verdict, string>> = {
 };
 
 /** The interval between graded dates, in words. */
-export const paceWords = ({ pace }: Question): string =>
+export const paceWords = ({ pace }: BacktestQuestion): string =>
   pace === "week" ? "the last session of each week" : "every session";
 
 /** Meaning and caveats of the verdict on a class. */
 export function verdictSentences(result: ClassResult): readonly string[] {
   const { verdict, trials } = result;
-  if (!headlineOf(result)?.ic) return [MEANINGS[verdict]];
+  if (!headlineResult(result)?.ic) return [MEANINGS[verdict]];
   const tried =
     trials.variants > 1
       ? [
@@ -65,11 +65,11 @@ export function verdictSentences(result: ClassResult): readonly string[] {
 }
 
 /** The horizon of the verdict. */
-export const headlineOf = ({ horizons, headline }: ClassResult): HorizonResult | undefined =>
+export const headlineResult = ({ horizons, headline }: ClassResult): HorizonResult | undefined =>
   horizons.find(({ horizon }) => horizon === headline);
 
 /** A length in words, for example `1 session`. */
-export const sessions = (count: number): string => `${count} session${count === 1 ? "" : "s"}`;
+export const sessionCount = (count: number): string => `${count} session${count === 1 ? "" : "s"}`;
 
 /** Coefficients above this are implausible for this kind of score. */
 const SUSPICIOUS_IC = 0.05;
@@ -85,10 +85,10 @@ function suspicion({ horizons }: ClassResult): readonly string[] {
 
 /** The headline figure as a sentence; `undefined` without one. */
 export function headlineSentence(result: ClassResult): string | undefined {
-  const ic = headlineOf(result)?.ic;
+  const ic = headlineResult(result)?.ic;
   if (!ic) return undefined;
   return (
-    `Rank correlation of score and return over ${sessions(result.headline)}: ${coefficient(ic.mean)}, ` +
+    `Rank correlation of score and return over ${sessionCount(result.headline)}: ${coefficient(ic.mean)}, ` +
     `95 % interval ${range(ic.interval)}, t ${tValue(ic.t)}, ${whole(ic.dates)} dates.`
   );
 }
@@ -99,7 +99,7 @@ export function headlineSentence(result: ClassResult): string | undefined {
  */
 export function powerSentence(result: ClassResult): string | undefined {
   const { assetClass, step } = result;
-  const ic = headlineOf(result)?.ic;
+  const ic = headlineResult(result)?.ic;
   const factor = ic ? periodsForPower(ic.t, 1) : null;
   if (!ic || factor === null || factor <= 1) return undefined;
   const years = (ic.dates * step) / SESSIONS_PER_YEAR[assetClass];
@@ -179,7 +179,10 @@ export function leftOutMeasure(
 }
 
 /** Status of the candidate under its registered rule; `undefined` for other subjects. */
-export function promotionSentence(result: ClassResult, question: Question): string | undefined {
+export function promotionSentence(
+  result: ClassResult,
+  question: BacktestQuestion,
+): string | undefined {
   const promotion = promotionOf(result, question);
   return promotion && `Registered ${CANDIDATE.registered}: ${PROMOTION_WORDS[promotion]}`;
 }
@@ -201,4 +204,4 @@ export const reportsSentence = ({
   inside,
   windowDays,
 }: ReportAccuracy): string =>
-  `Next report: of ${whole(filings)} filings ${percent(within7)} came within 7 days of the expected day, and ${percent(inside)} inside the window of ${windowDays.toFixed(1)} days; median error in days: ${plain(medianError)}. ${whole(missing)} more were expected and not filed before the next quarter's.`;
+  `Next report: of ${whole(filings)} filings ${percent(within7)} came within 7 days of the expected day, and ${percent(inside)} inside the window of ${windowDays.toFixed(1)} days; median error in days: ${plainNumber(medianError)}. ${whole(missing)} more were expected and not filed before the next quarter's.`;

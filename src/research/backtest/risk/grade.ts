@@ -1,18 +1,18 @@
 import { FITTED_BEFORE, RISK_TABLE } from "../../../risk/measured-table.ts";
-import { type Question, stepOf } from "../question.ts";
+import { type BacktestQuestion, sessionsPerDate } from "../question.ts";
 import { measureRisk, type RiskMeasures } from "./measures.ts";
 import { observeRisk, type RiskGrid } from "./observations.ts";
 
 /** Grades the service's risk forecasts of a class; empty without outcomes. */
 export function gradeRisk(
   risk: RiskGrid,
-  { pace, seed }: Pick<Question, "pace" | "seed">,
+  { pace, seed }: Pick<BacktestQuestion, "pace" | "seed">,
 ): readonly RiskMeasures[] {
   const { assetClass } = risk.grid;
   return RISK_TABLE.classes[assetClass].flatMap(({ horizon, model, fallPercent, quantiles }) => {
     const observations = observeRisk(risk, horizon);
     if (observations.length === 0) return [];
-    const overlap = { horizon, step: stepOf(pace, assetClass) };
+    const overlap = { horizon, step: sessionsPerDate(pace, assetClass) };
     const fittedBefore = FITTED_BEFORE;
     const question = { horizon, model, fallPercent, quantiles, fittedBefore, overlap, seed };
     return [measureRisk(observations, question)];

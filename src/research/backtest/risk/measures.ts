@@ -1,6 +1,10 @@
 import { freezeEcdf } from "../../../factors/ecdf.ts";
 import { mean } from "../../../factors/statistics.ts";
-import { type Overlap, overlapDates, summarizeSeries } from "../../../grading/series-summary.ts";
+import {
+  datesPerHorizon,
+  type HorizonOverlap,
+  summarizeSeries,
+} from "../../../grading/series-summary.ts";
 import type { RiskModel } from "../../../risk/forecast.ts";
 import {
   areCovered,
@@ -46,7 +50,7 @@ export interface RiskQuestion {
   readonly quantiles: readonly number[];
   /** ISO date: forecasts from here on grade the quantiles. */
   readonly fittedBefore: string;
-  readonly overlap: Overlap;
+  readonly overlap: HorizonOverlap;
   readonly seed: number;
 }
 
@@ -200,7 +204,7 @@ function verdictOn(
   { overlap, model }: RiskQuestion,
 ): RiskVerdict {
   const periods = sides.map(
-    (side) => new Set(side.map(({ place }) => place)).size / overlapDates(overlap),
+    (side) => new Set(side.map(({ place }) => place)).size / datesPerHorizon(overlap),
   );
   if (instruments < MIN_INSTRUMENTS || periods.some((count) => count < MIN_PERIODS)) {
     return "insufficient_data";

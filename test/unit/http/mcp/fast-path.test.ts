@@ -4,7 +4,11 @@ import { isJSONRPCRequest, McpServer, type ProtocolEra } from "@modelcontextprot
 import fc from "fast-check";
 import { afterAll, describe, expect, it } from "vitest";
 import { z } from "zod";
-import { createFastPath, plainRequest, type Received } from "../../../../src/http/mcp/fast-path.ts";
+import {
+  createFastPath,
+  plainRequest,
+  type ReceivedMessage,
+} from "../../../../src/http/mcp/fast-path.ts";
 import { resultJson, toolResult } from "../../../../src/http/mcp/tool-result-json.ts";
 import { jsonSchema } from "../../../../src/lib/json-schema.ts";
 import { tools } from "../../../../tools/index.ts";
@@ -40,7 +44,7 @@ interface Change {
 const changed = (
   { headers, body }: { readonly headers: object; readonly body: { readonly params: object } },
   change: Change,
-): Received => {
+): ReceivedMessage => {
   const { _meta } = body.params as { readonly _meta?: object };
   const meta = change.meta && { _meta: { ..._meta, ...change.meta } };
   return {

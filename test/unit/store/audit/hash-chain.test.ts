@@ -2,7 +2,11 @@ import { createHash } from "node:crypto";
 import canonicalize from "canonicalize";
 import { expect, it } from "vitest";
 import { audited } from "../../../../src/store/audit/entry.ts";
-import { HEAD, type SealedPoint, sealedPoints } from "../../../../src/store/audit/hash-chain.ts";
+import {
+  HEAD_KEY,
+  type SealedPoint,
+  sealedPoints,
+} from "../../../../src/store/audit/hash-chain.ts";
 import { put } from "../../../../src/store/port/operations.ts";
 import type { DumpRow } from "../../../../src/store/port/store.ts";
 import { applyRetention } from "../../../../src/store/retention.ts";
@@ -161,7 +165,7 @@ describeStores("an audit log that earlier versions chained by hash", (engine) =>
       rows.filter(({ id }) => !/1[12]$/.test(id)),
     );
     const value = { position, ...(hash && { hash }), sealedAt: tenth?.at ?? 0 };
-    await store.records.commit([put(sealedPoints, { key: HEAD, value })]);
+    await store.records.commit([put(sealedPoints, { key: HEAD_KEY, value })]);
     expect((await auditOf(store)).problems).toEqual([
       "Row 13 names another end of the hash chain than the one that is noted.",
     ]);

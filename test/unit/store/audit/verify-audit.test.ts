@@ -9,7 +9,7 @@ import {
   TREE,
 } from "../../../../src/store/audit/audit-tree.ts";
 import { audited } from "../../../../src/store/audit/entry.ts";
-import { PRUNED, sealedPoints } from "../../../../src/store/audit/hash-chain.ts";
+import { PRUNED_KEY, sealedPoints } from "../../../../src/store/audit/hash-chain.ts";
 import { put, remove } from "../../../../src/store/port/operations.ts";
 import type { DumpRow } from "../../../../src/store/port/store.ts";
 import { applyRetention } from "../../../../src/store/retention.ts";
@@ -329,7 +329,7 @@ describeStores("a kept state of the audit log", (engine) => {
     const { seen } = await lookAt(store);
     await sealed(store, 5);
     const removed = { position: 12, sealedAt: 0 };
-    await store.records.commit([put(sealedPoints, { key: PRUNED, value: removed })]);
+    await store.records.commit([put(sealedPoints, { key: PRUNED_KEY, value: removed })]);
     await tamper(store, "audit", (rows) => rows.slice(12));
     expect((await lookAt(store, seen)).problems).toEqual([
       "The tree of the audit log, from row 11 on: rows were removed before their time.",

@@ -5,7 +5,7 @@ import { describe, expect, it } from "vitest";
 import { insert, put, remove, removeAt, unchanged } from "../../../../src/store/port/operations.ts";
 import type { Records } from "../../../../src/store/port/records.ts";
 import { ArchiveTable } from "../../../../src/store/sqlite/archive.ts";
-import { Gate } from "../../../../src/store/sqlite/gate.ts";
+import { StoreGate } from "../../../../src/store/sqlite/gate.ts";
 import { GroupCommit } from "../../../../src/store/sqlite/group-commit.ts";
 import { RecordTable } from "../../../../src/store/sqlite/record-table.ts";
 import { SqliteRecords } from "../../../../src/store/sqlite/records.ts";
@@ -32,7 +32,7 @@ function partsOf(folder: string, onWarning: (message: string) => void) {
   const file = StoreFile.open(join(folder, "store.sqlite"));
   const table = new RecordTable(file);
   const tables = () => ({ records: table, archive: new ArchiveTable(file) });
-  const gate = new Gate(onWarning, () => truncateWal(file));
+  const gate = new StoreGate(onWarning, () => truncateWal(file));
   const commits = new GroupCommit(table, gate);
   const records = new SqliteRecords({ tables, gate, commits, now: () => NOW, onWarning });
   return { file, gate, records };
@@ -119,7 +119,7 @@ describe("a failing disk", () => {
 
   it("that prevents the rollback is reported", () => {
     const warnings: string[] = [];
-    const gate = new Gate(
+    const gate = new StoreGate(
       (message) => warnings.push(message),
       () => {
         throw ioError;
@@ -133,7 +133,7 @@ describe("a failing disk", () => {
 
   it("blocks all writes, and is reported to the operator once", () => {
     const warnings: unknown[] = [];
-    const gate = new Gate((message, cause) => warnings.push({ message, cause }), noUndo);
+    const gate = new StoreGate((message, cause) => warnings.push({ message, cause }), noUndo);
     for (let times = 0; times < 2; times++) {
       expect(gate.refusal(ioError)).toMatchObject({ code: "store_unavailable", cause: ioError });
     }

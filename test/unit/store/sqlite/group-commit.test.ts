@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { setImmediate as turn } from "node:timers/promises";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { Gate } from "../../../../src/store/sqlite/gate.ts";
+import { StoreGate } from "../../../../src/store/sqlite/gate.ts";
 import { GroupCommit } from "../../../../src/store/sqlite/group-commit.ts";
 import { RecordTable } from "../../../../src/store/sqlite/record-table.ts";
 import { StoreFile } from "../../../../src/store/sqlite/store-file.ts";
@@ -17,7 +17,7 @@ async function newCommits() {
   const file = StoreFile.open(join(folder, "store.sqlite"));
   onTestFinished(() => file.close());
   const table = new RecordTable(file);
-  const gate = new Gate(
+  const gate = new StoreGate(
     () => undefined,
     () => undefined,
   );
