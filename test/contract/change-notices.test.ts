@@ -67,7 +67,7 @@ describeStores("a row that another process wrote", (engine) => {
   });
 });
 
-it("rereads all rows after it was disconnected for longer than notices are stored", async () => {
+it("a reader rereads all rows after it was disconnected for longer than notices are stored", async () => {
   const store = await openStore(model);
   const { readOn, timesOfAll } = await following(store);
   await readOn();

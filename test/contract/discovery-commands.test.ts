@@ -187,7 +187,7 @@ it("a registration lives as long as auth.md says", async () => {
   expect(await statusAt(used, 30 * DAY_MS + 60_000)).toBe(401);
 });
 
-describe("an error in the table of auth.md", async () => {
+describe("the table of errors in auth.md", async () => {
   const authMd = await read("/auth.md");
   const rows = Array.from(authMd.matchAll(/^\| (\d{3}) \| (.*?) \| /gm)).flatMap(
     ([, status = "", names = ""]) =>

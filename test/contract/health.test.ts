@@ -41,7 +41,7 @@ verifies(
   },
 );
 
-it("states that the sandbox is simulated, which instruments it covers and until when", async () => {
+it("health states that the sandbox is simulated, which instruments it covers and until when", async () => {
   const { body } = await health();
   expect(body).toMatchObject({
     market: "sandbox",
@@ -52,7 +52,7 @@ it("states that the sandbox is simulated, which instruments it covers and until 
   expect(body.instruments).toBeGreaterThanOrEqual(45);
 });
 
-it("advances with the market", async () => {
+it("health shows a market time that advances", async () => {
   clock.now = new Date(SANDBOX_NOW.getTime() + 60_000);
   service.refresh();
   expect((await health()).body.asOf).toBe("2026-11-21T05:01:00.000Z");
@@ -60,7 +60,7 @@ it("advances with the market", async () => {
 
 verifies(
   "2.1/status-degraded",
-  "is degraded while a component is unhealthy, and states the reason",
+  "health is degraded while a component is unhealthy, and states the reason",
   async () => {
     service.drain();
     const { response, body } = await health();
@@ -69,7 +69,7 @@ verifies(
   },
 );
 
-it("answers in time when a component hangs", async () => {
+it("health answers in time when a component hangs", async () => {
   const context = {
     market: {
       ...{ mode: "live", source: { simulated: false } },

@@ -69,7 +69,7 @@ async function claimedByAgent(claims: Claims, agent: Body, claimer: Claimer): Pr
 }
 
 it.each([{}, { type: "anonymous" }, { type: "agent" }])(
-  "registers %j with its allowed scopes, and returns a claim code",
+  "registration accepts %j with its allowed scopes, and returns a claim code",
   async (changes) => {
     const { base, send, claims, accounts } = await setting();
     const { status, body } = await send(changes);
@@ -98,7 +98,7 @@ it.each([{}, { type: "anonymous" }, { type: "agent" }])(
   },
 );
 
-it("lets only the person that a service_auth agent named claim it, and issues no token before", async () => {
+it("only the person whom a service_auth agent named can claim it, and it gets no token before", async () => {
   const { base, send, claims, accounts } = await setting();
   const { status, body } = await send({ type: "service_auth", login_hint: " Owner@Example.com" });
   expect(status).toBe(201);
@@ -137,7 +137,7 @@ it.each([
   ["invalid_scope", { scope: "alerts:write" }, "claimed by a person"],
   ["unapproved_software_statement", { software_statement: "a.b.c" }, "no signer"],
   ["invalid_client_metadata", { jwks: { keys: [] } }, "at least one key"],
-])("rejects with %s the members %j", async (error, changes, description) => {
+])("registration rejects with %s the members %j", async (error, changes, description) => {
   const { send, failures } = await setting();
   const { status, body } = await send(changes);
   expect(status).toBe(400);
@@ -149,7 +149,7 @@ it.each([
   expect(failures).toEqual([]);
 });
 
-it("rejects members that could pollute prototypes, and JSON that is nested too deeply", async () => {
+it("registration rejects members that could pollute prototypes, and JSON that is nested too deeply", async () => {
   const { base, failures } = await setting();
   const post = (body: string) =>
     fetch(`${base}/oauth/register`, {
@@ -172,7 +172,7 @@ it("rejects members that could pollute prototypes, and JSON that is nested too d
   expect(failures).toEqual([]);
 });
 
-it("parses every body like the library, or rejects it", async () => {
+it("registration parses every body like the library, or rejects it", async () => {
   const { base, records } = await setting();
   const text = JSON.stringify({ ...EXAMPLE_REGISTRATION, type: "user" });
   for (const [charset, body] of [
@@ -191,7 +191,7 @@ it("parses every body like the library, or rejects it", async () => {
   expect(await records.list(clients, { limit: 1 })).toEqual([]);
 });
 
-it("stores no part of the identity request in the client metadata", async () => {
+it("registration stores no part of the identity request in the client metadata", async () => {
   const { send, records } = await setting();
   const markup = '" onfocus="alert(1)';
   const { body } = await send({
@@ -226,7 +226,7 @@ for (const [body, identity_type] of [
 ] as const)
   verifies(
     "2.4/type-alone",
-    `registers ${JSON.stringify(body)}, without a grant type, as an agent`,
+    `registration of ${JSON.stringify(body)}, without a grant type, creates an agent`,
     async () => {
       const { base } = await setting();
       const response = await postJson(`${base}/oauth/register`, body);
@@ -240,7 +240,7 @@ for (const [body, identity_type] of [
     },
   );
 
-it("registers a body with redirect URIs and without a grant type as an application", async () => {
+it("registration of a body with redirect URIs and without a grant type creates an application", async () => {
   const { base } = await setting();
   const redirect_uris = ["https://app.example/callback"];
   const response = await postJson(`${base}/oauth/register`, { redirect_uris });
@@ -252,7 +252,7 @@ it("registers a body with redirect URIs and without a grant type as an applicati
 
 verifies(
   "2.4/registration-end",
-  "states when a registration expires, while its secret does not expire",
+  "a registration states when it expires, while its secret does not expire",
   async () => {
     const { base, send, clock, claims, accounts } = await setting();
     const { body: agent } = await send({});
@@ -271,7 +271,7 @@ verifies(
   },
 );
 
-it("creates two independent agents from two equal bodies", async () => {
+it("registration creates two independent agents from two equal bodies", async () => {
   const { base, send } = await setting();
   const [{ body: one }, { body: other }] = [await send({}), await send({})];
   for (const member of ["client_id", "client_secret", "registration_access_token"]) {
@@ -285,7 +285,7 @@ it("creates two independent agents from two equal bodies", async () => {
   expect(await tokenOf(base, survivor)).toEqual(expect.any(String));
 });
 
-it("shows an agent's identity and claim status, and never its code again", async () => {
+it("a registration shows the agent's identity and claim status, and never its code again", async () => {
   const { send, claims, accounts, clock } = await setting();
   const { body: agent } = await send({ scope: "signals:read" });
   const { status, body: before } = await manage(agent, "GET");
@@ -310,7 +310,7 @@ it("shows an agent's identity and claim status, and never its code again", async
   expect(JSON.stringify(after)).not.toContain(accountId);
 });
 
-it("does not let an update change scope, identity or owner beyond those of the agent", async () => {
+it("an update cannot change scope, identity or owner beyond those of the agent", async () => {
   const { send, records } = await setting();
   const { body: agent } = await send({ scope: "signals:read" });
   const { status, body } = await update(agent, {
@@ -339,7 +339,7 @@ it("does not let an update change scope, identity or owner beyond those of the a
   expect(refused).toMatchObject({ status: 400, body: { error: "invalid_scope" } });
 });
 
-it("lets an update of a claimed agent keep the scopes that its owner granted, and add none", async () => {
+it("an update of a claimed agent keeps the scopes that its owner granted, and adds none", async () => {
   const { base, send, claims, accounts } = await setting();
   const { body: agent } = await send({ scope: "signals:read" });
   const { id: accountId } = await accounts.findOrCreateByEmail("owner@example.com");
@@ -358,7 +358,7 @@ it("lets an update of a claimed agent keep the scopes that its owner granted, an
   await expect(token("darkpool:read")).rejects.toThrow("invalid_scope");
 });
 
-it("does not let a public client obtain tokens of its own without a secret", async () => {
+it("a public client cannot obtain tokens of its own without a secret", async () => {
   const { send } = await setting();
   const code = {
     grant_types: ["authorization_code", "refresh_token"],
@@ -388,7 +388,7 @@ it("does not let a public client obtain tokens of its own without a secret", asy
   });
 });
 
-it("verifies the identity at every spelling of the path", async () => {
+it("registration verifies the identity at every spelling of the path", async () => {
   const { base } = await setting();
   for (const path of ["/OAuth/Register", "/oauth/register?a=b"]) {
     const response = await postJson(base + path, { ...EXAMPLE_REGISTRATION, type: "user" });
@@ -397,7 +397,7 @@ it("verifies the identity at every spelling of the path", async () => {
   }
 });
 
-it("is unaffected by an impossible client id", async () => {
+it("registration is unaffected by an impossible client id", async () => {
   const { base, failures } = await setting();
   for (const id of ["a".repeat(600), "%00", "agt_%F0%9F%98%80", "..%2f..%2fetc"]) {
     const response = await fetch(`${base}/oauth/register/${id}`, {
@@ -410,7 +410,7 @@ it("is unaffected by an impossible client id", async () => {
   expect(failures).toEqual([]);
 });
 
-it("changes nothing when a caller tries to read another agent's record", async () => {
+it("an attempt to read another agent's record changes nothing", async () => {
   const { base, send } = await setting();
   const { body: mine } = await send({});
   const other = await register(base);

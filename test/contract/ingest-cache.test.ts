@@ -44,7 +44,7 @@ async function followed(
   return { content: await contentOf(store, provider.feeds), asked: asked.length };
 }
 
-it("reads immutable answers from the cache after the store is lost, and requests only the others", async () => {
+it("ingestion reads immutable answers from the cache after the store is lost, and requests only the others", async () => {
   const world = { products: ["BTC-USD", "ETH-USD"], since: "2020-01-01" };
   const cache = await newCache();
   const around = { cache, until: NOW + 60_000 };
@@ -54,7 +54,7 @@ it("reads immutable answers from the cache after the store is lost, and requests
   expect([first.asked, again.asked]).toEqual([6, 2]);
 });
 
-it("requests a resource that all companies share once", async () => {
+it("ingestion requests a resource that all companies share once", async () => {
   const companies = ["AAPL", "BRK-B"].map((ticker, cik) => ({ ticker, cik: cik + 1, since: 2022 }));
   const { asked } = await followed(edgar, {
     ...{ cache: await newCache(), until: NOW + 60_000 },
@@ -63,7 +63,7 @@ it("requests a resource that all companies share once", async () => {
   expect(asked).toBe(1 + 2);
 });
 
-it("finds a file that was missing as soon as it is published", async () => {
+it("ingestion finds a file that was missing as soon as it is published", async () => {
   const session = "2026-11-18";
   const late = new Map([[session, newYorkInstant("2026-11-21", "15:00")]]);
   const { content } = await followed(finraDaily, {
@@ -74,7 +74,7 @@ it("finds a file that was missing as soon as it is published", async () => {
   expect(sessions).toContain(session);
 });
 
-it("requests a coin without trades once a day", async () => {
+it("ingestion requests a coin without trades once a day", async () => {
   const { asked } = await followed(coinbase, {
     ...{ cache: await newCache(), until: NOW + 2.5 * DAY_MS },
     serve: serveCoinbase({ products: [], since: "2020-01-01" }),

@@ -115,7 +115,7 @@ function provesLimits(env: () => Promise<Readonly<Record<string, string>>>) {
     }
   });
 
-  it("do not affect the neighbors of an agent that keeps requesting", async () => {
+  it("do not affect other agents when one agent keeps requesting", async () => {
     const testService = await allowingTwo("token-unclaimed-client", "token-unclaimed-site");
     const client = await register(testService.base);
     const asked = ways.map((by) => () => ask(testService, { client, by }));

@@ -13,7 +13,7 @@ const tokens = { fast: await newToken(fast.base), slow: await newToken(slow.base
 /** The SDK's own handler writes answers in pieces. */
 const isOfSdk = (headers: object) => "transfer-encoding" in headers;
 
-it("answers every malformed message the same on both paths", async () => {
+it("the MCP endpoint answers every malformed message the same on both paths", async () => {
   const seen = { fast: 0, slow: 0, refused: 0 };
   await fc.assert(
     fc.asyncProperty(oddMessages, async (odd) => {

@@ -79,7 +79,7 @@ describe("registrations", () => {
     await expectRefused(await ask("192.0.2.1"), "register");
   });
 
-  it("that exceed the limit of one address do not affect its neighbors", async () => {
+  it("that exceed the limit of one address do not affect neighboring addresses", async () => {
     const { local } = await startForMany({
       register: { points: 1, windowSeconds: 600 },
       "register-site": TWO,

@@ -191,7 +191,7 @@ describe("a person who is prompted", () => {
   it.each([
     ["denies access", "deny" as const],
     ["selects no scope", []],
-  ])("and %s makes the client receive an error", async (_title, answer) => {
+  ])("who %s makes the client receive an error", async (_title, answer) => {
     const person = await newPerson();
     const { client_id } = await registerPublic(base);
     const { url } = authorizationRequest(base, { client_id, scope: "signals:read", state: "s" });

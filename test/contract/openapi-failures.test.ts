@@ -492,14 +492,14 @@ const messages: readonly (readonly [
 describe("the documented answer of the MCP endpoint", () => {
   const accept = "application/json, text/event-stream";
 
-  it.each(messages)("is returned to %s", async (_what, message, changes, [status, code]) => {
+  it.each(messages)("is returned for %s", async (_what, message, changes, [status, code]) => {
     const headers = { ...bearer(key), ...JSON_TYPE, accept, ...changes };
     const response = await call("call_mcp", { headers, body: JSON.stringify(message) });
     expect(response.status).toBe(status);
     if (code !== undefined) expect(await response.json()).toMatchObject({ error: { code } });
   });
 
-  it("is returned to a body that is not JSON, or has a foreign origin", async () => {
+  it("is returned for a body that is not JSON, and for a foreign origin", async () => {
     const headers = { ...bearer(key), ...JSON_TYPE, accept };
     const broken = await call("call_mcp", { headers, body: "{" });
     expect(await problemOf(broken)).toBe("400 invalid_request");

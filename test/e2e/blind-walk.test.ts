@@ -102,7 +102,7 @@ describe("a script that knows only the standards and the base URL", () => {
     }
   });
 
-  it("corrects a request by an error that names the missing member", () => {
+  it("corrects a request with the help of an error that names the missing member", () => {
     const led = successful(walked.claimed.filter(({ isAdvised }) => isAdvised));
     const bare = refused.filter(({ tool, sent, isAdvised }) => !isAdvised && isLeast(tool, sent));
     expect(bare.length).toBeGreaterThan(0);

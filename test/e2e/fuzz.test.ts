@@ -27,7 +27,7 @@ const INTERNAL = /\bat \S.{0,120}\.m?[jt]s:\d+:\d+|node_modules\/|node:internal/
 
 const bearer = (token: string) => ({ authorization: `Bearer ${token}` });
 
-it(`answers ${REQUESTS} random requests from its OpenAPI document as documented, and never with 5xx`, async () => {
+it(`the service answers ${REQUESTS} random requests from its OpenAPI document as documented, and never with 5xx`, async () => {
   const DATA_DIR = temporaryFolder();
   const { baseUrl, child } = await startProcess({ DATA_DIR, RATE_LIMITS: LOOSE_LIMITS });
   const document = (await (await fetch(`${baseUrl}/docs/api/openapi.json`)).json()) as Description;

@@ -20,7 +20,7 @@ beforeAll(async () => {
 });
 afterAll(() => service.stop());
 
-it("answers or sheds an overload cleanly, stays healthy, and recovers", async () => {
+it("the service answers or sheds an overload cleanly, stays healthy, and recovers", async () => {
   const { port } = service;
   const calm = await saturate({ port, kinds, ms: LOAD_MS, callers: 32 });
   expect(new Set(calm.outcomes.map(({ status }) => status))).toEqual(new Set([200]));
@@ -39,7 +39,7 @@ it("answers or sheds an overload cleanly, stays healthy, and recovers", async ()
   expect(new Set(after.outcomes.map(({ status }) => status))).toEqual(new Set([200]));
 });
 
-it("answers a hundred agents that call at the same instant", async () => {
+it("the service answers a hundred agents that call at the same instant", async () => {
   const { port } = service;
   const signals = kinds.filter(({ name }) => name === "signal");
   const { outcomes } = await saturate({ port, kinds: signals, ms: 1, callers: 100 });

@@ -181,16 +181,19 @@ describeStores("reading the archive", (engine) => {
     expect(await read(archive, { subject: "X" })).toEqual([]);
   });
 
-  it.each(["oldest", "newest"] as const)("continues after a row, the %s first", async (order) => {
-    const archive = await filled();
-    const all = await archive.read("audit", { order, limit: 9 });
-    for (const [at, after] of all.entries()) {
-      expect(await read(archive, { order, after })).toEqual(names(all.slice(at + 1)));
-      expect(await read(archive, { order, after, limit: 1 })).toEqual(
-        names(all.slice(at + 1, at + 2)),
-      );
-    }
-  });
+  it.each(["oldest", "newest"] as const)(
+    "continues after a given row, with the %s first",
+    async (order) => {
+      const archive = await filled();
+      const all = await archive.read("audit", { order, limit: 9 });
+      for (const [at, after] of all.entries()) {
+        expect(await read(archive, { order, after })).toEqual(names(all.slice(at + 1)));
+        expect(await read(archive, { order, after, limit: 1 })).toEqual(
+          names(all.slice(at + 1, at + 2)),
+        );
+      }
+    },
+  );
 
   it("continues at a row's position, even if the row is deleted or never existed", async () => {
     const archive = await filled();

@@ -422,7 +422,7 @@ describeStores("keys, groups and collections", (engine) => {
     ...['"', "a:b", "a/b", "{}", "{a,b}", "\n", "\u0001", "\u007f"],
   ];
 
-  it("are distinct as keys, whatever their text", async () => {
+  it("are told apart as keys, even by names such as __proto__", async () => {
     const opened = await openStore(engine);
     expect(await opened.records.get(pages, "__proto__")).toBeUndefined();
     expect(await opened.records.get(pages, "constructor")).toBeUndefined();
@@ -435,7 +435,7 @@ describeStores("keys, groups and collections", (engine) => {
     }
   });
 
-  it("are distinct as groups, whatever their text", async () => {
+  it("are told apart as groups, even by names such as __proto__", async () => {
     const opened = await openStore(engine);
     expect(await listed(opened.records, "__proto__")).toEqual([]);
     const steps = names.map((group) => put(pages, { key: `${group}!`, value: 1, groups: [group] }));
@@ -447,7 +447,7 @@ describeStores("keys, groups and collections", (engine) => {
     expect((await listed(records)).length).toBe(names.length - 1);
   });
 
-  it("are distinct as collections, whatever their text", async () => {
+  it("are told apart as collections, even by names such as __proto__", async () => {
     const opened = await openStore(engine);
     const collections = names.filter((name) => name !== "").map((name) => collection(name));
     expect(await opened.records.get(collection("__proto__"), "a")).toBeUndefined();

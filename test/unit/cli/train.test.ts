@@ -128,7 +128,7 @@ describe("market-signal train", () => {
 });
 
 describe("cross-validation", () => {
-  it("puts copies of a message in one fold, so that no copy is scored by a model trained on another", () => {
+  it("puts copies of a message in one fold, so that no copy is tested on a model trained on another copy", () => {
     const copies = Array.from({ length: 40 }, (_, at) => ({
       text: `RT @user${at} zorbing ${at} https://example.com/${at}`,
       label: "bullish" as const,

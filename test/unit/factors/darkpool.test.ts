@@ -63,7 +63,7 @@ describe("the estimate of a print's side", () => {
     expect(sides[3]).toBeCloseTo(0.5, 9);
   });
 
-  it("is unknown without quotes, in crossed markets and under excluded conditions", () => {
+  it("is unknown without quotes, in crossed markets and under excluded sale conditions", () => {
     expect(estimatedSide(print({}))).toBeNull();
     expect(estimatedSide(print({ bid: 100, ask: 100 }))).toBeNull();
     expect(estimatedSide(print({ bid: 99, ask: 101, signable: false }))).toBeNull();
@@ -82,7 +82,7 @@ describe("an off-exchange day", () => {
     expect(isBlock(print({ sizeShares: 2_000, price: 100 }))).toBe(true);
   });
 
-  it("counts canceled prints apart", () => {
+  it("counts canceled prints separately", () => {
     const days = new Map<string, OffExchangeDay>();
     addPrint(days, print({ sizeShares: 500 }));
     addPrint(days, print({ id: "2", canceled: true }));

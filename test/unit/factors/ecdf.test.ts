@@ -24,7 +24,7 @@ describe("a frozen distribution", () => {
     expect(frozen && ecdfZ(frozen, 2)).toBeCloseTo(-0.253347, 6);
   });
 
-  it("is constant beyond its end knots", () => {
+  it("is constant beyond its first and last knots", () => {
     expect(ecdfZ(table, -50)).toBe(ecdfZ(table, -2));
     expect(ecdfZ(table, 50)).toBe(ecdfZ(table, 2));
   });
@@ -34,7 +34,7 @@ describe("a frozen distribution", () => {
     expect(ecdfZ(tied, 1)).toBeCloseTo(0, 12);
   });
 
-  it("has no jumps, at shared knots and at the ends neither", () => {
+  it("has no jumps, not even at shared knots or at the ends", () => {
     const tied = { values: [0, 1, 1, 1, 2, 2], probabilities: [0.1, 0.3, 0.5, 0.7, 0.8, 0.95] };
     for (const knot of [0, 1, 2]) {
       expect(ecdfZ(tied, knot - 1e-12)).toBeCloseTo(ecdfZ(tied, knot), 9);

@@ -55,7 +55,7 @@ describe("the filings of a company", () => {
     ]);
   });
 
-  it("are about the newest quarter that they name", () => {
+  it("are about the newest quarter that a filing names", () => {
     expect(daysOf([filed(0, 120), filed(91, 120), filed(0, 121, "cash"), filed(182, 210)])).toEqual(
       [
         [91, 120],
@@ -70,7 +70,7 @@ describe("the filings of a company", () => {
     ]);
   });
 
-  it("are read again when the list has grown", () => {
+  it("are read again when the list of figures has grown", () => {
     const list = quarters(30, 30);
     expect(daysOf(list)).toHaveLength(2);
     list.push(filed(273, 303));
@@ -101,14 +101,14 @@ describe("the next report", () => {
     expect(inDays(askedOn(figures, 411))).toMatchObject({ days: [484, 477, 492, 462] });
   });
 
-  it("is the one after a filing as soon as that is there", () => {
+  it("is the following one as soon as a report is filed", () => {
     const figures = quarters(30, 31, 32, 45, 29);
     const told = (day: number) => inDays(askedOn(figures, day));
     expect(told(455 + 28)).toMatchObject({ days: [485, 478, 493, 455] });
     expect(told(455 + 29)).toMatchObject({ days: [577, 570, 585, 546] });
   });
 
-  it("is late from the day after the window on, and is dropped in the end", () => {
+  it("is late from the day after its window, and is dropped if it never comes", () => {
     const figures = quarters(30, 31, 32, 45);
     expect(inDays(askedOn(figures, 493))).toMatchObject({ is: "expected" });
     expect(inDays(askedOn(figures, 494))).toMatchObject({ is: "late" });

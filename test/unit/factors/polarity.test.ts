@@ -81,7 +81,7 @@ describe("polarity", () => {
     expect(polarity("growth slows")).toBe(polarity("sales slow"));
   });
 
-  it("applies a verb only to a noun of its own statement", () => {
+  it("applies a verb only to a noun of the same clause", () => {
     expect(polarity("stocks fall on debt")).toBeLessThan(polarity("debt"));
     expect(polarity("stocks fall, debt")).toBeLessThan(polarity("debt"));
     expect(polarity("debt falls")).toBeGreaterThan(0);

@@ -235,7 +235,7 @@ describe("the valuation of a stock", () => {
     expect(past?.z).toBeCloseTo(-0.02 / Math.sqrt((24 * 0.0001) / 23), 9);
   });
 
-  it("stores five years of months", () => {
+  it("uses only the last five years of months", () => {
     const history = createYieldHistory(DAY_MS);
     for (let month = 0; month < 100; month++) {
       history.add({ bookYield: month < 40 ? 9 : month % 2 }, day(30.4375 * month + 1));

@@ -23,11 +23,11 @@ describe("the coding of a response", () => {
     ["identity, gzip;q=0.5", undefined],
     ["gzip;q=many", undefined],
     ["xgzip, brotli", undefined],
-  ])("of Accept-Encoding: %s is %s", (accepted, coding) => {
+  ])("for Accept-Encoding: %s is %s", (accepted, coding) => {
     expect(codingFor({ "accept-encoding": accepted })).toBe(coding);
   });
 
-  it("is only what is offered", () => {
+  it("is only one that the server offers", () => {
     expect(codingFor({ "accept-encoding": "br, gzip;q=0.1" }, ["gzip"])).toBe("gzip");
   });
 });

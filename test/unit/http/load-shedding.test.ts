@@ -84,7 +84,7 @@ describe("admission control", () => {
     expect(begun.map(({ path }) => path)).toEqual(["/api/signals"]);
   });
 
-  it("starts requests together that fit into one turn of the event loop", async () => {
+  it("starts together those requests that fit into one turn of the event loop", async () => {
     const { send, begun } = await startAdmission((res) => res.end(), { tookMs: 1 });
     await send(...some(20, get("/a")));
     expect(begun).toHaveLength(WHOLE_TURN_MS);
@@ -176,7 +176,7 @@ describe("admission control", () => {
     return started;
   }
 
-  it("rejects at once what would wait too long, beyond a hundred", async () => {
+  it("rejects at once the requests beyond a hundred that would wait too long", async () => {
     const { send, shed } = await startBusy(get("/a"));
     const late = await send(...some(300, get("/b")));
     // In 1,500 ms it begins 75 or a few more.

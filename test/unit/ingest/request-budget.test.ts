@@ -6,7 +6,7 @@ import {
   withRequest,
 } from "../../../src/ingest/poller-state.ts";
 
-it("never exceeds the budget in any window, and never waits longer than necessary", () => {
+it("the request budget is never exceeded in any window, and never waits longer than necessary", () => {
   const budgets = fc.record({
     requests: fc.integer({ min: 1, max: 8 }),
     perMs: fc.integer({ min: 1, max: 1_000 }),
@@ -33,7 +33,7 @@ it("never exceeds the budget in any window, and never waits longer than necessar
   );
 });
 
-it("is saved before the request where a restart does not restore it", () => {
+it("the request budget is saved before a request when its window outlasts a restart", () => {
   const notedFirst = (perMs: number) => mustRecordBeforeSending({ requests: 100, perMs });
   expect([1_000, 6_000, 60_000, 3_600_000].map(notedFirst)).toEqual([false, false, true, true]);
 });

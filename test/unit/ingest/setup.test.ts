@@ -66,12 +66,12 @@ it("every provider of messages is polled", () => {
   ]);
 });
 
-it("uses no provider for asset classes without instruments", () => {
+it("no provider is used for asset classes without instruments", () => {
   expect(table([polled("coins", ["bars"], ["crypto"])], [stock, fund])).toEqual([]);
   expect(table([], ALL)).toEqual([]);
 });
 
-it("shows the operator the feeds of each provider, missing settings, and instruments without prices", () => {
+it("the setup shows the operator the feeds of each provider, missing settings, and instruments without prices", () => {
   const open = polled("open", ["bars"], ["crypto"]);
   const spare = polled("spare", ["bars"], ["crypto"]);
   const locked = { ...polled("locked", ["bars"], ["stock", "etf"]), needs: ["THE_KEY", "A_KEY"] };

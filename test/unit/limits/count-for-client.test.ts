@@ -43,7 +43,7 @@ describe("a quota of an account", () => {
     expect(admitted).toBe(20);
   });
 
-  it("is all for one client whose own quota is no smaller", async () => {
+  it("is all available to one client whose own quota is no smaller", async () => {
     expect(await counting(3, 100)("client")).toBe(3);
   });
 });

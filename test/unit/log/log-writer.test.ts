@@ -263,7 +263,7 @@ describeStores("the signal log", (engine) => {
   });
 });
 
-it("starts another log in a store without one, and names the log that was signed on this machine before", async () => {
+it("the log starts anew in a store without one, and names the log that was signed on this machine before", async () => {
   const folder = dataFolder();
   const sessions = new Sessions();
   sessions.close(0, "stock", symbolsOf(10));
@@ -279,7 +279,7 @@ it("starts another log in a store without one, and names the log that was signed
   expect(next.head.read()?.origin).not.toBe(old?.origin);
 });
 
-it("continues as another log when the operator requests it", async () => {
+it("the log continues as another log when the operator requests it", async () => {
   const { store } = await openStore(model);
   const folder = dataFolder();
   const sessions = new Sessions();
@@ -320,7 +320,7 @@ it("continues as another log when the operator requests it", async () => {
   expect(again.refusals).toEqual([`${head?.origin} was signed here, which is another log`]);
 });
 
-it("keeps three to four years of the sandbox, which still verify", {
+it("the log keeps three to four years of the sandbox, which still verify", {
   tags: ["full"],
 }, async () => {
   const sessions = new Sessions();
@@ -361,7 +361,7 @@ it("keeps three to four years of the sandbox, which still verify", {
   expect(size).toBeGreaterThan(5 * 73 * 3);
 });
 
-it("never signs when the store lacks signed leaves, or log-head is missing", async () => {
+it("the log is never signed when the store lacks signed leaves, or log-head is missing", async () => {
   const store = await openStore(model);
   const [folder, other] = [dataFolder(), dataFolder()];
   const sessions = new Sessions();
@@ -390,7 +390,7 @@ it("never signs when the store lacks signed leaves, or log-head is missing", asy
   expect(restored.head.read()?.size).toBe(24);
 });
 
-it("finds the decision on an instrument at a close", async () => {
+it("the log finds the decision on an instrument at a close", async () => {
   const store = await openStore(model);
   const sessions = new Sessions();
   sessions.close(0, "stock", ["A", "B"]);
@@ -416,7 +416,7 @@ it("finds the decision on an instrument at a close", async () => {
   expect(of("A", 2)).toBeUndefined();
 });
 
-it("commits to factors and inputs by a hash, which an opening proves", async () => {
+it("the log commits to factors and inputs by a hash, which an opening proves", async () => {
   const sessions = new Sessions();
   sessions.close(0, "stock", ["A"]);
   const [snapshot] = sessions.snapshots.allNewest();
@@ -434,7 +434,7 @@ it("commits to factors and inputs by a hash, which an opening proves", async () 
   });
 });
 
-it("grows as one tree however its leaves are appended", async () => {
+it("the log grows as one tree however its leaves are appended", async () => {
   const sessions = new Sessions();
   sessions.close(0, "stock", symbolsOf(700));
   let time = 0;
@@ -446,7 +446,7 @@ it("grows as one tree however its leaves are appended", async () => {
   expect((await log.reader.checkpoint())?.root).toBe(Buffer.from(edge.root()).toString("base64"));
 });
 
-it("serves the tiles of the log whose checkpoint was read last", async () => {
+it("the log serves the tiles of the tree whose checkpoint was read last", async () => {
   const store = await openStore(model);
   const sessions = new Sessions();
   const market = { ...sessions.market, mode: "replay" } as const;
@@ -467,7 +467,7 @@ it("serves the tiles of the log whose checkpoint was read last", async () => {
   expect(after).not.toEqual(before);
 });
 
-it("proves entries of rows of any length", async () => {
+it("the log proves entries of rows of any length", async () => {
   const sessions = new Sessions();
   sessions.close(0, "stock", symbolsOf(300));
   let chunks = 0;

@@ -9,7 +9,7 @@ const signal = { index: 7, factors: commitment(opening), scoreRaw: 60.34 };
 const check = (change: object, opened: Opening | undefined = opening, signals = 1) =>
   checkScores([{ ...signal, ...change }], signals, async () => opened);
 
-it("proves scores whose factors are opened and add up", async () => {
+it("the check of scores proves those whose factors are opened and add up", async () => {
   expect(await check({})).toMatchObject({ name: "scores", outcome: "proved" });
   expect(await check({}, opening, 2)).toMatchObject({ outcome: "not_proved" });
   const unopened = await checkScores([signal], 1, async () => undefined);
@@ -17,7 +17,7 @@ it("proves scores whose factors are opened and add up", async () => {
   expect(await checkScores([signal], 1, undefined)).toMatchObject({ outcome: "not_proved" });
 });
 
-it("fails and names the entry when the factors differ or give another score", async () => {
+it("the check of scores fails and names the entry when the factors differ or give another score", async () => {
   const failed = { outcome: "failed", entry: 7 };
   expect(await check({ scoreRaw: 60.35 })).toMatchObject(failed);
   expect(await check({}, { ...opening, salt: "5b" })).toMatchObject(failed);

@@ -23,7 +23,7 @@ function numbersIn(value: unknown, at = ""): readonly (readonly [string, number]
 }
 
 it.skipIf(isMissing)(
-  "equals the backtest of the same sessions",
+  "the track record equals the backtest of the same sessions",
   { timeout: 3_600_000 },
   async () => {
     const { market, log } = await replayedLog(path, FROM, TO);

@@ -25,7 +25,7 @@ describe("an address", () => {
 });
 
 describe("a URL", () => {
-  it("is refused in 60 and more notations of hosts that are not public", () => {
+  it("is refused in over 60 notations of hosts that are not public", () => {
     expect(new Set(privateHosts).size).toBeGreaterThanOrEqual(60);
     const accepted = privateHosts.filter((host) => urlFault(`https://${host}/`, {}) === undefined);
     expect(accepted).toEqual([]);

@@ -148,7 +148,7 @@ describe.skipIf(isMissing)("volatility around reports", { timeout: TIMEOUT_MS },
     expect(late).toEqual({ without: 0.532, loss: 0.509, t: -3.7 });
   });
 
-  it("may be forecast better over 21 sessions by chance: t is over -2 in the later period", () => {
+  it("is not forecast significantly better over 21 sessions: t is above -2 in the later period", () => {
     const [early, late] = inBothPeriods(21);
     expect(early.t).toBe(-2.5);
     expect(late.t).toBeGreaterThan(-2);

@@ -57,7 +57,7 @@ describe("the composite", () => {
     expect(composite.confidence).toBeCloseTo(0.643, 9);
   });
 
-  it("has a coverage relative to the factors that the class can have", () => {
+  it("has a coverage relative to the factors that apply to the class", () => {
     const missing = missingReading("not_observed");
     const fund = { ...all, valuation: missing, darkpool: missing };
     const { coverage } = compose(fund, WEIGHTS.etf, CLASS_FACTORS.etf);

@@ -47,7 +47,7 @@ describe.skipIf(isMissing)("real history", { timeout: TIMEOUT_MS }, async () => 
     return new Map(records);
   }
 
-  it("is scored from its first session", () => {
+  it("has the same signals when they continue from kept ones as from its first session", () => {
     const last = newYear(2024) + 1;
     const whole = servedOf(2023, last, keeper);
     expect(whole.size).toBeGreaterThan(50_000);
@@ -55,12 +55,15 @@ describe.skipIf(isMissing)("real history", { timeout: TIMEOUT_MS }, async () => 
     expect(servedOf(2023, last, keeper)).toEqual(whole);
   });
 
-  it.each(YEARS)("has the same signals of %i on either side of New Year", (year) => {
-    const before = servedOf(year, newYear(year + 1) - 1, keeper);
-    const after = servedOf(year, newYear(year + 1) + 1, keeper);
-    expect(before.size).toBeGreaterThan(50_000);
-    const others = [...before].filter(([id, record]) => after.get(id) !== record);
-    expect(others).toEqual([]);
-    expect(after.size).toBe(before.size);
-  });
+  it.each(YEARS)(
+    "has the same signals of %i when it is served before and after New Year",
+    (year) => {
+      const before = servedOf(year, newYear(year + 1) - 1, keeper);
+      const after = servedOf(year, newYear(year + 1) + 1, keeper);
+      expect(before.size).toBeGreaterThan(50_000);
+      const others = [...before].filter(([id, record]) => after.get(id) !== record);
+      expect(others).toEqual([]);
+      expect(after.size).toBe(before.size);
+    },
+  );
 });

@@ -73,7 +73,7 @@ describe.skipIf(isMissing)("real history", { timeout: TIMEOUT_MS }, async () => 
   new ScoringEngine(everything, reference, polarityOf).refresh(ENDS[2]);
 
   it.each(starts)(
-    "has the same signals for process start $index",
+    "has the same signals whenever the process starts: start $index",
     ({ at, end, runsMs, hasKept }) => {
       const market = folders.get(end) as Market;
       const archive = createSnapshotArchive();

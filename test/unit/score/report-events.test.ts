@@ -89,7 +89,7 @@ describe("a report event", () => {
     ]);
   });
 
-  it("is not sent for a state that existed when watching began", () => {
+  it("is not sent for a state that was already there when the alert began", () => {
     expect(named(eventsOf(USUAL, { from: 482, to: 500 }))).toEqual(["488 report_filed"]);
     const late = filedAfter(30, 31, 32, 45, 70);
     expect(named(eventsOf(late, { from: 515, to: 530 }))).toEqual(["525 report_filed"]);

@@ -31,7 +31,7 @@ describe("the signal", () => {
     expect(run([30.01])?.direction).toBe("WAIT");
   });
 
-  it("stays LONG down to 55 and SHORT up to 45, on the smoothed score", () => {
+  it("stays LONG down to a smoothed score of 55, and SHORT up to 45", () => {
     const long = run([80]);
     const steps = (target: number) => {
       let state = long;
@@ -65,7 +65,7 @@ describe("the signal", () => {
     });
   });
 
-  it("needs a coverage of .60 to enter and to stay", () => {
+  it("needs a coverage of .60 both to enter and to stay", () => {
     expect(run([80], { coverage: 0.59 })).toMatchObject({
       direction: "WAIT",
       forcedWait: "low_coverage",

@@ -94,7 +94,7 @@ describe("a market folder", () => {
     expect(servedFrom(utc("2015-01-01T05:00:00Z"))).toBe(utc("2014-01-01T05:00:00Z"));
   });
 
-  it("has instruments in one order, whatever that of the lines", async () => {
+  it("has instruments in one order, whatever the order of the lines", async () => {
     const records = await read({ "instruments.csv": csv("instruments", COIN, STOCK) });
     expect(records.map(({ instrument }) => instrument.symbol)).toEqual(["ACME", "DOGE-USD"]);
   });
@@ -175,7 +175,7 @@ describe("bars", () => {
     "2014-03-12,1e1,1.2E+1,0.9e1,10,0,83.2,1",
   ];
 
-  it("of a stock are known at 16:15 New York on their date, summer and winter", async () => {
+  it("of a stock are known at 16:15 New York time on their date, summer and winter", async () => {
     const { bars } = await readStock({ "bars/ACME.csv": csv("bars", ...rows) });
     expect(bars.map(({ session }) => session)).toEqual(rows.map((row) => row.slice(0, 10)));
     expect(bars.slice(0, 2).map(({ availableAt }) => availableAt)).toEqual([
@@ -201,7 +201,7 @@ describe("bars", () => {
     expect(spinOff?.logReturn).toBeCloseTo(0, 12);
   });
 
-  it("that cannot be true are left out and listed as doubted", async () => {
+  it("that are impossible are left out and listed as doubted", async () => {
     const rows = [
       "2014-06-06,1,2,1,2,9,0,1",
       "2014-06-09,1,1,2,2,9,0,1",
@@ -326,7 +326,7 @@ describe("prints", () => {
 });
 
 describe("short volumes and on-chain figures", () => {
-  it("of shares are known at 18:00 New York", async () => {
+  it("of a share are published at 18:00 New York time", async () => {
     const rows = ["2019-11-01,40,3,100", "2019-11-04,0,0,0"];
     const { shortVolumes } = await readStock({
       "offexchange/ACME.csv": csv("offexchange", ...rows),
@@ -347,7 +347,7 @@ describe("short volumes and on-chain figures", () => {
     ]);
   });
 
-  it("of a coin are known at 06:00 UTC on the next day, null where not published", async () => {
+  it("of a coin are published at 06:00 UTC on the next day, and null where they are missing", async () => {
     const rows = ["2020-02-28,,,,,,0,0", "2020-02-29,0.13,4.3e+09,2e9,1.75,8.3,15,66"];
     const { onChain } = await readCoin({ "onchain/DOGE-USD.csv": csv("onchain", ...rows) });
     expect(onChain).toEqual([
@@ -499,14 +499,14 @@ describe("a malformed market folder is refused with file and line", () => {
     expect(text.slice(folder.length)).toMatch(/^\/[\w./-]+(:\d+)?: .+: .+$/);
   });
 
-  it("when there is no such folder or no list of instruments", async () => {
+  it("when the folder or the list of instruments does not exist", async () => {
     const folder = await folderOf({});
     await rm(join(folder, "instruments.csv"));
     await expect(readMarketFolder(folder)).rejects.toThrow(`${folder}/instruments.csv: `);
     await expect(readMarketFolder(`${folder}/none`)).rejects.toThrow(`${folder}/none`);
   });
 
-  it("with a long or strange cell cut and escaped", async () => {
+  it("with a long or strange cell shortened and escaped", async () => {
     const cell = `\u0007${"9".repeat(100)}`;
     const reading = read(bar(`2014-06-09,1,2,1,${cell},9,0,1`));
     await expect(reading).rejects.toThrow(`close is "\\u0007${"9".repeat(39)}…"`);

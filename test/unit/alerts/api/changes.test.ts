@@ -183,7 +183,7 @@ describe("a pause", () => {
 
 describe("enabling a webhook", () => {
   it.each(["gone", "failing", "unverified"] as const)(
-    "sends a webhook that was disabled (%s) a new challenge",
+    "challenges a webhook that was disabled (%s) again",
     async (reason) => {
       const { service, wanted, records, id } = await openService();
       const [first] = await challengesIn(records);

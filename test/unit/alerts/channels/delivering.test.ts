@@ -302,7 +302,7 @@ describeStores("delivery to a channel", (engine) => {
     expect((await channelNow(store, made)).hint).toContain(SUPERGROUP);
   });
 
-  it("a Telegram chat that is not found is disabled as gone", async () => {
+  it("a channel to a Telegram chat that is not found is disabled as gone", async () => {
     const store = await openStore(engine);
     const chat = await chatOf("telegram");
     const target = { ...chat.target, kind: "telegram", chatId: "-7" } as ChatServer["target"];

@@ -179,7 +179,7 @@ describeStores("quiet hours", (engine) => {
   };
 
   it.each(KINDS)(
-    "of %s hold back every event, in order and without loss, and no event outside of them",
+    "of %s hold back every event until they end, in order and without loss, and hold back none outside of them",
     async (kind) => {
       const scene = await sceneOf(engine, kind, NIGHT, "2026-03-28T20:30:00Z");
       await happen(scene, "E0");

@@ -271,7 +271,7 @@ describeStores("the delivery worker", (engine) => {
     expect(inbox.received).toHaveLength(1);
   });
 
-  it("deletes deliveries of a deleted alert or of an owner without entitlement", async () => {
+  it("deletes deliveries of a deleted alert, and of an owner who is no longer entitled", async () => {
     const store = await openStore(engine);
     const inbox = await receiver();
     const [gone, barred] = [hooked({ url: inbox.url }), hooked({ url: inbox.url })];

@@ -89,7 +89,7 @@ describe("a condition", () => {
     expect(moved(50, 0)).toEqual([1]);
   });
 
-  it("fires on another signal alone without a score move, also where one score move armed it", () => {
+  it("can be set to fire on a new signal alone, whatever the score does", () => {
     const days = [
       { score: 50 },
       { score: 100 },

@@ -260,7 +260,7 @@ describe("an evaluated session", () => {
     expect(await summaryOf(testService.store)).toEqual(["A@5 score"]);
   });
 
-  it("fires once for a flapping score until it rearms", async () => {
+  it("fires once for a score that moves back and forth, until it rearms", async () => {
     const testService = await begun();
     await play(
       testService,
@@ -640,7 +640,7 @@ describe("the sequence numbers of an alert", () => {
     }
   });
 
-  it("count once for an instrument that is named twice", async () => {
+  it("count an instrument once even if the alert names it twice", async () => {
     const testService = await begun({
       watched: named("A", "A"),
       kinds: ["signal_shift", "signal_shift"],

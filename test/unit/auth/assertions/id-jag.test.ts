@@ -52,7 +52,7 @@ async function outcome(changes: Claims, header = {}): Promise<unknown> {
   return verifier.forClient(token, CLIENT);
 }
 
-it("accepts an assertion from a trusted issuer for the client", async () => {
+it("the verifier accepts an assertion from a trusted issuer for the client", async () => {
   const { idp, verifier } = await setting();
   const claims = { ...claimsFor(BASE, CLIENT, START), scope: "signals:read admin alerts:write" };
   expect(await verifier.forClient(await idp.sign(claims), CLIENT)).toMatchObject({
@@ -69,18 +69,18 @@ it.each<[string, Claims, object]>([
   ["an issue time less than a minute ahead", { iat: now + 59, exp: now + 300 }, {}],
   ["a lifetime of ten minutes", { iat: now, exp: now + 600 }, {}],
   ["a single resource", { resource: `${BASE}/mcp` }, {}],
-])("accepts an assertion with %s", async (_what, changes, header) => {
+])("the verifier accepts an assertion with %s", async (_what, changes, header) => {
   expect(await outcome(changes, header)).toMatchObject({ use: { key: expect.any(String) } });
 });
 
-it("grants only the scopes and resources of the assertion", async () => {
+it("an assertion grants only its own scopes and resources", async () => {
   expect(await outcome({ scope: "admin", resource: [BASE] })).toMatchObject({
     scopes: [],
     resources: [BASE],
   });
 });
 
-it("identifies a person by subject when the email address is unusable", async () => {
+it("an assertion identifies a person by subject when the email address is unusable", async () => {
   expect(await outcome({ email: "<b>@x\u202e" })).toMatchObject({
     subject: { label: "person-1 (Corp)" },
   });
@@ -118,18 +118,21 @@ it.each<[string, Claims, object]>([
   ["invalid_request", { sub: "per\nson" }, {}],
   ["invalid_request", { scope: ["signals:read"] }, {}],
   ["invalid_signature", {}, { kid: "unknown" }],
-])("rejects with %s the claims %j and the header %j", async (reason, changes, header) => {
-  expect(await outcome(changes, header)).toBe(reason);
-});
+])(
+  "the verifier rejects with %s the claims %j and the header %j",
+  async (reason, changes, header) => {
+    expect(await outcome(changes, header)).toBe(reason);
+  },
+);
 
-it("rejects a text that is not a JWT", async () => {
+it("the verifier rejects a text that is not a JWT", async () => {
   const { verifier } = await setting();
   for (const text of ["", "a", "a.b.c", "e30.e30.", "{}", "e30.W10.AA"]) {
     expect(await verifier.forClient(text, CLIENT)).toBe("invalid_request");
   }
 });
 
-it("rejects another key, a changed body, no signature, and an HMAC with the public key", async () => {
+it("the verifier rejects another key, a changed body, no signature, and an HMAC with the public key", async () => {
   const { idp, verifier } = await setting();
   const claims = { iss: idp.issuer, ...claimsFor(BASE, CLIENT, START) };
   const header = { typ: "oauth-id-jag+jwt", kid: String(idp.keys[0]?.kid) };
@@ -151,7 +154,7 @@ it("rejects another key, a changed body, no signature, and an HMAC with the publ
   }
 });
 
-it("rejects an algorithm that is not allowed, with any key", async () => {
+it("the verifier rejects an algorithm that is not allowed, with any key", async () => {
   const { idp, verifier } = await setting();
   const { privateKey, publicKey } = await generateKeyPair("PS384");
   idp.publish({ ...(await exportJWK(publicKey)), kid: "rsa" });
@@ -161,7 +164,7 @@ it("rejects an algorithm that is not allowed, with any key", async () => {
   expect(await verifier.forClient(token, CLIENT)).toBe("invalid_signature");
 });
 
-it("never trusts this server itself, even when the operator lists it", async () => {
+it("the verifier never trusts this server itself, even when the operator lists it", async () => {
   const idp = await startIdentityProvider();
   const store = await openStore(model);
   const verifier = createAssertionVerifier({
@@ -175,7 +178,7 @@ it("never trusts this server itself, even when the operator lists it", async () 
   expect(await verifier.forClient(token, CLIENT)).toBe("issuer_not_enabled");
 });
 
-it("fetches the keys once, and once more for an unknown key", async () => {
+it("the verifier fetches the keys once, and once more for an unknown key", async () => {
   vi.useFakeTimers({ toFake: ["Date"], now: START });
   try {
     const { idp, verifier } = await setting();
@@ -198,7 +201,7 @@ it("fetches the keys once, and once more for an unknown key", async () => {
   }
 });
 
-it("reports that the keys are unavailable", async () => {
+it("the verifier reports that the keys are unavailable", async () => {
   const { idp, verifier } = await setting();
   const token = await idp.sign(claimsFor(BASE, CLIENT, START));
   await idp.stop();

@@ -17,7 +17,7 @@ async function fault(content: unknown): Promise<{ readonly file: string; readonl
   return { file, text };
 }
 
-it("reads the trusted issuers from a file", async () => {
+it("the trusted issuers are read from a file", async () => {
   const local = { name: "Test", issuer: "http://localhost:1", jwks_uri: "http://127.0.0.1:1/keys" };
   const read = await readTrustedIssuers(await trustFile(JSON.stringify([acme, local])));
   expect(read.map(({ name, issuer }) => ({ name, issuer }))).toEqual([
@@ -45,18 +45,18 @@ it.each([
   [[{ issuer: acme.issuer, jwks_uri: acme.jwks_uri }], "entry 1, name is not a string"],
   [[{ ...acme, jwks: {} }], "entry 1"],
   [[acme, acme], "names an issuer twice"],
-])("reports the fault in %j", async (content, reason) => {
+])("the file of trusted issuers is rejected with its fault: %j", async (content, reason) => {
   const { file, text } = await fault(content);
   expect(text).toMatch(/^TRUSTED_ISSUERS: /);
   expect(text).toContain(file);
   expect(text).toContain(reason);
 });
 
-it("reports each fault of a file on a line of its own", async () => {
+it("the file of trusted issuers is rejected with each fault on a line of its own", async () => {
   const { text } = await fault([{ ...acme, name: "", issuer: "ftp://a.example" }]);
   expect(text.split("\n")).toHaveLength(2);
 });
 
-it("reports a missing file", async () => {
+it("a missing file of trusted issuers is reported", async () => {
   await expect(readTrustedIssuers("/nowhere/issuers.json")).rejects.toThrow("it cannot be read");
 });

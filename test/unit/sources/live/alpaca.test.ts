@@ -102,7 +102,7 @@ describe("bars of Alpaca", () => {
     expect(after.requests).toHaveLength(2);
   });
 
-  it("are the same wherever the service was killed", () => {
+  it("are the same at whatever point the service is killed", () => {
     const splits = [{ symbol: "SPLT", session: "2026-02-10", ratio: 7 }];
     const serve = () => serveAlpaca({ ...WORLD, splits });
     const whole = drive(alpaca, serve(), driveOf("bars"));
@@ -277,7 +277,7 @@ describe("off-exchange trades of Alpaca", () => {
     expect(new Set(printsOf(driven).map(({ id }) => id)).size).toBe(expected.length);
   });
 
-  it("are read page by page, with the same result wherever the service was killed", () => {
+  it("are read page by page, with the same result at whatever point the service is killed", () => {
     const serve = () => serveAlpaca({ ...WORLD, pageRows: 7 });
     const whole = drive(alpaca, serve(), driveOf("prints", SHORT));
     expect(whole.data).toHaveLength([...expectedOf("AAPL"), ...expectedOf("BRK-B")].length);

@@ -62,7 +62,7 @@ describe("Coin Metrics", () => {
     expect(driven.requests.length).toBeGreaterThan(3);
   });
 
-  it("gives the same after a kill between pages", () => {
+  it("gives the same result after a kill between pages", () => {
     const options = { ...A_DAY, historyFrom: at("2016-01-01T00:00") };
     const whole = drive(coinMetrics, serve, options).data;
     const first = drive(coinMetrics, serve, { ...options, killAfter: 2 });
@@ -133,7 +133,7 @@ describe("Coin Metrics, errors", () => {
     [400, error("bad_parameter", "Bad parameter 'frequency'.", 400), "malformed"],
     [429, error("too_many_requests", "Rate limit exceeded.", 429), "limited"],
     [500, error("internal", "Oops.", 500), "failing"],
-  ])("classifies another %i by its status", (_, wrong, kind) => {
+  ])("classifies the other error status %i accordingly", (_, wrong, kind) => {
     expect(faultIn(() => drive(coinMetrics, wrong, A_DAY)).kind).toBe(kind);
   });
 });

@@ -81,7 +81,7 @@ describe("Coinbase", () => {
     expect(driven.waits.at(-1)?.until).toBe(at("2026-06-11T00:02"));
   });
 
-  it("gives the same after a kill at every request", () => {
+  it("gives the same result after a kill at every request", () => {
     const whole = drive(coinbase, serve, TWO_YEARS).data;
     let cursors: Driven["cursors"] = {};
     const pieces: Driven["data"][number][] = [];

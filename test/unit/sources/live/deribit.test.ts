@@ -102,7 +102,7 @@ describe("Deribit, block trades", () => {
     expect(first?.path).toContain(`start_timestamp=${Date.parse("2026-06-03")}&`);
   });
 
-  it("gives the same after repeated kills", () => {
+  it("gives the same result after repeated kills", () => {
     const whole = drive(deribit, serveDeribit(WORLD), HALF_A_DAY);
     const ids = new Set<string>();
     let cursors: Driven["cursors"] = {};

@@ -70,7 +70,7 @@ describe("FINRA's daily short volume", () => {
     });
   });
 
-  it("gives the same after a kill", () => {
+  it("gives the same result after a kill", () => {
     const whole = drive(finraDaily, serve, TWO_WEEKS);
     const killed = drive(finraDaily, serve, { ...TWO_WEEKS, killAfter: 4 });
     const rest = drive(finraDaily, serve, { ...TWO_WEEKS, cursors: killed.cursors });

@@ -76,7 +76,7 @@ describe("Kraken", () => {
     expect(driven.data).toHaveLength(5);
   });
 
-  it("gives the same after a kill and a pause of days", () => {
+  it("gives the same result after a kill and a pause of days", () => {
     const until = at("2026-06-14T12:00");
     const whole = drive(kraken, serve, { ...A_DAY, until }).data;
     const first = drive(kraken, serve, { ...A_DAY, killAfter: 1 });

@@ -60,7 +60,7 @@ describe("history that arrives after sessions were scored", () => {
   const [recent, earlier] = [history("2026-10-01", LAST_DAY), history("2025-06-01", "2026-09-30")];
   const later = NOW + 3_600_000;
 
-  it("is read in one order, whatever that of the setting", () => {
+  it("is read in one order, whatever the order of the setting", () => {
     const market = new LiveMarket(COINS.toReversed(), SOURCES);
     market.take(recent);
     const symbols = market.recordsUntil(NOW).map(({ instrument: { symbol } }) => symbol);

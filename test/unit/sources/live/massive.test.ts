@@ -85,7 +85,7 @@ describe("off-exchange trades of Massive", () => {
     ]);
   });
 
-  it("are read page by page, with the same result wherever the service was killed", () => {
+  it("are read page by page, with the same result at whatever point the service is killed", () => {
     const serve = serveMassive({ ...WORLD, pageRows: 7 });
     const whole = drive(massive, serve, WEEK);
     const idsOf = (...driven: Driven[]) =>

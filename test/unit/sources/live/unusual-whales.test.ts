@@ -108,7 +108,7 @@ describe("dark pool prints of Unusual Whales", () => {
     expect(driven.requests).toHaveLength(6);
   });
 
-  it("are the same from wherever the service was killed", () => {
+  it("are the same at whatever point the service is killed", () => {
     const world = { ...WORLD, symbols: ["AAPL"], tradesADay: 8_000 };
     const idsOf = (...driven: Driven[]) =>
       new Set(driven.flatMap(({ data }) => data.map(({ id }) => id)));

@@ -338,7 +338,7 @@ describeStores("a kept state of the audit log", (engine) => {
     expect((await lookAt(store, seen)).problems).toEqual([]);
   });
 
-  it("reveals a tree of another key or name, one that was set back, and one that is gone", async () => {
+  it("reveals a tree of another key or name, one that was set back, and one that is missing", async () => {
     const store = await tenRows(engine);
     const before = (await dumped(store.store)).map((row) => ({ ...row }));
     await sealed(store, 3);

@@ -45,7 +45,7 @@ describe("the digest of a dump", () => {
     ["an id", { ...history, id: "y" }],
     ["a subject", { ...history, subject: "" }],
     ["a body", { ...history, text: "2" }],
-  ])("tells a difference in %s", async (_, changed) => {
+  ])("differs with %s", async (_, changed) => {
     const same = changed.table === "record" ? record : history;
     expect(await digest([changed])).not.toEqual(await digest([same]));
   });

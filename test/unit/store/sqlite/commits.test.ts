@@ -146,7 +146,7 @@ describe("a failing disk", () => {
 });
 
 describe("revisions", () => {
-  it("go on after a restart, even when the newest records are gone", async () => {
+  it("go on after a restart, even when the newest records have been removed", async () => {
     const folder = newFolder();
     const store = await openIn(folder);
     await store.records.commit(["a", "b", "c"].map((key) => put(pages, { key, value: 1 })));

@@ -174,7 +174,7 @@ describe("a frozen store", () => {
     expect(await records.commit(write())).toBe(true);
   });
 
-  it("stays frozen until every reason is gone", async () => {
+  it("stays frozen until every reason has been lifted", async () => {
     const { store } = await filled();
     const [one, two] = [store.freeze("one"), store.freeze("two")];
     one();

@@ -194,7 +194,7 @@ describe("a crash while a store is created", () => {
 });
 
 describe("a crash while a store is replaced", () => {
-  it.each(crashes)("leaves the old one or the new one: %s", async (_, point, crash) => {
+  it.each(crashes)("leaves either the old one or the new one: %s", async (_, point, crash) => {
     const old = newFolder();
     const before = await openIn(old);
     await fill(before);

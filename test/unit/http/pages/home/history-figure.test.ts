@@ -150,7 +150,7 @@ describe("the chart of price and score", () => {
     expect(drawn({ points: days(5, () => ({ close: null })) })[0]).toMatch(/^p-score/);
   });
 
-  it("labels each month once, short histories by day and short market days by time", () => {
+  it("labels each month once, short histories by day, and market days shorter than a day by time", () => {
     const [, , months = ""] = drawn({ points: days(120, () => ({})) });
     expect(Array.from(months.matchAll(/>(\w{3} 2014)</g), ([, text]) => text)).toEqual([
       "Feb 2014",
