@@ -24,10 +24,8 @@ import {
 import type { LogHead } from "./log-head.ts";
 import type { LogSigner } from "./log-signer.ts";
 import type { LoggedRun, LogState, LogStore, OpenRun, SignedState } from "./log-store.ts";
-
 import { formerLogs, newLog } from "./new-log.ts";
 import { dueSettlement, Settler } from "./settler.ts";
-
 import { TILE_WIDTH } from "./tiles.ts";
 import { sizeOf } from "./tree-store.ts";
 import type { WitnessClient } from "./witness/witness-client.ts";
@@ -73,6 +71,21 @@ export interface WriterOptions {
 /** A session of a class, with its close in Unix milliseconds. */
 type Session = Pick<OpenRun, "assetClass" | "close">;
 
+/** The open run, with what is needed to complete it. Another version of the service may have begun it. */
+interface RunInProgress extends LoggedRun {
+  /** Id of its log. */
+  readonly logId: string;
+  /** Hash of the method that the run names. */
+  readonly methodHash: string;
+  /** Index of the method leaf in force for it; `null` if it is no longer kept. */
+  readonly method: number | null;
+  /** Whether that method registers how the run is graded; methods of before there were settlements do
+   *  not. */
+  readonly isGraded: boolean;
+  /** The bars of each instrument when this process came upon the run. */
+  readonly bars: ReadonlyMap<string, RecordList<Bar>>;
+}
+
 /**
  * Appends the decisions after each session: the run, then a leaf for each instrument. Checkpoints
  * cover only complete runs. A process that ends in between leaves an open run, which the next
@@ -87,17 +100,11 @@ export class LogWriter {
   #isAtWork = false;
   /** The state after the last append; another process may have appended since. */
   #state: Stored<LogState> | undefined;
-  /** The run that is open, with the id of its log and its instruments. */
-  #open: (LoggedRun & { readonly id: string }) | undefined;
+  #open: RunInProgress | undefined;
   /** Sessions that were not logged when the last run began and were known by `#listedUntil`, oldest
    *  first. */
   #sessions: readonly Session[] = [];
   #listedUntil = Number.NEGATIVE_INFINITY;
-
-  /** Hash of the method that the open run names. */
-  #methodHash = "";
-  /** The bars of each instrument when the open run began. */
-  #bars: ReadonlyMap<string, RecordList<Bar>> = new Map();
   readonly #sigmaAt = createSigmaReader();
   readonly #settler: Settler;
 
@@ -332,53 +339,58 @@ export class LogWriter {
 
   /** Appends the next results of the open run. */
   async #goOn(state: Stored<LogState>, open: OpenRun): Promise<number> {
-    const { store, market } = this.#options;
-    const { assetClass, close, index } = open;
-    const { id } = state.value;
-    if (this.#open?.index !== index || this.#open.id !== id) {
-      const run = await store.runAt(id, assetClass, close);
-      this.#open = run && { ...run, id };
-      const leaf = JSON.parse((await store.entry(id, index)) ?? "{}");
-      this.#methodHash = String(leaf.methodHash);
-      const records = market.recordsUntil(close);
-      this.#bars = new Map(records.map(({ instrument, bars }) => [instrument.symbol, bars]));
-    }
-    const { symbols } = this.#open as LoggedRun;
+    const { store } = this.#options;
+    const run = await this.#inProgress(state.value, open);
+    const { symbols, index, assetClass, close, method } = run;
     const size = sizeOf(state.value);
     const done = size - index - 1;
     // At the end of a bundle the tree has the shortest edge, which every commit replaces.
     const end = done + TILE_WIDTH - (size % TILE_WIDTH);
-    const leaves = this.#results(symbols.slice(done, end), state.value, open);
+    const leaves = this.#results(symbols.slice(done, end), state.value, run);
     const isComplete = done + leaves.length === symbols.length;
     const recordedUntil = { ...state.value.recordedUntil, [assetClass]: close };
-    const method = state.value.method?.index ?? null;
-    const unsettled = [
-      ...state.value.unsettled,
-      { index, assetClass, close, method, coveredAt: null, settled: 0, settlements: [] },
-    ];
-    const now = await store.append(state, {
-      leaves,
-      change: isComplete ? { open: null, recordedUntil, unsettled } : {},
-    });
-    if (now?.value.open !== null) return this.#appended(now);
-    await this.#sign(now);
-    return this.#appended(undefined);
+    const complete = { index, assetClass, close, method, coveredAt: null };
+    const unsettled = run.isGraded
+      ? [...state.value.unsettled, { ...complete, settled: 0, settlements: [] }]
+      : state.value.unsettled;
+    const change = isComplete ? { open: null, recordedUntil, unsettled } : {};
+    return this.#appended(await store.append(state, { leaves, change }));
+  }
+
+  async #inProgress({ id, method }: LogState, open: OpenRun): Promise<RunInProgress> {
+    const { store, market } = this.#options;
+    const { assetClass, close, index } = open;
+    if (this.#open?.index === index && this.#open.logId === id) return this.#open;
+    const run = (await store.runAt(id, assetClass, close)) as LoggedRun;
+    const leaf = async (at: number) => JSON.parse((await store.entry(id, at)) ?? "{}");
+    const methodIndex = method?.index ?? (await store.methodBefore(id, index)) ?? null;
+    const records = market.recordsUntil(close);
+    this.#open = {
+      ...run,
+      logId: id,
+      methodHash: String((await leaf(index)).methodHash),
+      method: methodIndex,
+      isGraded: methodIndex !== null && (await leaf(methodIndex)).record !== undefined,
+      bars: new Map(records.map(({ instrument, bars }) => [instrument.symbol, bars])),
+    };
+    await setImmediate();
+    return this.#open;
   }
 
   /** The leaves of as many instruments as fit into a chunk, at least one. */
-  #results(symbols: readonly string[], { origin }: LogState, open: OpenRun): readonly Leaf[] {
+  #results(symbols: readonly string[], { origin }: LogState, run: RunInProgress): readonly Leaf[] {
     const { snapshots, committer, monotonic } = this.#options;
-    const { assetClass, close } = open;
-    const place = { run: open.index, close: isoInstant(close) };
+    const { assetClass, close, methodHash, bars } = run;
+    const place = { run: run.index, close: isoInstant(close) };
     const until = monotonic() + CHUNK_MS;
     const leaves: Leaf[] = [];
     for (const symbol of symbols) {
       const snapshot = snapshots.lastAt(symbol, close);
       leaves.push(
-        snapshot?.at === close && this.#isOfMethod(snapshot)
+        snapshot?.at === close && isOfMethod(snapshot, methodHash)
           ? signalLeaf(snapshot, place, {
               commitments: committer.commit(snapshot, origin),
-              sigma: this.#sigmaAt(this.#bars.get(symbol) ?? [], assetClass, close) ?? null,
+              sigma: this.#sigmaAt(bars.get(symbol) ?? [], assetClass, close) ?? null,
             })
           : failedLeaf(symbol, place),
       );
@@ -386,11 +398,11 @@ export class LogWriter {
     }
     return leaves;
   }
+}
 
-  /** Whether a snapshot is of the method of the open run, which another version of the service may have
-   *  begun. */
-  #isOfMethod({ methodVersion = METHOD_VERSION }: PastSnapshot): boolean {
-    const [, digits = ""] = methodVersion.split("+");
-    return digits !== "" && this.#methodHash.startsWith(digits);
-  }
+/** Whether a snapshot is of the method with this hash. Versions of methods end with the first digits of their
+ *  hash; those of before that say nothing. */
+function isOfMethod({ methodVersion = METHOD_VERSION }: PastSnapshot, methodHash: string): boolean {
+  const [, digits = ""] = methodVersion.split("+");
+  return digits !== "" && methodHash.startsWith(digits);
 }

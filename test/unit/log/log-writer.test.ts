@@ -320,6 +320,31 @@ it("the log continues as another log when the operator requests it", async () =>
   expect(again.refusals).toEqual([`${head?.origin} was signed here, which is another log`]);
 });
 
+it("a run of a new log has its own instruments, also where the old log left a run open at the same index", async () => {
+  const { store } = await openStore(model);
+  const sessions = new Sessions();
+  sessions.close(0, "stock", symbolsOf(300));
+  const log = signalLog(store, sessions);
+  const isOpen = async () => ((await log.store.state())?.value.open ?? null) !== null;
+  while (!(await isOpen())) await log.writer.tick();
+  await log.writer.tick();
+  const open = (await log.store.state())?.value.open;
+
+  const rotate = async () => "kid";
+  const context = { store, now: () => 0, holder: "command", keyring: async () => ({ rotate }) };
+  await startNewLog.run({ yes: true }, context as never, () => {});
+  // Listed since the run began.
+  sessions.close(0, "stock", ["S00100A"]);
+  await log.settle();
+  const contents = await contentsOf(log);
+  const run = contents.findIndex(({ kind }) => kind === "run");
+  expect(run).toBe(open?.index);
+  expect(contents[run]).toMatchObject({ results: 301 });
+  expect(contents.slice(run + 1).map(({ symbol }) => symbol)).toEqual(
+    [...symbolsOf(300), "S00100A"].sort(),
+  );
+});
+
 it("the log keeps three to four years of the sandbox, which still verify", {
   tags: ["full"],
 }, async () => {

@@ -1,8 +1,10 @@
+import canonicalize from "canonicalize";
 import { expect, it } from "vitest";
 import { figuresAnswer } from "../../../src/answers/track-record.ts";
 import { neweyWestError } from "../../../src/grading/series-summary.ts";
 import { recordFigures, recordTerms } from "../../../src/grading/track-record.ts";
 import { GradedRuns } from "../../../src/log/graded-runs.ts";
+import { methodLeaf, runLeaf, universeLeaves } from "../../../src/log/leaves.ts";
 import { EntryVerifier } from "../../../src/log/verify/entry-verifier.ts";
 import { readLeaf } from "../../../src/log/verify/read-leaf.ts";
 import { checkRecord } from "../../../src/log/verify/record-check.ts";
@@ -81,6 +83,36 @@ function coverageIn(contents: Awaited<ReturnType<typeof contentsOf>>) {
   return RANGES.map((probability, at) => ({ probability, coverage: (within[at] ?? 0) / count }));
 }
 
+/** Reads the entries of a log whose second method registers other terms. */
+function verifierOf(contents: readonly { record?: object }[], terms: object): EntryVerifier {
+  const second = contents.findLastIndex(({ record }) => record !== undefined);
+  const verifier = new EntryVerifier({ origin: "", sightings: [] });
+  for (const [at, leaf] of contents.entries()) {
+    const content = at === second ? { ...leaf, record: { ...leaf.record, ...terms } } : leaf;
+    const sorted = Object.entries(content).sort(([a], [b]) => (a < b ? -1 : 1));
+    verifier.add(JSON.stringify(Object.fromEntries(sorted)), () => Buffer.alloc(32));
+  }
+  return verifier;
+}
+
+const settlementsOf = (verifier: EntryVerifier) =>
+  verifier.checks().find(({ name }) => name === "settlements");
+
+/** What `GET /api/track-record` answers about returns over five sessions. */
+function answerOf(graded: GradedRuns, origin: string) {
+  const { figures } = graded.record("stock", 5, recordTerms(0), 0);
+  return {
+    ...{ market: "live", simulated: false, origin, size: graded.size },
+    beganAt: new Date(closeOf(0)).toISOString(),
+    records: [
+      {
+        ...figuresAnswer(figures),
+        ...{ isHeadline: false, expectedAt: null, verdicts: [], nextVerdictAt: null },
+      },
+    ],
+  };
+}
+
 describeStores("a log of two methods", (engine) => {
   it("grades each run by the ranges that its own method registered, and verifies", async () => {
     const { log, sessions } = await played(engine);
@@ -100,16 +132,7 @@ describeStores("a log of two methods", (engine) => {
     const { checks, records } = await verifyLog({
       ...{ source: servedBy(log), keys: [verifierTextOf(origin)], known: undefined },
       ...{ prices: sessions.market, now: () => 0 },
-      trackRecord: async () => ({
-        ...{ market: "live", simulated: false, origin, size: graded.size },
-        beganAt: new Date(closeOf(0)).toISOString(),
-        records: [
-          {
-            ...figuresAnswer(figures),
-            ...{ isHeadline: false, expectedAt: null, verdicts: [], nextVerdictAt: null },
-          },
-        ],
-      }),
+      trackRecord: async () => answerOf(graded, origin),
     });
     expect(records?.find((one) => one.figures.horizon === 5)?.figures).toEqual(figures);
     const of = (name: string) => checks.find((check) => check.name === name)?.outcome;
@@ -121,24 +144,36 @@ describeStores("a log of two methods", (engine) => {
   it("uses the horizons and verdict dates that its first method registered", async () => {
     const { log } = await played(engine, 23);
     const contents = await contentsOf(log);
-    const second = contents.findLastIndex(({ kind }) => kind === "method");
-    const change = { horizons: { stock: [1] }, verdictDates: [] };
-    const verifier = new EntryVerifier({ origin: "", sightings: [] });
-    for (const [at, leaf] of contents.entries()) {
-      const { record } = leaf;
-      const content = at === second ? { ...leaf, record: { ...record, ...change } } : leaf;
-      const sorted = Object.entries(content).sort(([a], [b]) => (a < b ? -1 : 1));
-      verifier.add(JSON.stringify(Object.fromEntries(sorted)), () => Buffer.alloc(32));
-    }
+    const verifier = verifierOf(contents, { horizons: { stock: [1] }, verdictDates: [] });
     // Nothing is overdue by the horizons of the second.
-    const settlements = verifier.checks().find(({ name }) => name === "settlements");
-    expect(settlements).toMatchObject({ outcome: "proved" });
+    expect(settlementsOf(verifier)).toMatchObject({ outcome: "proved" });
     const [record] = verifier.records(contents.length);
     expect(record?.figures).toMatchObject({ horizon: 5, runs: 16 });
     expect(record?.terms.verdictDates).toHaveLength(5);
     expect(record?.terms.verdictDates.map((at) => new Date(at).toISOString())).toEqual(
       contents[0].record.verdictDates,
     );
+  });
+
+  it("corrects settlements when its first method says so", async () => {
+    const { log } = await played(engine, 23);
+    const contents = await contentsOf(log);
+    const wrong = contents.findLastIndex(({ kind }) => kind === "settlement");
+    const { results, run } = contents[wrong];
+    expect(run).toBeGreaterThan(contents.findLastIndex(({ kind }) => kind === "method"));
+    const outcomes = contents.slice(wrong + 1, wrong + 1 + results);
+    const early = [
+      ...contents,
+      { ...contents[wrong], corrects: wrong },
+      ...outcomes.map((one) => ({ ...one, settlement: contents.length })),
+    ];
+    // By these terms the settlements of a run could be corrected after three sessions.
+    const rules = { ...contents[0].record.rules, correctedWithin: 0 };
+    const verifier = verifierOf(early, { horizons: { stock: [1] }, rules });
+    expect(settlementsOf(verifier)).toMatchObject({
+      outcome: "failed",
+      detail: expect.stringContaining("before it is looked at again"),
+    });
   });
 
   it("has no result of the later method in a run that the earlier method began", async () => {
@@ -200,18 +235,117 @@ it("after a failed step, the log counts as behind only while a session is not lo
 });
 
 /** The state of a log as versions wrote it that did not note methods, settlements and when it began. */
-async function writeEarlierState(log: Log) {
+async function writeEarlierState(log: Log, unsettled?: readonly object[]) {
   const state = await log.store.state();
   if (state === undefined) throw new Error("there is no log");
-  const { method: _, record: __, beganAt: ___, ...value } = state.value;
-  const unsettled = value.unsettled.map(({ method: ____, settlements: _____, ...run }) => run);
-  await log.store.start(state, { ...value, createdAt: closeOf(0), unsettled } as never);
+  const { method: _, record: __, beganAt: ___, unsettled: ____, settling, ...value } = state.value;
+  await log.store.start(state, {
+    ...value,
+    createdAt: closeOf(0),
+    ...(unsettled && { unsettled, settling }),
+  } as never);
+}
+
+/** The runs that a log still has to settle, as versions wrote them that did not note methods and settlements. */
+async function earlierUnsettled({ store }: Log) {
+  const { unsettled = [] } = (await store.state())?.value ?? {};
+  return unsettled.map(({ method: _, settlements: __, ...run }) => run);
+}
+
+/** Hash of the method of an earlier version. */
+const EARLIER_HASH = "0123456789abcdef".repeat(4);
+
+/**
+ * A log in whose first run an earlier version of the service ended, after ten sessions of this version. The
+ * earlier version had recorded the results of the first six instruments.
+ *
+ * @param isGraded Whether the earlier version had settlements.
+ */
+async function upgraded(engine: Parameters<typeof openStore>[0], isGraded: boolean) {
+  const sessions = new Sessions();
+  for (let day = -260; day < 0; day++) {
+    for (const symbol of SYMBOLS) sessions.trade(day, "stock", symbol);
+  }
+  sessions.close(0, "stock", SYMBOLS);
+  const store = await openStore(engine);
+  const folder = dataFolder();
+  const earlier = signalLog(store, sessions, { folder });
+  await earlier.writer.tick();
+  const state = await earlier.store.state();
+  if (state === undefined) throw new Error("there is no log");
+  const { record } = state.value;
+  const registration = { market: "live", riskTable: NARROWER, record } as const;
+  const absent = isGraded ? {} : { record: undefined, risk: undefined };
+  const ofEarlier = (leaf: string, change = {}) =>
+    canonicalize({ ...JSON.parse(leaf), methodHash: EARLIER_HASH, ...change }) as string;
+  const run = { index: 2, assetClass: "stock", close: closeOf(0) } as const;
+  const manifest = { ...run, at: closeOf(0), universe: 1, results: SYMBOLS.length };
+  await earlier.store.append(state, {
+    leaves: [
+      ofEarlier(methodLeaf(registration, closeOf(0)), absent),
+      ...universeLeaves("stock", SYMBOLS),
+      ofEarlier(runLeaf(manifest)),
+    ],
+    change: { open: run },
+    run: { ...run, universe: 1, symbols: SYMBOLS },
+  });
+  await writeEarlierState(earlier, isGraded ? [] : undefined);
+
+  const { snapshots } = sessions;
+  const methodVersion = `1.0.0+${EARLIER_HASH.slice(0, 16)}`;
+  const lastAt = (symbol: string, at: number) => {
+    const found = snapshots.lastAt(symbol, at);
+    const isRecorded = found?.at === closeOf(0) && SYMBOLS.indexOf(symbol) < 6;
+    return isRecorded ? { ...found, factors: undefined, methodVersion } : found;
+  };
+  const later = signalLog(store, sessions, {
+    ...{ folder, snapshots: { ...snapshots, lastAt } as typeof snapshots },
+  });
+  await later.settle();
+  for (let day = 1; day <= 10; day++) {
+    sessions.close(day, "stock", SYMBOLS);
+    await later.settle();
+  }
+  const { origin = "" } = (await later.reader.checkpoint()) ?? {};
+  const graded = new GradedRuns(later.store);
+  await graded.reload();
+  const { checks } = await verifyLog({
+    ...{ source: servedBy(later), keys: [verifierTextOf(origin)], known: undefined },
+    ...{ prices: sessions.market, now: () => 0 },
+    trackRecord: async () => answerOf(graded, origin),
+  });
+  return { contents: await contentsOf(later), graded, checks };
 }
 
 describeStores("a log of an earlier version", (engine) => {
+  it("has no result of another method in a run that the earlier version began", async () => {
+    const { contents, graded, checks } = await upgraded(engine, true);
+    const results = contents.filter(({ kind, run }) => kind === "signal" && run === 2);
+    expect(results.map(({ symbol, status }) => [symbol, status])).toEqual(
+      SYMBOLS.map((symbol, at) => [symbol, at < 6 ? "ok" : "failed"]),
+    );
+    const { figures } = graded.record("stock", 5, recordTerms(0), 0);
+    expect(figures).toMatchObject({ runs: 4, ranges: coverageIn(contents) });
+    expect(checks.filter(({ outcome }) => outcome === "failed")).toEqual([]);
+    expect(checks).toContainEqual(expect.objectContaining({ name: "record", outcome: "proved" }));
+  });
+
+  it("does not grade a run whose method registered no horizons", async () => {
+    const { contents, checks } = await upgraded(engine, false);
+    const settled = contents.filter(({ kind }) => kind === "settlement").map(({ run }) => run);
+    expect(settled).toHaveLength(3);
+    expect(settled).not.toContain(2);
+    expect(checks.filter(({ outcome }) => outcome === "failed")).toEqual([]);
+    expect(checks).toContainEqual(expect.objectContaining({ name: "record", outcome: "proved" }));
+    expect(checks.find(({ name }) => name === "settlements")).toMatchObject({
+      outcome: "not_proved",
+      detail: expect.stringContaining("1 runs have no known method"),
+    });
+  });
+
   it("continues, and grades each run by the method that was in force for it", async () => {
     const { log, sessions } = await played(engine, 14);
-    await writeEarlierState(log);
+    await writeEarlierState(log, await earlierUnsettled(log));
     for (let day = 14; day < 40; day++) {
       sessions.close(day, "stock", SYMBOLS);
       await log.settle();

@@ -3,6 +3,7 @@ import { figuresAnswer, trackRecordAnswer } from "../../../src/answers/track-rec
 import { RECORD_HORIZONS } from "../../../src/grading/run-grade.ts";
 import { recordTerms } from "../../../src/grading/track-record.ts";
 import { GradedRuns } from "../../../src/log/graded-runs.ts";
+import { SignalLog } from "../../../src/log/signal-log.ts";
 import { verifyLog } from "../../../src/log/verify/verify-log.ts";
 import type { Source } from "../../../src/market/market.ts";
 import { servedBy } from "../../support/log-source.ts";
@@ -181,6 +182,27 @@ describeStores("settlements", (engine) => {
       ...{ runs: 1, lateRuns: 2 },
     });
   });
+});
+
+it("the record says since when runs are open that can still change it", async () => {
+  const { store } = await openStore(model);
+  const folder = dataFolder();
+  const sessions = new Sessions();
+  await play(signalLog(store, sessions, { folder }), sessions, 0, 40);
+  const { snapshots, market, knownUntil } = sessions;
+  const log = await SignalLog.open({
+    state: { store, keyring: { keys: () => [] }, deriveKey: () => new Uint8Array(32) },
+    scoring: {
+      ...{ snapshots, recordableUntil: knownUntil, marketNow: knownUntil, isWarm: () => true },
+      ...{ market: { ...market, source: { simulated: false } }, updates: { onUpdate: () => {} } },
+      waitFor: () => {},
+    },
+    ...{ folder, baseUrl: "https://log.example", now: () => new Date(knownUntil()) },
+  } as never);
+  const records = (await log?.trackRecord())?.records ?? [];
+  // A run is looked at once more 33 sessions later, 10 after its outcomes over 21 sessions are due.
+  const openSince = records.map((one) => [one.figures.assetClass, one.openSince]);
+  expect(Object.fromEntries(openSince)).toEqual({ stock: closeOf(7), etf: null, crypto: null });
 });
 
 it("the verdicts of a track record follow from the log entries", async () => {
