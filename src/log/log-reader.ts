@@ -5,18 +5,17 @@ import type { LoggedRun, LogStore, SignedState } from "./log-store.ts";
 import { consistencyPath, type Hash, inclusionPath } from "./merkle.ts";
 import { type Bundle, tilePath } from "./tile-path.ts";
 import {
-  joinHashes,
   type ReadTile,
   rangeHashes,
   rootAt,
-  splitHashes,
   TILE_WIDTH,
   type Tile,
+  type TileNodes,
   widthAt,
 } from "./tiles.ts";
 import { proofText } from "./tlog-proof.ts";
 
-/** Maximum number of tiles in memory, 8 kB each. */
+/** Maximum number of tiles in memory, 8 kB each, with the nodes above their hashes 16 kB. */
 const KEPT_TILES = 256;
 
 /** An entry with the proof that it is in the tree of the last checkpoint. */
@@ -41,7 +40,7 @@ export interface ProvenConsistency {
 export class LogReader {
   readonly #store: LogStore;
   /** Tiles by their width: the first hashes of a tile never change. */
-  readonly #tiles = new LRUCache<string, Uint8Array>({ max: KEPT_TILES });
+  readonly #tiles = new LRUCache<string, TileNodes>({ max: KEPT_TILES });
   /** Id of the log of the last checkpoint that was read here. */
   #id: string | undefined;
 
@@ -65,22 +64,21 @@ export class LogReader {
    *  last checkpoint that was read, or to an earlier one of the same log. */
   async tile(tile: Tile): Promise<Uint8Array | undefined> {
     const known = this.#tiles.get(keyOf(this.#id, tile));
-    if (known !== undefined) return known;
+    if (known !== undefined) return known.bytes;
     const checkpoint = await this.checkpoint();
     if (checkpoint === undefined) return undefined;
     if (tile.width > widthAt(tile.level, tile.index, checkpoint.size)) return undefined;
-    return this.#bytes(checkpoint.id, tile);
+    return (await this.#nodes(checkpoint.id, tile))?.bytes;
   }
 
-  /** The hashes of a tile; `undefined` if another log has just taken the place of this one. */
-  async #bytes(id: string, tile: Tile): Promise<Uint8Array | undefined> {
+  /** A tile; `undefined` if another log has just taken the place of this one. */
+  async #nodes(id: string, tile: Tile): Promise<TileNodes | undefined> {
     const known = this.#tiles.get(keyOf(id, tile));
     if (known !== undefined) return known;
-    const found = await this.#store.hashes(id, tile);
-    if (found.length < tile.width) return undefined;
-    const bytes = joinHashes(found);
-    this.#tiles.set(keyOf(id, tile), bytes);
-    return bytes;
+    const found = await this.#store.tile(id, tile);
+    if (found.width < tile.width) return undefined;
+    this.#tiles.set(keyOf(id, tile), found);
+    return found;
   }
 
   /** A bundle of entries as it is served; `undefined` if the log does not have it. */
@@ -124,10 +122,9 @@ export class LogReader {
 
   #reading(id: string): ReadTile {
     return async (tile) => {
-      const bytes = await this.#bytes(id, tile);
-      // A proof without these hashes would be wrong.
-      if (bytes === undefined) throw new Error(`tile ${tilePath(tile)} of log ${id} is gone`);
-      return splitHashes(bytes);
+      const nodes = await this.#nodes(id, tile);
+      if (nodes === undefined) throw new Error(`tile ${tilePath(tile)} of log ${id} is gone`);
+      return nodes;
     };
   }
 }

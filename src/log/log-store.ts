@@ -6,9 +6,8 @@ import type { Archive, ArchiveRow } from "../store/port/archive.ts";
 import { announce, append, insert, put, replace, update } from "../store/port/operations.ts";
 import { collection, type Records, type Stored } from "../store/port/records.ts";
 import type { Leaf } from "./leaves.ts";
-import type { Hash } from "./merkle.ts";
-import { TILE_WIDTH, type Tile } from "./tiles.ts";
-import { appendLeaves, type StoredTree, storedHashes } from "./tree-store.ts";
+import { TILE_WIDTH, type Tile, type TileNodes } from "./tiles.ts";
+import { appendLeaves, type StoredTree, storedTile } from "./tree-store.ts";
 
 /** Topic announced when a checkpoint was signed. */
 const LOG_TOPIC = "log";
@@ -327,9 +326,9 @@ export class LogStore {
     ]);
   }
 
-  /** The hashes of a tile that the log has. */
-  hashes(id: string, tile: Tile): Promise<readonly Hash[]> {
-    return storedHashes(this.#archive, { id, ...tile }, async () => {
+  /** A tile; it lacks hashes that the log does not have. */
+  tile(id: string, tile: Tile): Promise<TileNodes> {
+    return storedTile(this.#archive, { id, ...tile }, async () => {
       const state = (await this.state())?.value;
       return state?.id === id ? state : undefined;
     });

@@ -15,9 +15,17 @@ export interface Range {
 /** Buffer with the prefix of a node and two hashes; rewritten for each node. */
 const pair = Buffer.alloc(1 + 2 * HASH_BYTES, 1);
 
-/** Hashes through a binary string, which takes Node.js a third of the time of a buffer. */
-const sha256 = (bytes: Uint8Array | string): Hash =>
-  Buffer.from(hash("sha256", bytes, "binary"), "binary");
+/** Writes a hash into a buffer: by way of a binary string, in a third of the time that Node.js takes to
+ *  return a buffer. */
+function writeSha256(bytes: Uint8Array | string, to: Buffer, at = 0): void {
+  to.write(hash("sha256", bytes, "binary"), at, "binary");
+}
+
+function sha256(bytes: Uint8Array | string): Hash {
+  const hashed = Buffer.allocUnsafe(HASH_BYTES);
+  writeSha256(bytes, hashed);
+  return hashed;
+}
 
 /** Hash of the tree without leaves (RFC 6962 section 2.1). */
 export const EMPTY_ROOT: Hash = sha256("");
@@ -31,6 +39,21 @@ function nodeHash(left: Hash, right: Hash): Hash {
   pair.set(left, 1);
   pair.set(right, 1 + HASH_BYTES);
   return sha256(pair);
+}
+
+/**
+ * The nodes above consecutive nodes of complete subtrees of one height, one after another; a last
+ * node without a sibling has none above it.
+ */
+export function nodesAbove(nodes: Uint8Array): Uint8Array {
+  const count = half(nodes.length / HASH_BYTES);
+  const above = Buffer.allocUnsafe(count * HASH_BYTES);
+  for (let at = 0; at < count; at++) {
+    const first = nodes.byteOffset + 2 * at * HASH_BYTES;
+    pair.set(new Uint8Array(nodes.buffer, first, 2 * HASH_BYTES), 1);
+    writeSha256(pair, above, at * HASH_BYTES);
+  }
+  return above;
 }
 
 /** The largest power of two less than n, for n > 1: where RFC 6962 splits a tree. */

@@ -1,4 +1,4 @@
-import { HASH_BYTES, type Hash, type Range, treeHash } from "./merkle.ts";
+import { HASH_BYTES, type Hash, nodesAbove, type Range, treeHash } from "./merkle.ts";
 
 /** Hashes of a full tile, and entries of a full bundle. */
 export const TILE_WIDTH = 256;
@@ -89,6 +89,43 @@ export function* allTiles(size: number): Generator<Tile> {
   }
 }
 
+/** The hashes of a tile with the nodes above them, which are computed once, when they are needed. */
+export class TileNodes {
+  /** The nodes of each height, one after another; those of height 0 are the hashes. */
+  readonly #heights: Uint8Array[];
+
+  /** @param bytes The hashes, one after another. @throws {RangeError} If they are not whole. */
+  constructor(bytes: Uint8Array) {
+    checkWhole(bytes);
+    this.#heights = [bytes];
+  }
+
+  /** The hashes, one after another, as the tile is served. */
+  get bytes(): Uint8Array {
+    return this.#heights[0] as Uint8Array;
+  }
+
+  /** Number of hashes. */
+  get width(): number {
+    return this.bytes.length / HASH_BYTES;
+  }
+
+  /**
+   * The node above 2^height hashes; `index` counts those of its height.
+   *
+   * @throws {RangeError} If the tile lacks some of these hashes.
+   */
+  node(height: number, index: number): Hash {
+    while (this.#heights.length <= height) {
+      this.#heights.push(nodesAbove(this.#heights.at(-1) as Uint8Array));
+    }
+    const start = index * HASH_BYTES;
+    const node = this.#heights[height]?.subarray(start, start + HASH_BYTES);
+    if (node?.length !== HASH_BYTES) throw new RangeError("a tile lacks hashes");
+    return node;
+  }
+}
+
 /** A complete subtree of 2^height leaves; `index` counts those of its height. */
 interface Subtree {
   readonly height: number;
@@ -107,12 +144,16 @@ function subtreesOf({ start, end }: Range): readonly Subtree[] {
   return found;
 }
 
-/** Position of a subtree's hashes: `count` hashes of a tile from `offset` on. */
+/** The tile of a subtree, and the subtree within it. */
 function placeOf({ height, index }: Subtree) {
   const level = Math.floor(height / TILE_HEIGHT);
-  const count = 2 ** (height % TILE_HEIGHT);
-  const first = index * count;
-  return { level, index: Math.floor(first / TILE_WIDTH), offset: first % TILE_WIDTH, count };
+  const within = height % TILE_HEIGHT;
+  const perTile = 2 ** (TILE_HEIGHT - within);
+  return {
+    level,
+    index: Math.floor(index / perTile),
+    node: { height: within, index: index % perTile },
+  };
 }
 
 /** The tiles of a tree of this size that the hashes of the ranges follow from. */
@@ -125,22 +166,27 @@ export function tilesOf(ranges: readonly Range[], size: number): readonly Tile[]
   return [...found.values()];
 }
 
-/** The hash of a range, from tiles. @param hashesOf The hashes of a tile of `tilesOf`. */
-export function rangeHash(
-  range: Range,
-  hashesOf: (level: number, index: number) => readonly Hash[],
-): Hash {
+/**
+ * The hash of a range, from tiles.
+ *
+ * @param tileAt A tile of `tilesOf`.
+ * @throws {RangeError} If a tile lacks hashes.
+ */
+export function rangeHash(range: Range, tileAt: (level: number, index: number) => TileNodes): Hash {
   const hashes = subtreesOf(range).map((subtree) => {
-    const { level, index, offset, count } = placeOf(subtree);
-    return treeHash(hashesOf(level, index).slice(offset, offset + count));
+    const { level, index, node } = placeOf(subtree);
+    return tileAt(level, index).node(node.height, node.index);
   });
   return hashes.reduceRight((right, left) => treeHash([left, right]));
 }
 
-/** Reads the hashes of a tile of a tree. */
-export type ReadTile = (tile: Tile) => Promise<readonly Hash[]>;
+/** Reads a tile of a tree; it lacks hashes where the tree does. */
+export type ReadTile = (tile: Tile) => Promise<TileNodes>;
 
-/** The hashes of ranges in a tree of this size, such as those of a proof. */
+/**
+ * The hashes of ranges in a tree of this size, such as those of a proof. Rejects with a `RangeError`
+ * if a tile lacks hashes.
+ */
 export async function rangeHashes(
   ranges: readonly Range[],
   size: number,
@@ -148,15 +194,13 @@ export async function rangeHashes(
 ): Promise<readonly Hash[]> {
   const tiles = tilesOf(ranges, size);
   const filled = await Promise.all(tiles.map(read));
-  const known = new Map(
-    tiles.map(({ level, index }, at) => [`${level}/${index}`, filled[at] ?? []]),
-  );
+  const known = new Map(tiles.map(({ level, index }, at) => [`${level}/${index}`, filled[at]]));
   return ranges.map((range) =>
-    rangeHash(range, (level, index) => known.get(`${level}/${index}`) ?? []),
+    rangeHash(range, (level, index) => known.get(`${level}/${index}`) as TileNodes),
   );
 }
 
-/** The root of a tree of this size, from its tiles. */
+/** The root of a tree of this size, from its tiles. Rejects as `rangeHashes`. */
 export async function rootAt(size: number, read: ReadTile): Promise<Hash> {
   if (size === 0) return treeHash([]);
   const [root] = await rangeHashes([{ start: 0, end: size }], size, read);
@@ -168,8 +212,12 @@ export const joinHashes = (hashes: readonly Hash[]): Uint8Array => Buffer.concat
 
 /** @throws {RangeError} If the bytes are not whole hashes. */
 export function splitHashes(bytes: Uint8Array): readonly Hash[] {
-  if (bytes.length % HASH_BYTES !== 0) throw new RangeError("a tile holds a broken hash");
+  checkWhole(bytes);
   return Array.from({ length: bytes.length / HASH_BYTES }, (_, at) =>
     bytes.subarray(at * HASH_BYTES, (at + 1) * HASH_BYTES),
   );
+}
+
+function checkWhole({ length }: Uint8Array): void {
+  if (length % HASH_BYTES !== 0) throw new RangeError("a tile holds a broken hash");
 }

@@ -7,6 +7,7 @@ import {
   splitHashes,
   TILE_WIDTH,
   type Tile,
+  TileNodes,
   TreeEdge,
 } from "./tiles.ts";
 
@@ -48,29 +49,30 @@ export function appendLeaves(stored: StoredTree, leaves: readonly string[]) {
 }
 
 /**
- * The hashes of a tile; fewer where the tree does not have it.
+ * A tile of a tree; it lacks hashes that the tree does not have. Rejects with a `RangeError` if the
+ * stored hashes are malformed.
  *
  * @param id Id of the tree. @param current Reads the record of the tree; `undefined` if it now
  *   holds another tree.
  */
-export async function storedHashes(
+export async function storedTile(
   archive: Archive,
   { id, level, index, width }: Tile & Pick<StoredTree, "id">,
   current: () => Promise<StoredTree | undefined>,
-): Promise<readonly Hash[]> {
+): Promise<TileNodes> {
   const full = async () => {
     const place = { subject: `${id}/${level}`, from: index, to: index } as const;
     const [row] = await archive.read(TILE, { ...place, order: "oldest", limit: 1 });
-    return row && decodeHashes(String(row.body));
+    return row && Buffer.from(String(row.body), "base64");
   };
   const partial = async () => {
     const tree = await current();
     if (tree === undefined) return undefined;
     const last = Math.floor(sizeOf(tree) / TILE_WIDTH ** (level + 1));
-    return last === index ? decodeHashes(tree.edge[level] ?? "") : undefined;
+    return last === index ? Buffer.from(tree.edge[level] ?? "", "base64") : undefined;
   };
   const found = (await full()) ?? (await partial()) ?? (await full());
-  return (found ?? []).slice(0, width);
+  return new TileNodes((found ?? Buffer.of()).subarray(0, width * HASH_BYTES));
 }
 
 const encodeHashes = (hashes: readonly Hash[]): string =>

@@ -21,6 +21,7 @@ import {
   rangeHashes,
   TILE_WIDTH,
   type Tile,
+  TileNodes,
   TreeEdge,
 } from "../../src/log/tiles.ts";
 import type { LogSource } from "../../src/log/verify/source.ts";
@@ -251,8 +252,7 @@ export const sourceOf = (files: Files): LogSource => ({ read: async (path) => fi
 export async function proofOf(files: Files, entries: readonly string[], index: number) {
   const size = entries.length;
   const read = async (tile: Tile) => {
-    const bytes = Buffer.from(files.get(`tile/${tilePath(tile)}`) ?? []);
-    return Array.from({ length: tile.width }, (_, at) => bytes.subarray(32 * at, 32 * at + 32));
+    return new TileNodes(files.get(`tile/${tilePath(tile)}`) ?? Buffer.of());
   };
   const proof = await rangeHashes(inclusionPath(index, size), size, read);
   const checkpoint = Buffer.from(files.get("checkpoint") ?? []).toString();

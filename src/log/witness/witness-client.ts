@@ -240,7 +240,7 @@ export class WitnessClient {
   async #post({ url, size: old }: Asked, { id, size, note }: SignedState): Promise<Answer> {
     const { store } = this.#options;
     const path = old > 0 ? consistencyPath(old, size) : [];
-    const proof = await rangeHashes(path, size, (tile) => store.hashes(id, tile));
+    const proof = await rangeHashes(path, size, (tile) => store.tile(id, tile));
     const body = addCheckpointText({ old, proof, note });
     return this.#request(`${url}/add-checkpoint`, { method: "POST", body });
   }

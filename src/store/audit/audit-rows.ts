@@ -1,7 +1,7 @@
 import { type Hash, isSameHash, leafHash } from "../../log/merkle.ts";
 import { type Bundle, tilePath } from "../../log/tile-path.ts";
-import { TILE_WIDTH, type Tile, widthAt } from "../../log/tiles.ts";
-import { storedHashes } from "../../log/tree-store.ts";
+import { splitHashes, TILE_WIDTH, type Tile, widthAt } from "../../log/tiles.ts";
+import { storedTile } from "../../log/tree-store.ts";
 import { CheckFailure } from "../../log/verify/check.ts";
 import type { BundleContent, TreeReader } from "../../log/verify/tree-walk.ts";
 import type { Archive, ArchiveRow } from "../port/archive.ts";
@@ -78,12 +78,12 @@ export class AuditRows implements TreeReader {
   async hashes(tile: Tile): Promise<readonly Hash[]> {
     const { archive, records, tree } = this.#options;
     const current = async () => (await records.get(auditTrees, TREE))?.value;
-    const stored = storedHashes(archive, { id: tree?.id ?? "", ...tile }, current);
+    const stored = storedTile(archive, { id: tree?.id ?? "", ...tile }, current);
     const found = await stored.catch((error: unknown) => {
-      if (error instanceof RangeError) return [];
+      if (error instanceof RangeError) return undefined;
       throw error;
     });
-    if (found.length === tile.width) return found;
+    if (found?.width === tile.width) return splitHashes(found.bytes);
     const entry = tile.index * TILE_WIDTH ** (tile.level + 1);
     throw new CheckFailure(`tile ${tilePath(tile)} is not whole`, entry);
   }

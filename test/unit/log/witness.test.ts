@@ -91,7 +91,7 @@ async function copyOf({ store }: Log, { archive }: Pick<Store, "archive">) {
 async function requestOf({ store }: Log, old: number): Promise<string> {
   const { id = "", size = 0, note = "" } = (await store.checkpoint()) ?? {};
   const path = old > 0 && old <= size ? consistencyPath(old, size) : [];
-  const proof = await rangeHashes(path, size, (tile) => store.hashes(id, tile));
+  const proof = await rangeHashes(path, size, (tile) => store.tile(id, tile));
   return addCheckpointText({ old, proof, note });
 }
 
