@@ -1,10 +1,9 @@
 /** Path of the MCP endpoint, which is a resource of its own within the whole service. */
 const MCP_PATH = "/mcp";
 
-/** The audience check, by which `ProtectedResource.authorize` rejects a token: whether one for the resource
- *  `granted` may be used at the resource
- *  `wanted`. A token for the whole service is valid everywhere, a token for /mcp only there (RFC
- *  8707). */
+/** The audience check, by which `ProtectedResource.authorize` rejects a token: whether one for the
+ *  resource `granted` may be used at the resource `wanted`. A token for the whole service is valid
+ *  everywhere, a token for /mcp only there (RFC 8707). */
 export function isAudienceAllowed(granted: string, wanted: string): boolean {
   return wanted === granted || wanted === granted + MCP_PATH;
 }
