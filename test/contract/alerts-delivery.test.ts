@@ -14,7 +14,7 @@ import type { Store } from "../../src/store/port/store.ts";
 import { receiver, startWorker } from "../support/delivery-worker.ts";
 import type { Received, Receiver } from "../support/receivers.ts";
 import {
-  describeStores,
+  describeEngines,
   type Engine,
   openStore,
   START,
@@ -68,7 +68,7 @@ async function pass(
 /** Pauses between the attempts of a delivery, in seconds. */
 const PLANNED = [5, 300, 1_800, 7_200, 18_000, 36_000, 50_400, 72_000, 86_400];
 
-describeStores("a receiver that is down", (engine) => {
+describeEngines("a receiver that is down", (engine) => {
   it("gets every event in schedule order after an outage of three days", async () => {
     const store = await openStore(engine);
     const inbox = await receiver({ behavior: "reset" });
@@ -138,7 +138,7 @@ describeStores("a receiver that is down", (engine) => {
 /** One may come twice while the clock runs ahead of the network, under the same id. */
 const noticesIn = ({ received }: Receiver) => new Set(received.map(({ id }) => id));
 
-describeStores("a signing secret that is rotated under load", (engine) => {
+describeEngines("a signing secret that is rotated under load", (engine) => {
   it("produces signatures that verify with the old secret, the new secret and the service's key", async () => {
     const store = await openStore(engine);
     store.clock.now = Date.now();
@@ -236,7 +236,7 @@ async function opened(engine: Engine, now: () => number): Promise<Store> {
   return store;
 }
 
-describeStores("deliveries when the wall clock jumps", (engine) => {
+describeEngines("deliveries when the wall clock jumps", (engine) => {
   it.each([
     ["ahead", HOUR],
     ["back", -HOUR],

@@ -32,7 +32,7 @@ import {
   toldIn,
 } from "../support/scripted-market.ts";
 import {
-  describeStores,
+  describeEngines,
   type Engine,
   model,
   openStore,
@@ -146,7 +146,7 @@ async function playUntilDeath(store: TestStore, records: Records, from: number):
   return SESSIONS.length;
 }
 
-describeStores("the evaluation of alerts", (engine) => {
+describeEngines("the evaluation of alerts", (engine) => {
   it("stores every event once", async () => {
     const store = await begun(engine);
     expect(await playUntilDeath(store, store.records, 0)).toBe(SESSIONS.length);

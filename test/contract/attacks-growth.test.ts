@@ -14,14 +14,7 @@ import {
   registerPublic,
   type UserTokens,
 } from "../support/person.ts";
-import {
-  describeEngines,
-  describeStores,
-  type Engine,
-  embedded,
-  openStore,
-  slowed,
-} from "../support/stores.ts";
+import { describeEngines, type Engine, embedded, openStore, slowed } from "../support/stores.ts";
 import { LOOSE_LIMITS, startTestService, type TestService } from "../support/test-service.ts";
 import { type Consented, consented, createVisitor, exchange } from "../support/visitor.ts";
 import { textOf } from "../support/web.ts";
@@ -60,7 +53,7 @@ async function build(engine: Engine, seenAs = (records: Records) => records) {
   return { records, server, person, client, refresh, rotate, probe };
 }
 
-describeStores("refresh tokens of one person", (engine) => {
+describeEngines("refresh tokens of one person", (engine) => {
   it("take constant space however often they rotate", async () => {
     const { records, rotate } = await build(engine);
     await rotate(12);
@@ -140,7 +133,7 @@ async function audited(records: Records): Promise<Readonly<Record<string, number
   return counts;
 }
 
-describeStores("audit rows of replays", (engine) => {
+describeEngines("audit rows of replays", (engine) => {
   const sent = 20;
   const often = async (send: () => Promise<{ readonly status: number }>) => {
     const answers: number[] = [];

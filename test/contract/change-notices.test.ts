@@ -14,7 +14,7 @@ import { coinBarKnown } from "../../src/sources/live/publication-times.ts";
 import type { ReceivedObservation } from "../../src/sources/live/record-book.ts";
 import type { Store } from "../../src/store/port/store.ts";
 import { coinDay, utcDays } from "../support/providers/coins.ts";
-import { describeStores, model, openStore, START } from "../support/stores.ts";
+import { describeEngines, model, openStore, START } from "../support/stores.ts";
 
 const GIVEN = { provider: "test", observedAt: START };
 
@@ -53,7 +53,7 @@ async function following(
   };
 }
 
-describeStores("a row that another process wrote", (engine) => {
+describeEngines("a row that another process wrote", (engine) => {
   it("is read without a notification, page by page, however old the row is", async () => {
     const { tell, readOn, taken } = await following(await openStore(engine));
     await tell(daysOf("BTC-USD", "2025-01-01", "2025-01-03"));

@@ -9,7 +9,7 @@ import { EXAMPLE_REGISTRATION, postForm, postJson, register, tokenOf } from "../
 import { type AuthServer, startAuthServer } from "../support/auth-server.ts";
 import { type Claims, claimsFor, startIdentityProvider } from "../support/identity-provider.ts";
 import {
-  describeStores,
+  describeEngines,
   type Engine,
   model,
   openStore,
@@ -422,7 +422,7 @@ describe("an identity assertion at the token endpoint", () => {
   });
 });
 
-describeStores("concurrent uses of one identity assertion", (engine) => {
+describeEngines("concurrent uses of one identity assertion", (engine) => {
   it("produce one token, and the other uses are recorded as a single replay", async () => {
     const { base, assert, exchange, replays, failures } = await setting(engine);
     const client = await bearerClient(base);

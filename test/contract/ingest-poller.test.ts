@@ -5,7 +5,7 @@ import { instrument } from "../support/instruments.ts";
 import { serveCoinbase } from "../support/providers/coinbase.ts";
 import { contentOf, follow, pollerOf } from "../support/providers/follow.ts";
 import { startProvider } from "../support/providers/server.ts";
-import { describeStores, openStore, START, type TestStore } from "../support/stores.ts";
+import { describeEngines, openStore, START, type TestStore } from "../support/stores.ts";
 
 const DAY_MS = 86_400_000;
 
@@ -28,7 +28,7 @@ async function rig(store: TestStore) {
   return { server, start };
 }
 
-describeStores("a provider that is polled", (engine) => {
+describeEngines("a provider that is polled", (engine) => {
   it("delivers its whole history, and then each day as it ends", async () => {
     const store = await openStore(engine);
     const { server, start } = await rig(store);

@@ -19,7 +19,7 @@ import { serveCoinbase } from "../support/providers/coinbase.ts";
 import { contentOf, follow, pollerOf, rejectedIn } from "../support/providers/follow.ts";
 import { RIG_INSTRUMENTS } from "../support/providers/rigs.ts";
 import { startProvider } from "../support/providers/server.ts";
-import { describeStores, model, openStore, START, type TestStore } from "../support/stores.ts";
+import { describeEngines, model, openStore, START, type TestStore } from "../support/stores.ts";
 
 const DAY_MS = 86_400_000;
 const YEAR_MS = 365 * DAY_MS;
@@ -76,7 +76,7 @@ async function lookFor(ms: number, store: TestStore, poller: { step(): Promise<n
   return failed;
 }
 
-describeStores("a store that rejects writes during ingestion", (engine) => {
+describeEngines("a store that rejects writes during ingestion", (engine) => {
   it.each([
     ["the archive", { append: true }],
     ["the record tables", { commit: true }],
@@ -117,7 +117,7 @@ describeStores("a store that rejects writes during ingestion", (engine) => {
   });
 });
 
-describeStores("a provider answer that no store can hold", (engine) => {
+describeEngines("a provider answer that no store can hold", (engine) => {
   const print = (id: string): Observation => ({
     ...{ feed: "prints", symbol: "AAPL", at: START - 1_000, id },
     record: {

@@ -11,7 +11,7 @@ import {
 } from "../support/agent.ts";
 import { startAuthServer } from "../support/auth-server.ts";
 import { authorizationRequest, registerPublic } from "../support/person.ts";
-import { describeStores, type Engine, openStore, slowed } from "../support/stores.ts";
+import { describeEngines, type Engine, openStore, slowed } from "../support/stores.ts";
 import { consented, createVisitor, exchange } from "../support/visitor.ts";
 
 type Agent = Registered & { readonly claim: { readonly code: string } };
@@ -94,7 +94,7 @@ async function claim({ server }: Built, agent: Agent): Promise<string> {
 
 const UNAVAILABLE = { status: 503, body: { error: "temporarily_unavailable" } };
 
-describeStores("while an agent token is being issued:", (engine) => {
+describeEngines("while an agent token is being issued:", (engine) => {
   it("if the agent is claimed, the token is not issued, and the next one names the owner", async () => {
     const built = await build(engine);
     const agent = await newAgent(built);
@@ -133,7 +133,7 @@ describeStores("while an agent token is being issued:", (engine) => {
   });
 });
 
-describeStores("while a person's token is being issued:", (engine) => {
+describeEngines("while a person's token is being issued:", (engine) => {
   async function codeOf(built: Built) {
     const person = createVisitor(built.server);
     const accountId = await person.signIn();
@@ -192,7 +192,7 @@ describeStores("while a person's token is being issued:", (engine) => {
   });
 });
 
-describeStores("while a person's consent is being stored:", (engine) => {
+describeEngines("while a person's consent is being stored:", (engine) => {
   /** A person before two requests of an application that they allowed something already. */
   async function asked(built: Built) {
     const person = createVisitor(built.server);
@@ -231,7 +231,7 @@ describeStores("while a person's consent is being stored:", (engine) => {
   });
 });
 
-describeStores("tokens that are issued continuously", (engine) => {
+describeEngines("tokens that are issued continuously", (engine) => {
   it("are invalid, or name the owner, once the agent is claimed", async () => {
     const built = await build(engine, slowed);
     const agent = await newAgent(built);

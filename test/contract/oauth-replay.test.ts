@@ -9,7 +9,7 @@ import { storeUnavailable } from "../../src/store/port/unavailable.ts";
 import { getWith, register } from "../support/agent.ts";
 import { type AuthServer, startAuthServer } from "../support/auth-server.ts";
 import { registerPublic } from "../support/person.ts";
-import { describeStores, dumped, type Engine, openStore, slowed } from "../support/stores.ts";
+import { describeEngines, dumped, type Engine, openStore, slowed } from "../support/stores.ts";
 import { type Answered, consented, createVisitor, exchange } from "../support/visitor.ts";
 
 const asIs = (records: Records): Records => records;
@@ -61,7 +61,7 @@ async function expectFamilyDead(
   }
 }
 
-describeStores("of a hundred concurrent requests", (engine) => {
+describeEngines("of a hundred concurrent requests", (engine) => {
   const seen = [
     ["", asIs],
     [", to a slow store", slowed],
@@ -166,7 +166,7 @@ describeStores("of a hundred concurrent requests", (engine) => {
   });
 });
 
-describeStores("an authorization code", (engine) => {
+describeEngines("an authorization code", (engine) => {
   it("revokes its tokens when it is presented again, and the replay is recorded in the audit log", async () => {
     const built = await build(engine);
     const { server, person, records } = built;

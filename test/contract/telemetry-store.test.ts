@@ -3,12 +3,12 @@ import { insert } from "../../src/store/port/operations.ts";
 import { collection } from "../../src/store/port/records.ts";
 import { measuredRecords } from "../../src/telemetry/instrumented.ts";
 import { NO_METERS } from "../../src/telemetry/meters.ts";
-import { describeStores, openStore } from "../support/stores.ts";
+import { describeEngines, openStore } from "../support/stores.ts";
 
 const jobs = collection<number>("jobs");
 const others = collection<number>("others");
 
-describeStores("the due records of a store", (engine) => {
+describeEngines("the due records of a store", (engine) => {
   it("are counted unless they have expired, with the age of the oldest", async () => {
     const { store, records, clock } = await openStore(engine);
     expect(await store.backlog(jobs)).toEqual({ waiting: 0, due: 0, oldestDueMs: 0 });
@@ -27,7 +27,7 @@ describeStores("the due records of a store", (engine) => {
   });
 });
 
-describeStores("the size of a store", (engine) => {
+describeEngines("the size of a store", (engine) => {
   it("is reported, and is at least the size of its content", async () => {
     const { store, records, archive } = await openStore(engine);
     await records.commit([insert(jobs, { key: "a", value: 1 })]);
@@ -41,7 +41,7 @@ describeStores("the size of a store", (engine) => {
   });
 });
 
-describeStores("measured commits", (engine) => {
+describeEngines("measured commits", (engine) => {
   it("are counted by their outcome", async () => {
     const { store, records } = await openStore(engine);
     const told: string[] = [];

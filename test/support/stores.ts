@@ -191,12 +191,12 @@ function testStore(of: Engine, store: Store, clock: { now: number }): TestStore 
   };
 }
 
-/** The same tests for the model and for every engine. */
+/** The same tests for the model and for every engine: what a store promises. */
 export function describeStores(title: string, tests: (engine: Engine) => void): void {
   describeOn([model, ...engines], title, tests);
 }
 
-/** The same tests for every engine, for what costs too much to show of the model too. */
+/** The same tests for every engine: what uses a store. */
 export function describeEngines(title: string, tests: (engine: Engine) => void): void {
   describeOn(engines, title, tests);
 }

@@ -19,7 +19,7 @@ import { createVault } from "../../../src/store/keys/vault.ts";
 import { put, removeGroup } from "../../../src/store/port/operations.ts";
 import type { Records } from "../../../src/store/port/records.ts";
 import type { StoreMode } from "../../../src/store/port/store.ts";
-import { describeStores, dumped, type Engine, embedded, openStore } from "../../support/stores.ts";
+import { describeEngines, dumped, type Engine, embedded, openStore } from "../../support/stores.ts";
 
 const DAY_MS = 86_400_000;
 const ada = { name: "Ada", email: "ada@host.example", focus: "quant" } as const;
@@ -56,7 +56,7 @@ async function fill({ records }: Pick<Awaited<ReturnType<typeof open>>, "records
   }
 }
 
-describeStores("the intake of applications and inquiries", (engine) => {
+describeEngines("the intake of applications and inquiries", (engine) => {
   it("stores an application and returns a queue token", async () => {
     const { intake, records, clock } = await open(engine, "files");
     const { queueToken, registeredAt } = await intake.apply(ada);
@@ -278,7 +278,7 @@ describe("the number of stored submissions", () => {
   });
 });
 
-describeStores("a decision on an application", (engine) => {
+describeEngines("a decision on an application", (engine) => {
   async function applied(mode: StoreMode = "live") {
     const opened = await open(engine, mode);
     await opened.intake.apply(ada);

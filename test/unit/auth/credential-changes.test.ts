@@ -13,7 +13,13 @@ import {
 } from "../../../src/store/port/operations.ts";
 import { collection, type Operation } from "../../../src/store/port/records.ts";
 import type { Store } from "../../../src/store/port/store.ts";
-import { describeStores, dumped, type Engine, inBatches, openStore } from "../../support/stores.ts";
+import {
+  describeEngines,
+  dumped,
+  type Engine,
+  inBatches,
+  openStore,
+} from "../../support/stores.ts";
 
 const tokens = collection<object>("oidc:AccessToken");
 const notes = collection<object>("notes");
@@ -38,7 +44,7 @@ async function open(engine: Engine) {
   return { ...its, openBeside: opened.openBeside };
 }
 
-describeStores("changes of credentials", (engine) => {
+describeEngines("changes of credentials", (engine) => {
   it("are announced before a commit returns that may have ended a credential", async () => {
     const { records, told } = await open(engine);
     const token = await records.get(tokens, "a");

@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { LastUse, lastUseRemoval } from "../../../src/auth/last-use.ts";
 import type { Records } from "../../../src/store/port/records.ts";
-import { describeStores, openStore, START, type TestStore } from "../../support/stores.ts";
+import { describeEngines, openStore, START, type TestStore } from "../../support/stores.ts";
 
 const HOUR = 3_600_000;
 const MINUTE = 60_000;
@@ -26,7 +26,7 @@ function lastUseOf(store: TestStore) {
   return { lastUse, writes, state, errors };
 }
 
-describeStores("last uses", (engine) => {
+describeEngines("last uses", (engine) => {
   it("are accurate to the hour", async () => {
     const store = await openStore(engine);
     store.clock.now += 59 * MINUTE;

@@ -13,7 +13,7 @@ import {
   signalLog,
   verifierTextOf,
 } from "../../support/signal-log.ts";
-import { describeStores, openStore } from "../../support/stores.ts";
+import { describeEngines, openStore } from "../../support/stores.ts";
 
 const SYMBOLS = Array.from({ length: 12 }, (_, at) => `S${String.fromCharCode(65 + at)}`);
 
@@ -90,7 +90,7 @@ async function verified(log: Log, market: Sessions["market"]) {
   };
 }
 
-describeStores("a settlement whose prices are corrected", (engine) => {
+describeEngines("a settlement whose prices are corrected", (engine) => {
   it("is followed by a correction that replaces it in the log and in the track record", async () => {
     const { log, open, close, market } = await played(await openStore(engine));
     const [wrong, next] = await settlementsIn(log);
@@ -140,7 +140,7 @@ function judged(contents: readonly object[]) {
   return verifier.checks().find(({ name }) => name === "settlements");
 }
 
-describeStores("a forged correction", (engine) => {
+describeEngines("a forged correction", (engine) => {
   it("is detected, whatever it claims to correct", async () => {
     const { log, close } = await played(await openStore(engine));
     close(33);

@@ -21,7 +21,7 @@ import {
   verifierOf,
   verifierTextOf,
 } from "../../support/signal-log.ts";
-import { describeStores, model, openStore } from "../../support/stores.ts";
+import { describeEngines, model, openStore } from "../../support/stores.ts";
 
 const symbolsOf = (count: number) =>
   Array.from({ length: count }, (_, at) => `S${String(at).padStart(5, "0")}`);
@@ -41,7 +41,7 @@ async function leavesOf({ store, reader }: ReturnType<typeof signalLog>) {
 const contentsOf = async (log: ReturnType<typeof signalLog>) =>
   (await leavesOf(log)).map((leaf) => JSON.parse(leaf));
 
-describeStores("the signal log", (engine) => {
+describeEngines("the signal log", (engine) => {
   it("has a leaf for every instrument of a run, and a checkpoint over them", async () => {
     const sessions = new Sessions();
     sessions.close(0, "stock", symbolsOf(700));

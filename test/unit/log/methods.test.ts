@@ -20,7 +20,7 @@ import {
   signalLog,
   verifierTextOf,
 } from "../../support/signal-log.ts";
-import { describeStores, model, openStore } from "../../support/stores.ts";
+import { describeEngines, model, openStore } from "../../support/stores.ts";
 
 const SYMBOLS = Array.from({ length: 12 }, (_, at) => `S${String.fromCharCode(65 + at)}`);
 
@@ -113,7 +113,7 @@ function answerOf(graded: GradedRuns, origin: string) {
   };
 }
 
-describeStores("a log of two methods", (engine) => {
+describeEngines("a log of two methods", (engine) => {
   it("grades each run by the ranges that its own method registered, and verifies", async () => {
     const { log, sessions } = await played(engine);
     const contents = await contentsOf(log);
@@ -317,7 +317,7 @@ async function upgraded(engine: Parameters<typeof openStore>[0], isGraded: boole
   return { contents: await contentsOf(later), graded, checks };
 }
 
-describeStores("a log of an earlier version", (engine) => {
+describeEngines("a log of an earlier version", (engine) => {
   it("has no result of another method in a run that the earlier version began", async () => {
     const { contents, graded, checks } = await upgraded(engine, true);
     const results = contents.filter(({ kind, run }) => kind === "signal" && run === 2);

@@ -14,7 +14,7 @@ import {
   signalLog,
   verifierTextOf,
 } from "../../support/signal-log.ts";
-import { describeStores, model, openStore } from "../../support/stores.ts";
+import { describeEngines, model, openStore } from "../../support/stores.ts";
 
 const SYMBOLS = Array.from({ length: 12 }, (_, at) => `S${String.fromCharCode(65 + at)}`);
 
@@ -40,7 +40,7 @@ async function play(log: Log, sessions: Sessions, from: number, count: number) {
 
 const iso = (day: number) => new Date(closeOf(day)).toISOString();
 
-describeStores("settlements", (engine) => {
+describeEngines("settlements", (engine) => {
   it("are logged when the returns have ended and doubted prices are confirmed", async () => {
     const sessions = new Sessions();
     const log = signalLog(await openStore(engine), sessions);

@@ -9,7 +9,7 @@ import { createVault } from "../../../src/store/keys/vault.ts";
 import { announce } from "../../../src/store/port/operations.ts";
 import type { Records } from "../../../src/store/port/records.ts";
 import { startSmtp } from "../../support/smtp.ts";
-import { describeStores, openStore, type TestStore } from "../../support/stores.ts";
+import { describeEngines, openStore, type TestStore } from "../../support/stores.ts";
 
 const FROM = "signals@mail.example";
 const MINUTE = 60_000;
@@ -70,7 +70,7 @@ function committing(records: Records) {
   return { records: watched, commits };
 }
 
-describeStores("the mail worker", (engine) => {
+describeEngines("the mail worker", (engine) => {
   it("hands an email to the mail server and deletes it", async () => {
     const [store, server] = [await openStore(engine), await startSmtp()];
     const { records, commits } = committing(store.records);

@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 import { expect, it, onTestFinished, vi } from "vitest";
 import { openKeyring } from "../../../src/store/keys/keyring.ts";
 import { startMaintenance } from "../../../src/store/maintenance.ts";
-import { describeStores, openStore, type TestStore } from "../../support/stores.ts";
+import { describeEngines, openStore, type TestStore } from "../../support/stores.ts";
 
 const masterKey = randomBytes(32);
 
@@ -20,7 +20,7 @@ async function start({ records, archive, clock }: TestStore) {
   return { maintenance, done };
 }
 
-describeStores("a leader job", (engine) => {
+describeEngines("a leader job", (engine) => {
   it("is run repeatedly by the leader, and by the next leader when that stops", async () => {
     const store = await openStore(engine);
     const first = await start(store);

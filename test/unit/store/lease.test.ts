@@ -5,7 +5,7 @@ import { createLease, type Lease, leases } from "../../../src/store/lease.ts";
 import { put } from "../../../src/store/port/operations.ts";
 import type { Records } from "../../../src/store/port/records.ts";
 import { storeUnavailable } from "../../../src/store/port/unavailable.ts";
-import { describeStores, model, openStore, type TestStore } from "../../support/stores.ts";
+import { describeEngines, model, openStore, type TestStore } from "../../support/stores.ts";
 import { type ManualTimers, manualTimers } from "../../support/timers.ts";
 
 /** How the store is reached; a silent link gives up after 20 s, long after the lease. */
@@ -79,7 +79,7 @@ async function pass(
 
 const held = (members: readonly Member[]) => members.filter(({ lease }) => lease.isHeld());
 
-describeStores("the lease", (engine) => {
+describeEngines("the lease", (engine) => {
   async function open(...holders: string[]) {
     const store = await openStore(engine);
     const timers = manualTimers();

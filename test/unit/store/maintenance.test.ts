@@ -6,7 +6,7 @@ import { openKeyring } from "../../../src/store/keys/keyring.ts";
 import { startMaintenance } from "../../../src/store/maintenance.ts";
 import type { Store } from "../../../src/store/port/store.ts";
 import { auditOf } from "../../support/audit.ts";
-import { describeStores, type Engine, openStore, type TestStore } from "../../support/stores.ts";
+import { describeEngines, type Engine, openStore, type TestStore } from "../../support/stores.ts";
 
 /** Timeout shorter than every pause but the sealer's, so that only immediate notifications are in time. */
 const AT_ONCE = { timeout: 2_500 };
@@ -43,7 +43,7 @@ async function twoProcesses(engine: Engine) {
 
 const record = (store: TestStore) => store.records.commit(audited(entry, store.clock.now));
 
-describeStores("the maintenance of a store", (engine) => {
+describeEngines("the maintenance of a store", (engine) => {
   it("seals recorded rows, and continues with later ones", async () => {
     const store = await openStore(engine);
     const { maintenance, errors } = await start(store, "embedded");

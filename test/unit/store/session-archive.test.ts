@@ -4,7 +4,7 @@ import {
   createSessionArchive,
   type SessionArchiveOptions,
 } from "../../../src/store/session-archive.ts";
-import { describeStores, openStore, type TestStore } from "../../support/stores.ts";
+import { describeEngines, openStore, type TestStore } from "../../support/stores.ts";
 
 const DAY_MS = 86_400_000;
 const at = (day: number) => Date.UTC(2014, 0, 1) + day * DAY_MS;
@@ -66,7 +66,7 @@ async function recorded({ archive }: TestStore) {
   return rows.map(({ at, subject }) => `${new Date(at).toISOString().slice(0, 10)} ${subject}`);
 }
 
-describeStores("the record of sessions", (engine) => {
+describeEngines("the record of sessions", (engine) => {
   it("stores every final snapshot once, in the order of the closes", async () => {
     const store = await openStore(engine);
     const market = memory(["A", "B"]);

@@ -14,7 +14,7 @@ import {
   POLLED,
   storedEvent,
 } from "../../../support/alert-service.ts";
-import { describeStores, type Engine, embedded, openStore } from "../../../support/stores.ts";
+import { describeEngines, type Engine, embedded, openStore } from "../../../support/stores.ts";
 import { vault } from "../../../support/webhook-alerts.ts";
 
 const DAY_MS = 86_400_000;
@@ -75,7 +75,7 @@ describe("one alert", () => {
   });
 });
 
-describeStores("events of an alert", (engine) => {
+describeEngines("events of an alert", (engine) => {
   it("are paged without duplicates or gaps while new ones arrive", async () => {
     const { service, agent, clock, tell } = await openService(engine);
     const told: string[] = [];

@@ -28,7 +28,7 @@ import {
   startChat,
 } from "../../../support/chat-server.ts";
 import { type RunningWorker, receiver, startWorker } from "../../../support/delivery-worker.ts";
-import { describeStores, openStore, type TestStore } from "../../../support/stores.ts";
+import { describeEngines, openStore, type TestStore } from "../../../support/stores.ts";
 import { loopbackSender, vault } from "../../../support/webhook-alerts.ts";
 
 const SECOND = 1_000;
@@ -83,7 +83,7 @@ const channelNow = async ({ records }: TestStore, { channel }: ChannelAlert): Pr
 
 const left = ({ records }: TestStore) => records.list(deliveries, { limit: 1_000 });
 
-describeStores("delivery to a channel", (engine) => {
+describeEngines("delivery to a channel", (engine) => {
   it.each(CHATS)("%s receives an event once, in its own format", async (kind) => {
     const store = await openStore(engine);
     const chat = await chatOf(kind);

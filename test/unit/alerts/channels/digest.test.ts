@@ -23,7 +23,7 @@ import {
 } from "../../../support/channels.ts";
 import { type ChatServer, startChat } from "../../../support/chat-server.ts";
 import { type RunningWorker, startWorker } from "../../../support/delivery-worker.ts";
-import { describeStores, openStore, type TestStore } from "../../../support/stores.ts";
+import { describeEngines, openStore, type TestStore } from "../../../support/stores.ts";
 import { loopbackSender, vault } from "../../../support/webhook-alerts.ts";
 
 const MINUTE = 60_000;
@@ -106,7 +106,7 @@ const attemptsOf = async ({ store, made }: Scene) => {
 
 const KINDS = ["slack", "discord", "telegram", "ntfy", "email"] as const;
 
-describeStores("a daily digest", (engine) => {
+describeEngines("a daily digest", (engine) => {
   it.each(KINDS)(
     "by %s contains each event exactly once, and is sent on time, even on days with a clock change",
     async (kind) => {
@@ -171,7 +171,7 @@ describeStores("a daily digest", (engine) => {
   });
 });
 
-describeStores("quiet hours", (engine) => {
+describeEngines("quiet hours", (engine) => {
   const NIGHT: ChannelSchedule = {
     ...AT_ONCE,
     timeZone: "Europe/Berlin",

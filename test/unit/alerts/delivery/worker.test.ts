@@ -22,7 +22,7 @@ import { removeGroup, replace } from "../../../../src/store/port/operations.ts";
 import type { Records } from "../../../../src/store/port/records.ts";
 import { receiver, startWorker } from "../../../support/delivery-worker.ts";
 import type { Received } from "../../../support/receivers.ts";
-import { describeStores, dumped, openStore, type TestStore } from "../../../support/stores.ts";
+import { describeEngines, dumped, openStore, type TestStore } from "../../../support/stores.ts";
 import {
   type Hooked,
   hooked,
@@ -96,7 +96,7 @@ function webhookOf({ value }: Hooked): Extract<Alert["way"], { by: "webhook" }> 
 
 const sentAt = ({ headers }: Received): number => Number(headers["webhook-timestamp"]) * SECOND;
 
-describeStores("the delivery worker", (engine) => {
+describeEngines("the delivery worker", (engine) => {
   it("delivers a signed event and stores only the attempt", async () => {
     const store = await openStore(engine);
     const [inbox, key] = [await receiver(), newKey()];

@@ -9,13 +9,13 @@ import {
   type Said,
   toldIn,
 } from "../../../support/scripted-market.ts";
-import { describeStores, openStore } from "../../../support/stores.ts";
+import { describeEngines, openStore } from "../../../support/stores.ts";
 
 const KEY = "key of the list";
 const LONG: Said = { direction: "LONG" };
 const WAIT: Said = { direction: "WAIT" };
 
-describeStores("an alert on a watchlist", (engine) => {
+describeEngines("an alert on a watchlist", (engine) => {
   /** A leader of a market with A and B, and an alert of a list. */
   async function begun() {
     const store = await openStore(engine);

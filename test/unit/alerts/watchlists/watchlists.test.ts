@@ -16,7 +16,7 @@ import {
   newPerson,
   POLLED,
 } from "../../../support/alert-service.ts";
-import { describeStores, type Engine, openStore, slowed } from "../../../support/stores.ts";
+import { describeEngines, type Engine, openStore, slowed } from "../../../support/stores.ts";
 
 /** The watchlists and alerts of a person with an application, an agent and an API key. */
 async function open(engine: Engine, seenAs = (records: Records) => records) {
@@ -41,7 +41,7 @@ async function open(engine: Engine, seenAs = (records: Records) => records) {
   return { ...store, lists, alerts, app, agent, key, stranger, save, symbolsOf, watch };
 }
 
-describeStores("a watchlist", (engine) => {
+describeEngines("a watchlist", (engine) => {
   it("keeps its symbols sorted and unique, and is found by its name in any letter case", async () => {
     const { app, save, symbolsOf, lists } = await open(engine);
     expect(await save(app, "Chips", ["B", "A", "B"])).toEqual({

@@ -4,13 +4,13 @@ import { type GrantRecord, grantGroup, grants } from "../../../../src/auth/accou
 import { accountRecordsGroup, clients } from "../../../../src/auth/agents/agent.ts";
 import { put } from "../../../../src/store/port/operations.ts";
 import { auditOf, claimedAgent, peopleOf, tokens } from "../../../support/account-parts.ts";
-import { describeStores, openStore, START, slowed } from "../../../support/stores.ts";
+import { describeEngines, openStore, START, slowed } from "../../../support/stores.ts";
 
 const ADA = "ada@people.example";
 const BOB = "bob@people.example";
 const subject = { issuer: "https://login.example", subject: "248289", label: ADA };
 
-describeStores("accounts", (engine) => {
+describeEngines("accounts", (engine) => {
   it("are created at the first sign-in, and found again", async () => {
     const store = await openStore(engine);
     const { accounts } = peopleOf(store, store.records);

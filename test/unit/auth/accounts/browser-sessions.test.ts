@@ -5,7 +5,7 @@ import { accountRecordsGroup } from "../../../../src/auth/agents/agent.ts";
 import { remove, removeGroup } from "../../../../src/store/port/operations.ts";
 import { auditOf, peopleOf } from "../../../support/account-parts.ts";
 import {
-  describeStores,
+  describeEngines,
   dumped,
   type Engine,
   openStore,
@@ -28,7 +28,7 @@ const sessionsIn = (store: TestStore) => async () => JSON.stringify(await dumped
 /** What a browser sends after it was told a cookie. */
 const sent = (setCookie: string | undefined): string => setCookie?.split(";")[0] ?? expect.fail();
 
-describeStores("browser sessions", (engine) => {
+describeEngines("browser sessions", (engine) => {
   it("start with a random secret for an unknown browser", async () => {
     const { sessions } = await begin(engine);
     const [one, other] = [await sessions.browserOf(undefined), await sessions.browserOf("")];

@@ -11,7 +11,7 @@ import { announce, put } from "../../../../src/store/port/operations.ts";
 import type { Operation, Records } from "../../../../src/store/port/records.ts";
 import { auditOf, peopleOf } from "../../../support/account-parts.ts";
 import {
-  describeStores,
+  describeEngines,
   dumped,
   type Engine,
   openStore,
@@ -52,7 +52,7 @@ const codeIn = (letter: Email | undefined): string =>
 
 const another = (code: string): string => String((Number(code) + 1) % 1e8).padStart(8, "0");
 
-describeStores("sign-in by email code", (engine) => {
+describeEngines("sign-in by email code", (engine) => {
   it("signs in the person who enters the code in the browser that requested it", async () => {
     const { signIn, accounts, letters, lastCode } = await begin(engine);
     expect(await signIn.pending(BROWSER)).toBeUndefined();

@@ -14,7 +14,7 @@ import { put } from "../../../../src/store/port/operations.ts";
 import { collection, type Records } from "../../../../src/store/port/records.ts";
 import { auditOf, claimedAgent, peopleOf, tokens } from "../../../support/account-parts.ts";
 import {
-  describeStores,
+  describeEngines,
   dumped,
   type Engine,
   openStore,
@@ -85,7 +85,7 @@ const keptOf = async (engine: Engine, whom: readonly string[]) => {
   return store;
 };
 
-describeStores("forgetting a person", (engine) => {
+describeEngines("forgetting a person", (engine) => {
   it("deletes everything stored under the email address, and counts it", async () => {
     const store = await keptOf(engine, [ADA]);
     expect(await forgetting(store)).toEqual({

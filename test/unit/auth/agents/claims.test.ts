@@ -28,7 +28,7 @@ import {
   replace,
 } from "../../../../src/store/port/operations.ts";
 import { collection, type Records } from "../../../../src/store/port/records.ts";
-import { describeStores, type Engine, openStore, slowed } from "../../../support/stores.ts";
+import { describeEngines, type Engine, openStore, slowed } from "../../../support/stores.ts";
 
 const MINUTE_MS = 60_000;
 const DAY_MS = 86_400_000;
@@ -134,7 +134,7 @@ function beforeRead(name: string) {
   return before;
 }
 
-describeStores("a claim by a person", (engine) => {
+describeEngines("a claim by a person", (engine) => {
   it("binds the agent permanently, with the wider scopes", async () => {
     const { claims, clock, records, register, person, agentNow } = await build(engine);
     const { agentId, code } = await register();
@@ -475,7 +475,7 @@ describeStores("a claim by a person", (engine) => {
   });
 });
 
-describeStores("a claim by the agent", (engine) => {
+describeEngines("a claim by the agent", (engine) => {
   it("requires a person's confirmation first, and then the code shown to them", async () => {
     const { claims, clock, records, register, person, agentNow } = await build(engine);
     const { agentId, attempt } = await register();
@@ -649,7 +649,7 @@ describeStores("a claim by the agent", (engine) => {
   });
 });
 
-describeStores("the claim code that an agent requests again", (engine) => {
+describeEngines("the claim code that an agent requests again", (engine) => {
   const admit = async () => {};
 
   it("is the same for concurrent requests, before and after the first code expires", async () => {
@@ -693,7 +693,7 @@ describeStores("the claim code that an agent requests again", (engine) => {
   });
 });
 
-describeStores("a registration access token", (engine) => {
+describeEngines("a registration access token", (engine) => {
   it("identifies its client until it is replaced", async () => {
     const { records, register } = await build(engine);
     await register();

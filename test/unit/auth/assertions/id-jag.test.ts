@@ -14,7 +14,7 @@ import {
   startIdentityProvider,
 } from "../../../support/identity-provider.ts";
 import {
-  describeStores,
+  describeEngines,
   model,
   openStore,
   START,
@@ -224,7 +224,7 @@ it.each<[string, Claims]>([
   expect(typeof result === "string" ? result : "accepted").toBe(expected);
 });
 
-describeStores("single use of an assertion", (engine) => {
+describeEngines("single use of an assertion", (engine) => {
   it("succeeds once under a hundred concurrent uses, and is rejected until the assertion expires", async () => {
     const { idp, verifier, records, clock } = await setting(engine);
     const token = await idp.sign(claimsFor(BASE, CLIENT, START));

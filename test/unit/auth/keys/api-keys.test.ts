@@ -8,7 +8,7 @@ import { type AuditEntry, audited, unsealedAudit } from "../../../../src/store/a
 import { insert, remove, removeGroup } from "../../../../src/store/port/operations.ts";
 import type { Records } from "../../../../src/store/port/records.ts";
 import {
-  describeStores,
+  describeEngines,
   dumped,
   type Engine,
   embedded,
@@ -49,7 +49,7 @@ const account = (id: string) =>
     groups: [accountRecordsGroup(id)],
   });
 
-describeStores("API keys", (engine) => {
+describeEngines("API keys", (engine) => {
   it("finds the key for the presented text", async () => {
     const { keys, clock } = await open(engine);
     const { key, id } = await keys.create(wanted);

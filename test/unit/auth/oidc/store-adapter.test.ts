@@ -10,7 +10,13 @@ import type { AuditEntry } from "../../../../src/store/audit/entry.ts";
 import { unsealedAudit } from "../../../../src/store/audit/entry.ts";
 import { removeGroup, replace } from "../../../../src/store/port/operations.ts";
 import type { Records } from "../../../../src/store/port/records.ts";
-import { describeStores, dumped, type Engine, openStore, slowed } from "../../../support/stores.ts";
+import {
+  describeEngines,
+  dumped,
+  type Engine,
+  openStore,
+  slowed,
+} from "../../../support/stores.ts";
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
@@ -44,7 +50,7 @@ const hundred = <T>(act: () => Promise<T>) =>
 const won = (attempts: readonly PromiseSettledResult<unknown>[]) =>
   attempts.filter(({ status }) => status === "fulfilled").length;
 
-describeStores("the store adapter", (engine) => {
+describeEngines("the store adapter", (engine) => {
   it("returns new objects and stores copies", async () => {
     const { adapterFor } = await build(engine);
     for (const model of ["ClientCredentials", "Client", "Grant", "Session"]) {
@@ -162,7 +168,7 @@ describeStores("the store adapter", (engine) => {
   });
 });
 
-describeStores("single use in the store adapter", (engine) => {
+describeEngines("single use in the store adapter", (engine) => {
   it("lets one of a hundred concurrent uses succeed, in a slow store too", async () => {
     for (const seenAs of [(records: Records) => records, slowed]) {
       const { adapterFor, started } = await build(engine, seenAs);
@@ -216,7 +222,7 @@ describeStores("single use in the store adapter", (engine) => {
   });
 });
 
-describeStores("secrets in the store adapter", (engine) => {
+describeEngines("secrets in the store adapter", (engine) => {
   const SECRET = "SECRET-that-must-not-be-kept";
 
   it("are stored as hashes and found by the original", async () => {
@@ -257,7 +263,7 @@ describeStores("secrets in the store adapter", (engine) => {
   });
 });
 
-describeStores("the lifetime of a client in the store adapter", (engine) => {
+describeEngines("the lifetime of a client in the store adapter", (engine) => {
   async function registered(seenAs?: (records: Records) => Records) {
     const built = await build(engine, seenAs);
     const { adapterFor, clock, started } = built;
@@ -378,7 +384,7 @@ describeStores("the lifetime of a client in the store adapter", (engine) => {
   });
 });
 
-describeStores("the lifetime of a client that people use", (engine) => {
+describeEngines("the lifetime of a client that people use", (engine) => {
   it("lasts thirty days from the last use, and is written at most once a day", async () => {
     const { adapterFor, clock, started, records } = await build(engine);
     await adapterFor("Grant").upsert("g", { clientId: "a", accountId: "acc_1" }, 90 * 86_400);
@@ -419,7 +425,7 @@ describeStores("the lifetime of a client that people use", (engine) => {
   });
 });
 
-describeStores("a token", (engine) => {
+describeEngines("a token", (engine) => {
   const tokens = ["AccessToken", "AuthorizationCode", "ClientCredentials", "RefreshToken"];
 
   it.each(tokens)("of the kind %s is not issued to a deleted client", async (model) => {
@@ -464,7 +470,7 @@ describeStores("a token", (engine) => {
   });
 });
 
-describeStores("a grant that is saved again", (engine) => {
+describeEngines("a grant that is saved again", (engine) => {
   const grant = (scope: string) => ({ clientId: "a", accountId: "acc_1", openid: { scope } });
 
   /** A grant, and what extends it once it was read and something else was done. */
@@ -506,7 +512,7 @@ describeStores("a grant that is saved again", (engine) => {
   });
 });
 
-describeStores("the audit of the store adapter", (engine) => {
+describeEngines("the audit of the store adapter", (engine) => {
   it("records clients with an owner, revocations and replays, but no issuance", async () => {
     const { adapterFor, audit, records } = await build(engine);
     await withCallerAddress("203.0.113.7", async () => {

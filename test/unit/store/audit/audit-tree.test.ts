@@ -6,7 +6,7 @@ import { audited, unsealedAudit } from "../../../../src/store/audit/entry.ts";
 import type { Records } from "../../../../src/store/port/records.ts";
 import type { Store } from "../../../../src/store/port/store.ts";
 import { AUDIT_KEYS, auditOf } from "../../../support/audit.ts";
-import { describeStores, model, openStore, type TestStore } from "../../../support/stores.ts";
+import { describeEngines, model, openStore, type TestStore } from "../../../support/stores.ts";
 
 /** Lets every call of a store through, or not. */
 type Gate = <T>(call: () => Promise<T>) => Promise<T>;
@@ -53,7 +53,7 @@ async function numbers({ archive }: Pick<Store, "archive">): Promise<readonly nu
   return rows.map(({ body }) => (body as { detail: { number: number } }).detail.number);
 }
 
-describeStores("the sealer", (engine) => {
+describeEngines("the sealer", (engine) => {
   it("appends rows to the archive in commit order", async () => {
     const store = await openStore(engine);
     for (let number = 1; number <= 5; number++) await add(store, number);

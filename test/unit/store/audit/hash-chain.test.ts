@@ -12,7 +12,7 @@ import type { DumpRow } from "../../../../src/store/port/store.ts";
 import { applyRetention } from "../../../../src/store/retention.ts";
 import { auditOf, chainedStore, sealAll } from "../../../support/audit.ts";
 import {
-  describeStores,
+  describeEngines,
   dumped,
   type Engine,
   inBatches,
@@ -63,7 +63,7 @@ const at =
   (rows) =>
     rows.map((row, index) => (index === position - 3 ? change(row) : row));
 
-describeStores("an audit log that earlier versions chained by hash", (engine) => {
+describeEngines("an audit log that earlier versions chained by hash", (engine) => {
   it("is verified as before", async () => {
     expect(await auditOf(await oldStore(engine))).toEqual({
       ...{ rows: 10, firstPosition: 3, lastPosition: 12, checkpoint: undefined },

@@ -15,7 +15,7 @@ import type { DumpRow } from "../../../../src/store/port/store.ts";
 import { applyRetention } from "../../../../src/store/retention.ts";
 import { AUDIT_KEYS, auditOf, newSigningKeys, sealAll } from "../../../support/audit.ts";
 import {
-  describeStores,
+  describeEngines,
   dumped,
   type Engine,
   inBatches,
@@ -74,7 +74,7 @@ const rowAt = (rows: readonly HistoryRow[], position: number) => rows[position -
 
 const NOT_LEAF = "it is not the one in the tree.";
 
-describeStores("the verification of the audit log", (engine) => {
+describeEngines("the verification of the audit log", (engine) => {
   it("finds nothing wrong with what the service wrote", async () => {
     expect(await auditOf(await tenRows(engine))).toMatchObject({
       ...{ rows: 10, firstPosition: 1, lastPosition: 10, unsealed: 0, problems: [] },
@@ -170,7 +170,7 @@ describeStores("the verification of the audit log", (engine) => {
   });
 });
 
-describeStores("the verification of an audit log that was tampered with", (engine) => {
+describeEngines("the verification of an audit log that was tampered with", (engine) => {
   const problemsAfter = async (change: Change): Promise<readonly string[]> => {
     const store = await tenRows(engine);
     await tamper(store, "audit", change);
@@ -281,7 +281,7 @@ describeStores("the verification of an audit log that was tampered with", (engin
   });
 });
 
-describeStores("a kept state of the audit log", (engine) => {
+describeEngines("a kept state of the audit log", (engine) => {
   const lookAt = async (store: TestStore, known?: KnownLog) => {
     const { known: seen, problems } = await auditOf(store, { known, now: () => store.clock.now });
     return { seen, problems };

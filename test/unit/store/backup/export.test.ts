@@ -9,7 +9,7 @@ import { requireJson } from "../../../../src/store/backup/json-text.ts";
 import { append, consume, put } from "../../../../src/store/port/operations.ts";
 import { collection } from "../../../../src/store/port/records.ts";
 import type { Store } from "../../../../src/store/port/store.ts";
-import { describeStores, model, openStore, type TestStore } from "../../../support/stores.ts";
+import { describeEngines, model, openStore, type TestStore } from "../../../support/stores.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "export-"));
 afterAll(() => rmSync(folder, { recursive: true }));
@@ -130,7 +130,7 @@ describe("an export", () => {
   });
 });
 
-describeStores("an import", (engine) => {
+describeEngines("an import", (engine) => {
   it("restores the records of an export in another store", async () => {
     const from = await openStore(engine);
     await fill(from);

@@ -8,7 +8,7 @@ import { put, remove } from "../../../../src/store/port/operations.ts";
 import type { Records, Stored } from "../../../../src/store/port/records.ts";
 import { sealAll } from "../../../support/audit.ts";
 import {
-  describeStores,
+  describeEngines,
   dumped,
   openStore,
   slowed,
@@ -39,7 +39,7 @@ async function actions({ records, archive, clock }: TestStore): Promise<readonly
   return rows.map(({ body }) => body);
 }
 
-describeStores("the keyring", (engine) => {
+describeEngines("the keyring", (engine) => {
   it("creates one key of every use at the first start, and finds them at the next", async () => {
     const store = await openStore(engine);
     expect(await holdsKeys(store.records)).toBe(false);
