@@ -110,7 +110,7 @@ export async function openScoring(options: ScoringOptions): Promise<Scoring> {
   const wall = () => options.now().getTime();
   const { analyser, polarityOf } = await openSentimentReader(config.socialModelFile);
   const { live, ...opened } = await openConfigured(options);
-  const kept = await openKeptSignals(opened, analyser, options);
+  const kept = await openKeptSignals(opened.market, analyser, options);
   const { market, clock, engine, snapshots } =
     options.sandbox ?? scoredMarket(opened, polarityOf, kept, analyser.modelSha256);
   const warm = await openWarmStart({ market, clock, engine, snapshots }, analyser, options);
@@ -195,20 +195,19 @@ function confirmedUntil(live: LiveMarkets | undefined): number {
  * to need them, and a live market's past changes while providers backfill it.
  */
 async function openKeptSignals(
-  { market, clock }: OpenedMarket,
+  { mode }: Market,
   { modelSha256 }: Analyzer,
-  { config, now, log, deriveKey }: ScoringOptions,
+  { config, log, deriveKey }: ScoringOptions,
 ): Promise<KeptSignalsFile | undefined> {
-  if (market.mode !== "files" && market.mode !== "replay") return undefined;
+  if (mode !== "files" && mode !== "replay") return undefined;
   const { KeptSignalsFile } = await import("./kept-signals.ts");
   const kept = new KeptSignalsFile({
-    market,
     folder: config.store.folder,
     key: deriveKey("kept-signals"),
     method: `${METHOD_VERSION} ${modelSha256 ?? "lexicon"}`,
     log,
   });
-  await kept.read(market.servedFrom(clock.now(now().getTime())));
+  await kept.read();
   return kept;
 }
 

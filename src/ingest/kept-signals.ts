@@ -1,27 +1,17 @@
 import { join } from "node:path";
-import { setImmediate } from "node:timers/promises";
-import { isDeepStrictEqual } from "node:util";
 import type { Logger } from "pino";
 import type { AssetClass } from "../market/instrument.ts";
-import type { Market } from "../market/market.ts";
 import type { KeptSignals, SignalKeeper } from "../score/kept-signals.ts";
+import type { RecordSeries } from "../score/record-series.ts";
 import type { SignalState } from "../score/signal-hysteresis.ts";
-import { DataHash } from "../sources/data-hash.ts";
 import { AuthenticatedFile } from "./authenticated-file.ts";
 
 /** Name of the file in DATA_DIR. */
 const FILE = "kept-signals.json";
 
-/** The signals of the classes of which a session closed at one instant. */
-interface Entry {
-  /** Unix milliseconds. */
-  readonly at: number;
-  /** Hash of everything known by then, from a `DataHash` that advances from entry to entry. */
-  readonly dataHash: string;
-  readonly classes: readonly {
-    readonly assetClass: AssetClass;
-    readonly signals: readonly (readonly [symbol: string, signal: SignalState])[];
-  }[];
+/** The signals of a class after one close. */
+interface Entry extends Omit<KeptSignals, "signals"> {
+  readonly signals: readonly (readonly [symbol: string, signal: SignalState])[];
 }
 
 /** Content of the file. */
@@ -34,8 +24,6 @@ interface Content {
 
 /** Options of the stored signals. */
 export interface KeptSignalsOptions {
-  /** A market whose past does not change. */
-  readonly market: Market;
   /** Directory of the data of this machine. */
   readonly folder: string;
   /** 32 bytes that the file is authenticated with. */
@@ -51,73 +39,58 @@ export interface KeptSignalsOptions {
 export class KeptSignalsFile implements SignalKeeper {
   readonly #options: KeptSignalsOptions;
   readonly #file: AuthenticatedFile<Content>;
-  #dataHash: DataHash;
-  #entries: Entry[] = [];
-  /** Entries of later closes, which this start has not compared with the records. */
-  #later: readonly Entry[] = [];
-  /** Signals of closes after the last entry. */
-  #fresh: KeptSignals[] = [];
+  #entries: readonly Entry[] = [];
+  /** Whether there are entries that the file lacks. */
+  #isChanged = false;
 
   constructor(options: KeptSignalsOptions) {
     this.#options = options;
     this.#file = new AuthenticatedFile(join(options.folder, FILE), options.key);
-    this.#dataHash = new DataHash(options.market);
   }
 
-  /** Reads the entries before an instant (Unix milliseconds) whose records are still the same. */
-  async read(before: number): Promise<void> {
+  /** Reads the file. */
+  async read(): Promise<void> {
     const { log, method } = this.#options;
     try {
       const content = await this.#file.read();
-      if (content?.method !== method) return;
-      const past = content.entries.filter(({ at }) => at < before);
-      const isSame = (entry: Entry) => this.#dataHash.advance(entry.at) === entry.dataHash;
-      const same = past.findIndex((entry) => !isSame(entry));
-      this.#entries = past.slice(0, same < 0 ? past.length : same);
-      if (same < 0) this.#later = content.entries.slice(past.length);
-      else this.#rehash();
+      if (content?.method === method) this.#entries = content.entries;
     } catch (error) {
       log.warn({ err: error }, `${FILE} cannot be used; every session is scored`);
     }
   }
 
-  /** Restarts the hash, without the instant at which the records turned out to differ. */
-  #rehash(): void {
-    this.#dataHash = new DataHash(this.#options.market);
-    for (const { at } of this.#entries) this.#dataHash.advance(at);
-  }
-
-  newest(assetClass: AssetClass, before: number): KeptSignals | undefined {
-    const entry = this.#entries.findLast(
-      ({ at, classes }) => at < before && classes.some((one) => one.assetClass === assetClass),
+  newest(
+    assetClass: AssetClass,
+    before: number,
+    series: Pick<RecordSeries, "at">,
+  ): KeptSignals | undefined {
+    const found = this.#entries.findLast(
+      (entry) =>
+        entry.assetClass === assetClass &&
+        entry.at < before &&
+        entry.series === series.at(entry.at),
     );
-    const found = entry?.classes.find((one) => one.assetClass === assetClass);
-    return entry && found && { assetClass, at: entry.at, signals: new Map(found.signals) };
+    return found && { ...found, signals: new Map(found.signals) };
   }
 
-  keep(signals: KeptSignals): void {
-    if (signals.at > (this.#entries.at(-1)?.at ?? 0)) this.#fresh.push(signals);
+  /** Stores signals in place of those of another series at the same close. */
+  keep({ assetClass, at, series, signals }: KeptSignals): void {
+    const isOfClose = (entry: Entry) => entry.assetClass === assetClass && entry.at === at;
+    if (this.#entries.find(isOfClose)?.series === series) return;
+    const others = this.#entries.filter((entry) => !isOfClose(entry));
+    this.#entries = [...others, { assetClass, at, series, signals: [...signals] }].sort(
+      (one, other) => one.at - other.at,
+    );
+    this.#isChanged = true;
   }
 
-  /** Writes the signals kept since the last call, yielding to the event loop in between. */
+  /** Writes the file if signals were kept since the last call. */
   async write(): Promise<void> {
+    if (!this.#isChanged) return;
+    this.#isChanged = false;
     const { method, log } = this.#options;
-    const fresh = Map.groupBy(this.#fresh, ({ at }) => at);
-    this.#fresh = [];
-    if (fresh.size === 0) return;
     try {
-      for (const at of [...fresh.keys()].sort((a, b) => a - b)) {
-        const classes = (fresh.get(at) ?? []).map(({ assetClass, signals }) => ({
-          assetClass,
-          signals: [...signals],
-        }));
-        const entry = { at, dataHash: this.#dataHash.advance(at), classes };
-        this.#entries.push(entry);
-        const later = this.#later.findIndex((one) => isDeepStrictEqual(one, entry));
-        this.#later = later < 0 ? [] : this.#later.slice(later + 1);
-        await setImmediate();
-      }
-      await this.#file.write({ method, entries: [...this.#entries, ...this.#later] });
+      await this.#file.write({ method, entries: this.#entries });
     } catch (error) {
       log.warn({ err: error }, `${FILE} cannot be written; the next start scores every session`);
     }

@@ -2,7 +2,7 @@ import { join } from "node:path";
 import type { Logger } from "pino";
 import type { LiveChoice } from "../config/config.ts";
 import { FEEDS } from "../market/records.ts";
-import { LiveMarket, MENTIONS_KEPT_MS } from "../sources/live/live-market.ts";
+import { LiveMarket, mentionsKeptFrom } from "../sources/live/live-market.ts";
 import type { ProviderOptions } from "../sources/live/provider.ts";
 import { providers } from "../sources/live/providers.ts";
 import { openUniverse } from "../sources/live/universe.ts";
@@ -147,7 +147,7 @@ async function takeAll(
 ): Promise<void> {
   const earliest = historyFrom - EARLIER_MS;
   for (const [index, feed] of FEEDS.entries()) {
-    const from = feed === "mentions" ? now() - MENTIONS_KEPT_MS : earliest;
+    const from = feed === "mentions" ? mentionsKeptFrom(now()) : earliest;
     for await (const page of readObserved(archive, { feed, symbol: null, from })) market.take(page);
     onProgress?.(index + 1, FEEDS.length);
   }

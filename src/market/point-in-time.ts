@@ -51,3 +51,8 @@ export function createReader<R extends Known>(): (list: RecordList<R>, at: numbe
 /** The later of two instants, either of which may be missing. */
 export const latest = (a: number | null, b: number | null): number | null =>
   a === null || b === null ? (a ?? b) : Math.max(a, b);
+
+/** Orders messages or prints by when they became known, equal times by id, so that the order of their source
+ *  decides on nothing. */
+export const byTimeAndId = <R extends Known & { readonly id: string }>(one: R, other: R): number =>
+  one.availableAt - other.availableAt || (one.id < other.id ? -1 : 1);

@@ -1,83 +1,223 @@
-import { sha256 } from "../lib/sha256.ts";
-import type { MarketMode } from "../market/market.ts";
-import { FEEDS, type Feed, type InstrumentRecords, type Known } from "../market/records.ts";
+import { PrefixHash } from "../lib/prefix-hash.ts";
+import { countKnown } from "../market/point-in-time.ts";
+import { RECORD_COLUMNS } from "../market/record-columns.ts";
+import {
+  FEEDS,
+  type Feed,
+  type InstrumentRecords,
+  type Known,
+  type RecordList,
+} from "../market/records.ts";
 
 /** Hexadecimal digits of a series. */
 export const SERIES_DIGITS = 16;
 
-/** The feeds of a live market that define its series: prices only, since the start of the others
- *  depends on the limits of providers. */
-const LIVE_FEEDS: readonly Feed[] = ["bars"];
+/** Weekly volumes are shown, but not scored. */
+const SCORED_FEEDS: readonly Feed[] = FEEDS.filter((feed) => feed !== "weeklyVolumes");
 
-/** The first record of a feed of one instrument. */
-interface Beginning {
-  /** When its first record became known, Unix milliseconds. */
-  readonly at: number;
-  /** Text that distinguishes it from other beginnings. */
-  readonly text: string;
+/** Records per step, which takes about 10 ms: other work can run between two steps. */
+const RECORDS_PER_STEP = 20_000;
+
+/** First numbers of elements other than records: those of records are not negative. */
+const [CLOSE, LIST] = [-1, -2];
+
+/** A record, and the list that it comes from. */
+interface Fresh {
+  readonly cursor: FeedCursor;
+  readonly record: Known;
 }
 
 /**
- * Names the series that scores belong to. Signals depend on all records from the first one on, and
- * every instrument is compared with all others, so a market has one series at a time. Another
- * series begins when the record of any instrument begins earlier, when a feed has another first
- * record, or when another sentiment reader is used. The series at an instant depends only on what
- * was known then: later records and instruments that are listed later do not change it.
+ * The series that scores belong to: SHA-256 of every record that was known at an instant, over all
+ * instruments and scored feeds, and of the sessions that had closed. Signals depend on all records
+ * from the first one on, and every instrument is compared with all others, so a score depends on no
+ * smaller part of the data. A record that is corrected, added or removed changes the series from the
+ * instant at which it is known, and not before; later records change no earlier series.
+ *
+ * Records are hashed in the order in which they became known; those of one instant by symbol, then
+ * feed, then position in their list. So the series depends neither on when a process started nor on
+ * how many records it reads at a time.
  */
 export class RecordSeries {
-  readonly #feeds: readonly Feed[];
-  /** Ascending: the name from an instant on. */
-  readonly #names: { readonly at: number; readonly name: string }[];
-  readonly #begun = new Set<string>();
+  readonly #hash = new PrefixHash();
+  /** By instant, Unix milliseconds: every close, and the newest instant. */
+  readonly #names = new Map<number, string>();
   #list: readonly InstrumentRecords[] = [];
-  #waiting: readonly (readonly [InstrumentRecords, Feed])[] = [];
+  /** By symbol and feed. */
+  #cursors: readonly FeedCursor[] = [];
+  /** Number of lists that have begun. */
+  #begun = 0;
+  #until = Number.NEGATIVE_INFINITY;
+  /** Whether `#until` is not a close, so that nothing refers to its name later. */
+  #isInterim = false;
 
   /** @param reader Identifies the reader of message texts: the lexicon, or a model. */
-  constructor(mode: MarketMode, reader: string) {
-    this.#feeds = mode === "live" ? LIVE_FEEDS : FEEDS;
-    const name = sha256(JSON.stringify([this.#feeds, reader]));
-    this.#names = [{ at: Number.NEGATIVE_INFINITY, name }];
+  constructor(reader: string) {
+    this.#hash.text(reader);
   }
 
-  /** Takes in what became known by an instant (Unix milliseconds, never falling). */
-  extend(list: readonly InstrumentRecords[], at: number): void {
-    if (this.#list !== list) this.#waiting = list.flatMap((one) => this.#feedsOf(one));
-    this.#list = list;
-    const fresh: Beginning[] = [];
-    this.#waiting = this.#waiting.filter(([records, feed]) => {
-      const first = records[feed]?.at(0);
-      if (first === undefined || first.availableAt > at) return true;
-      this.#begun.add(keyOf(records, feed));
-      fresh.push({ at: first.availableAt, text: textOf(records, feed, first) });
-      return false;
-    });
-    fresh.sort((a, b) => a.at - b.at || (a.text < b.text ? -1 : 1));
-    for (const { at, text } of fresh) {
-      this.#names.push({ at, name: sha256(this.#names.at(-1)?.name + text) });
+  /**
+   * Hashes the records that became known by an instant (Unix milliseconds, never decreasing), in
+   * steps.
+   *
+   * @param calendars Closes of the sessions of each calendar, ascending; later ones are not read.
+   */
+  *extend(
+    list: readonly InstrumentRecords[],
+    calendars: readonly (readonly number[])[],
+    at: number,
+  ): Generator<void, void> {
+    this.#open(list, at);
+    if (this.#isInterim) this.#names.delete(this.#until);
+    let taken = 0;
+    for (const [close, which] of closesIn(calendars, this.#until, at)) {
+      taken += this.#take(close);
+      for (const calendar of which) this.#addClose(calendar, close);
+      this.#names.set(close, this.#name());
+      if (taken < RECORDS_PER_STEP) continue;
+      taken = 0;
+      yield;
     }
+    this.#take(at);
+    this.#isInterim = !this.#names.has(at);
+    if (this.#isInterim) this.#names.set(at, this.#name());
+    this.#until = at;
   }
 
-  #feedsOf(records: InstrumentRecords) {
-    return this.#feeds
-      .filter((feed) => records[feed] !== undefined && !this.#begun.has(keyOf(records, feed)))
-      .map((feed) => [records, feed] as const);
-  }
-
-  /** The series of an instant, Unix milliseconds. */
+  /** The series at a close or at the newest instant, Unix milliseconds; "" at any other. */
   at(instant: number): string {
-    const last = this.#names.findLast(({ at }) => at <= instant);
-    return last?.name.slice(0, SERIES_DIGITS) ?? "";
+    return this.#names.get(instant) ?? "";
+  }
+
+  #name(): string {
+    return this.#hash.digest().slice(0, SERIES_DIGITS);
+  }
+
+  /** Opens each list at the position up to which it was read, for records known by an instant. */
+  #open(list: readonly InstrumentRecords[], at: number): void {
+    if (this.#list !== list) {
+      const before = new Map(this.#cursors.map((cursor) => [cursor.identity, cursor]));
+      this.#cursors = list.toSorted(bySymbol).flatMap((records) =>
+        SCORED_FEEDS.filter((feed) => records[feed] !== undefined).map((feed) => {
+          const cursor = new FeedCursor(records, feed);
+          return cursor.continue(before.get(cursor.identity));
+        }),
+      );
+      this.#list = list;
+    }
+    for (const cursor of this.#cursors) cursor.open(at);
+  }
+
+  /** Hashes what became known by an instant. @returns The number of records. */
+  #take(at: number): number {
+    const fresh: Fresh[] = [];
+    for (const cursor of this.#cursors) {
+      while (cursor.nextAt <= at) fresh.push({ cursor, record: cursor.next() });
+    }
+    fresh.sort((one, other) => one.record.availableAt - other.record.availableAt);
+    for (const { cursor, record } of fresh) this.#add(cursor, record);
+    return fresh.length;
+  }
+
+  /** A list is named at its first record, and from then on identified by its number. */
+  #add(cursor: FeedCursor, record: Known): void {
+    const hash = this.#hash;
+    if (cursor.number === undefined) {
+      cursor.number = this.#begun++;
+      hash.number(LIST);
+      hash.text(cursor.identity);
+    }
+    hash.number(cursor.number);
+    const members = record as unknown as Readonly<Record<string, unknown>>;
+    for (const name of cursor.numbers) hash.number(Number(members[name] ?? Number.NaN));
+    for (const name of cursor.texts) hash.text(String(members[name] ?? ""));
+  }
+
+  #addClose(calendar: number, at: number): void {
+    for (const value of [CLOSE, calendar, at]) this.#hash.number(value);
   }
 }
 
-const keyOf = ({ instrument: { symbol } }: InstrumentRecords, feed: Feed): string =>
-  `${symbol} ${feed}`;
+const bySymbol = (one: InstrumentRecords, other: InstrumentRecords): number =>
+  one.instrument.symbol < other.instrument.symbol ? -1 : 1;
 
-/** The text of the whole first record, since all of it matters: a split on the first bar, for
- *  example, changes every later share count. */
-function textOf({ instrument }: InstrumentRecords, feed: Feed, first: Known): string {
-  const { symbol, assetClass, sector } = instrument;
-  // In one order, whatever the order in which a source writes the members.
-  const members = Object.entries(first).sort(([one], [other]) => (one < other ? -1 : 1));
-  return JSON.stringify([symbol, assetClass, sector, feed, members]);
+/** The closes in (after, until], ascending, each with the indexes of its calendars. */
+function closesIn(
+  calendars: readonly (readonly number[])[],
+  after: number,
+  until: number,
+): ReadonlyMap<number, readonly number[]> {
+  const found = calendars.flatMap((closes, calendar) =>
+    closes.filter((at) => at > after && at <= until).map((at) => ({ at, calendar })),
+  );
+  found.sort((one, other) => one.at - other.at);
+  const byClose = new Map<number, number[]>();
+  for (const { at, calendar } of found) byClose.set(at, [...(byClose.get(at) ?? []), calendar]);
+  return byClose;
+}
+
+/** Records that are read from a list at once: a list may unpack them. */
+const RECORDS_AHEAD = 32;
+
+/** A reader of one list of records, each of which is read once. */
+class FeedCursor {
+  readonly identity: string;
+  readonly numbers: readonly string[];
+  readonly texts: readonly string[];
+  /** Number of the list; `undefined` before its first record. */
+  number: number | undefined;
+  /** When the next record became known, Unix milliseconds; infinite while it is not known. */
+  nextAt = Number.POSITIVE_INFINITY;
+  readonly #list: RecordList<Known>;
+  /** Number of records that were taken, and of those that are known. */
+  #taken = 0;
+  #known = 0;
+  /** Known records from a position on. */
+  #ahead: readonly Known[] = [];
+  #aheadFrom = 0;
+
+  constructor(records: InstrumentRecords, feed: Feed) {
+    const { symbol, assetClass, sector } = records.instrument;
+    this.identity = JSON.stringify([symbol, assetClass, sector, feed]);
+    [this.numbers, this.texts] = RECORD_COLUMNS[feed];
+    this.#list = records[feed] ?? [];
+  }
+
+  /** Continues at the position of an earlier cursor of the same list, if there is one. */
+  continue(before: FeedCursor | undefined): this {
+    if (before !== undefined) {
+      this.number = before.number;
+      this.#taken = before.#taken;
+    }
+    return this;
+  }
+
+  /** Counts the records that are known by an instant, Unix milliseconds. */
+  open(at: number): void {
+    this.#known = countKnown(this.#list, at, this.#taken);
+    this.#look();
+  }
+
+  /** Reads the next record, which must be known. */
+  next(): Known {
+    const record = this.#ahead[this.#taken++ - this.#aheadFrom] as Known;
+    this.#look();
+    return record;
+  }
+
+  #look(): void {
+    if (this.#taken >= this.#known) {
+      this.#ahead = [];
+      this.nextAt = Number.POSITIVE_INFINITY;
+      return;
+    }
+    if (this.#taken >= this.#aheadFrom + this.#ahead.length) {
+      this.#aheadFrom = this.#taken;
+      this.#ahead = this.#list.slice(
+        this.#taken,
+        Math.min(this.#taken + RECORDS_AHEAD, this.#known),
+      );
+    }
+    this.nextAt = (this.#ahead[this.#taken - this.#aheadFrom] as Known).availableAt;
+  }
 }

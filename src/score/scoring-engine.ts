@@ -21,7 +21,8 @@ export interface SnapshotArchive extends SnapshotSink {
 /** The instruments of one class and their calendar. */
 interface ClassGroup {
   readonly assetClass: AssetClass;
-  readonly scorer: ClassScorer;
+  /** Absent before the first instrument. */
+  scorer: ClassScorer | undefined;
   readonly sessions: SessionCloses;
   group: readonly InstrumentRecords[];
   /** All instruments with the same calendar: stocks and funds trade in the same sessions. */
@@ -33,6 +34,8 @@ interface ReplayRun {
   readonly scoredFrom: number;
   readonly revision: number | undefined;
   readonly classes: readonly ClassGroup[];
+  /** Closes of the listed securities and of the coins, Unix milliseconds. */
+  readonly calendars: readonly (readonly number[])[];
   readonly series: RecordSeries;
   readonly authors: AuthorActivity;
   readonly readMentions: (records: readonly InstrumentRecords[], at: number) => void;
@@ -95,7 +98,7 @@ export class ScoringEngine {
 
   /** Largest difference between running sums and their recomputation at an epoch, in log units. */
   drift(): number {
-    return Math.max(0, ...(this.#run?.classes ?? []).map(({ scorer }) => scorer.drift));
+    return Math.max(0, ...(this.#run?.classes ?? []).map(({ scorer }) => scorer?.drift ?? 0));
   }
 
   /** The replay to continue: the current one, or a new one if it has to start over. */
@@ -116,43 +119,51 @@ export class ScoringEngine {
   }
 
   #startRun(start: Pick<ReplayRun, "scoredFrom" | "servedFrom" | "revision">): ReplayRun {
-    const { dayMs, mode } = this.#market;
-    const series = new RecordSeries(mode, this.#reader);
+    const { dayMs } = this.#market;
     const authors = createAuthorActivity(dayMs);
     const listed = createSessionCloses(this.#market, "stock");
     const coins = createSessionCloses(this.#market, "crypto");
-    const { scoredFrom, servedFrom } = start;
-    const sink = this.#archive;
-    const shared = { dayMs, scoredFrom, authors, series, readText: this.#readText, sink };
-    const classes = AssetClass.options.map((assetClass) => ({
-      assetClass,
-      scorer: new ClassScorer({
-        ...shared,
-        assetClass,
-        kept: this.#keeper?.newest(assetClass, servedFrom),
-      }),
-      sessions: assetClass === "crypto" ? coins : listed,
-      group: [],
-      calendarPeers: [],
-    }));
     return {
       ...start,
-      classes,
-      series,
+      classes: AssetClass.options.map((assetClass) => ({
+        assetClass,
+        scorer: undefined,
+        sessions: assetClass === "crypto" ? coins : listed,
+        group: [],
+        calendarPeers: [],
+      })),
+      calendars: [listed.closes, coins.closes],
+      series: new RecordSeries(this.#reader),
       authors,
       readMentions: mentionReader(authors),
       list: [],
     };
   }
 
+  /** A scorer of a class, which carries on from stored signals if the records by then are the same. */
+  #startScorer(assetClass: AssetClass, run: ReplayRun): ClassScorer {
+    const { scoredFrom, servedFrom, authors, series } = run;
+    return new ClassScorer({
+      assetClass,
+      dayMs: this.#market.dayMs,
+      scoredFrom,
+      kept: this.#keeper?.newest(assetClass, servedFrom, series),
+      authors,
+      readText: this.#readText,
+      sink: this.#archive,
+      series,
+    });
+  }
+
   *#advanceAll(run: ReplayRun, at: number): Generator<void, void> {
-    run.series.extend(run.list, at);
+    for (const one of run.classes) one.sessions.advance(one.calendarPeers, at);
+    yield* run.series.extend(run.list, run.calendars, at);
     run.readMentions(run.list, at);
     for (const one of run.classes) {
-      one.sessions.advance(one.calendarPeers, at);
       if (one.group.length === 0) continue;
+      one.scorer ??= this.#startScorer(one.assetClass, run);
       for (const step of one.scorer.advance(viewOf(this.#market, one, run, at))) {
-        this.#keepSignals(one);
+        this.#keepSignals(one, one.scorer, run.series);
         yield step;
       }
     }
@@ -160,12 +171,16 @@ export class ScoringEngine {
   }
 
   /** Stores the signals after the last session before a later `servedFrom`. */
-  #keepSignals({ assetClass, scorer, sessions: { closes } }: ClassGroup): void {
+  #keepSignals(
+    { assetClass, sessions: { closes } }: ClassGroup,
+    scorer: ClassScorer,
+    series: RecordSeries,
+  ): void {
     const at = scorer.scoredAt;
     if (this.#keeper === undefined || at === undefined) return;
     const next = closes[scorer.sessions];
     if (next === undefined || this.#market.servedFrom(next) === this.#market.servedFrom(at)) return;
-    this.#keeper.keep({ assetClass, at, signals: scorer.signals() });
+    this.#keeper.keep({ assetClass, at, series: series.at(at), signals: scorer.signals() });
   }
 }
 

@@ -1,27 +1,8 @@
 import { createHash } from "node:crypto";
 import type { Market } from "../market/market.ts";
 import { countKnown } from "../market/point-in-time.ts";
+import { RECORD_COLUMNS } from "../market/record-columns.ts";
 import { FEEDS, type Feed, type InstrumentRecords } from "../market/records.ts";
-
-/** The hashed members of a record: numbers, then texts. `null` and absent members count as NaN and "". */
-const COLUMNS: Readonly<Record<Feed, readonly [readonly string[], readonly string[]]>> = {
-  bars: [
-    ["availableAt", "open", "high", "low", "close", "volume", "dividend", "split"],
-    ["session"],
-  ],
-  fundamentals: [["availableAt", "periodEnd", "value"], ["metric"]],
-  mentions: [
-    ["availableAt", "followers", "accountAgeDays", "symbolCount"],
-    ["id", "text", "author", "stance"],
-  ],
-  prints: [
-    ["availableAt", "tradedAt", "price", "sizeShares", "bid", "ask", "canceled", "signable"],
-    ["id", "session", "venue", "conditions"],
-  ],
-  shortVolumes: [["availableAt", "shortShares", "totalShares"], ["session"]],
-  weeklyVolumes: [["availableAt", "atsShares", "otcShares"], ["weekStart"]],
-  onChain: [["availableAt", "mvrv", "nvt", "marketCapUsd"], ["session"]],
-};
 
 /**
  * SHA-256 of everything that a market knew at some instants, one after another: identities, records
@@ -65,13 +46,13 @@ export class DataHash {
       const fresh = list.slice(from, countKnown(list, until)) as readonly object[];
       if (fresh.length === 0) continue;
       this.#hash.update(JSON.stringify([symbol, assetClass, sector, feed, fresh.length]));
-      this.#addRecords(fresh as readonly Readonly<Record<string, unknown>>[], COLUMNS[feed]);
+      this.#addRecords(fresh as readonly Readonly<Record<string, unknown>>[], RECORD_COLUMNS[feed]);
     }
   }
 
   #addRecords(
     records: readonly Readonly<Record<string, unknown>>[],
-    [numbers, texts]: (typeof COLUMNS)[Feed],
+    [numbers, texts]: (typeof RECORD_COLUMNS)[Feed],
   ): void {
     const values = new Float64Array(records.length * numbers.length);
     const words: unknown[] = [];

@@ -40,7 +40,7 @@ export function readFundamentals(file: TextFile, calendar: PublicationCalendar):
   return rows
     .filter((row) => row.metric !== "dilutedShares" || !outstanding.has(filingOf(row)))
     .flatMap((row) => toFundamental(row, calendar))
-    .sort((a, b) => a.availableAt - b.availableAt);
+    .sort(inOrder);
 }
 
 function readRows(file: TextFile, { date }: PublicationCalendar): FigureRow[] {
@@ -52,6 +52,12 @@ function readRows(file: TextFile, { date }: PublicationCalendar): FigureRow[] {
     return row;
   });
 }
+
+/** Figures known at one instant stand in one order, whatever that of the file. */
+const inOrder = (one: Fundamental, other: Fundamental): number =>
+  one.availableAt - other.availableAt ||
+  one.periodEnd - other.periodEnd ||
+  (one.metric < other.metric ? -1 : 1);
 
 const filingOf = (row: Pick<FigureRow, "periodEnd" | "availableDate">) =>
   `${row.periodEnd} ${row.availableDate}`;

@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { parseJson } from "../../lib/json.ts";
+import { byTimeAndId } from "../../market/point-in-time.ts";
 import type { Mention } from "../../market/records.ts";
 import type { TextFile } from "./csv-table.ts";
 import { dataError, type FileLocation, quoted, uniqueness } from "./data-error.ts";
@@ -18,7 +19,7 @@ const MessageLine = z.object({
 });
 
 /**
- * Messages by time, one JSON object a line, each known when it was sent.
+ * Messages by time, equal times by id, one JSON object a line, each known when it was sent.
  *
  * @throws {Error} at a line that is not such an object or repeats an id.
  */
@@ -33,7 +34,7 @@ export function readMentions({ path, content }: TextFile): Mention[] {
       requireNew(mention.id, place);
       return mention;
     })
-    .sort((a, b) => a.availableAt - b.availableAt);
+    .sort(byTimeAndId);
 }
 
 function readLine(line: string, place: FileLocation): Mention {

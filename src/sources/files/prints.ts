@@ -1,4 +1,5 @@
 import { newYorkDates } from "../../market/new-york.ts";
+import { byTimeAndId } from "../../market/point-in-time.ts";
 import type { Print } from "../../market/records.ts";
 import { filledText, instant, positive, text } from "./columns.ts";
 import { readCsv, type TextFile } from "./csv-table.ts";
@@ -15,9 +16,9 @@ const COLUMNS = {
 };
 
 /**
- * Off-exchange prints by time, equal times in the order of the file, each known when traded and in
- * the session of its New York date. The layout has no quotes and leaves the meaning of `conditions`
- * and `flags` to the vendor. So no print is signable, since nothing says that quotes set its price,
+ * Off-exchange prints by time, equal times by id, each known when traded and in the session of its
+ * New York date. The layout has no quotes and leaves the meaning of `conditions` and `flags` to the
+ * vendor. So no print is signable, since nothing says that quotes set its price,
  * and none counts as canceled.
  *
  * @throws {Error} at a repeated id, besides malformed cells.
@@ -42,5 +43,5 @@ export function readPrints(file: TextFile): Print[] {
       signable: false,
     };
   });
-  return prints.sort((a, b) => a.availableAt - b.availableAt);
+  return prints.sort(byTimeAndId);
 }

@@ -24,18 +24,22 @@ const LONGEST_PAUSE_MS = 60_000;
 const CALM_MS = 600_000;
 
 /**
- * Maximum age of messages in memory, relative to the newest one, in milliseconds. Attention looks
+ * Age in milliseconds up to which messages stay in memory, at the start of the month. Attention looks
  * back the furthest: 60 sessions, each compared with the 30 before it, are 131 days of trading.
  * When all sessions are scored again, those before that are scored without messages.
  */
-export const MENTIONS_KEPT_MS = 180 * DAY_MS;
+const MENTIONS_KEPT_MS = 180 * DAY_MS;
+
+/** First instant of the UTC month of an instant, Unix milliseconds. */
+const monthOf = (at: number): number => Date.parse(`${utcDay(at).slice(0, 7)}-01`);
+
+/** First instant of the messages that stay in memory at an instant, Unix milliseconds. It is the same all
+ *  month, so that processes score the same messages whenever they started. */
+export const mentionsKeptFrom = (at: number): number => monthOf(at) - MENTIONS_KEPT_MS;
 
 /** Maximum messages in memory, over all instruments; 500,000 short ones take 0.6 GB with their
  *  sentiment. */
 const MAX_MESSAGES = 500_000;
-
-/** Pause between two revisions that drop old messages, in milliseconds; lists grow until then. */
-const REVISE_EVERY_MS = 30 * DAY_MS;
 
 /** The source of the market as a whole. */
 const SOURCE: Source = {
@@ -114,8 +118,10 @@ export class LiveMarket implements Market {
   }
 
   recordsUntil(at: number): readonly InstrumentRecords[] {
-    const isDue = at - this.#revisedAt >= this.#pauseMs && this.#isOutdated();
-    if (isDue || (this.#revision > 0 && at - this.#revisedAt >= REVISE_EVERY_MS)) this.#revise(at);
+    const isDue = at - this.#revisedAt >= this.#pauseMs && this.#isOutdated(at);
+    // Lists grow until old messages are dropped.
+    const isOtherMonth = this.#revision > 0 && monthOf(at) > monthOf(this.#revisedAt);
+    if (isDue || isOtherMonth) this.#revise(at);
     this.#shownUntil = Math.max(this.#shownUntil, at);
     return this.#records;
   }
@@ -148,19 +154,25 @@ export class LiveMarket implements Market {
     return newYorkInstant(`${Number(newYorkDate(at).slice(0, 4)) - 1}-01-01`, "00:00");
   }
 
-  #isOutdated(): boolean {
-    return [...this.#books.values()].some((book) => book.isOutdated());
+  #isOutdated(at: number): boolean {
+    return [...this.#books.values()].some((book) => book.isOutdated(at));
   }
 
   #revise(at: number): void {
-    // Not by the clock alone, which may be wrong.
-    const before = Math.min(at, this.#newestMessageAt()) - MENTIONS_KEPT_MS;
-    for (const book of this.#books.values()) book.forgetMessages(before);
+    this.#forgetMessages(at);
     this.#records = [...this.#books.values()].map((book) => book.revise());
     this.#revision++;
     const isCalm = at - this.#revisedAt > CALM_MS;
     this.#pauseMs = isCalm ? FIRST_PAUSE_MS : Math.min(2 * this.#pauseMs, LONGEST_PAUSE_MS);
     this.#revisedAt = at;
+  }
+
+  #forgetMessages(at: number): void {
+    const newest = this.#newestMessageAt();
+    if (newest === Number.NEGATIVE_INFINITY) return;
+    // Not by the clock alone, which may be wrong.
+    const before = mentionsKeptFrom(Math.min(at, newest));
+    for (const book of this.#books.values()) book.forgetMessages(before);
   }
 
   /** When the newest message of all instruments became known. */

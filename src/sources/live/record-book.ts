@@ -38,9 +38,9 @@ const STALE_MENTION_MS = 2 * 86_400_000;
 
 /**
  * Maximum delay of a record behind others that were already read, in milliseconds, up to which it
- * counts as merely late and as known from then on. Causes are slow answers, clocks that differ, and
- * processes that read what another one wrote. Late records do not cause a year to be scored again,
- * unless a session closed without them.
+ * counts as merely late: as known from then on, until its session closes. Causes are slow answers,
+ * clocks that differ, and processes that read what another one wrote. Late records do not cause a
+ * year to be scored again before that.
  */
 const LATE_MS = 3_600_000;
 
@@ -53,18 +53,18 @@ interface FeedRecords {
   shown: ShownList;
   /** Whether the list that readers hold lacks a record, or has one too many. */
   isOutdated: boolean;
-  /** Whether a record is in the list at a later position than it would have if it had arrived in
-   *  time. */
-  hasLate: boolean;
+  /** When the first record became known that stands at a later position in the list because it
+   *  arrived late, Unix milliseconds; infinite if there is none. */
+  lateFrom: number;
 }
 
 /** An empty feed, whose list readers do not hold yet. */
 const newFeed = (): FeedRecords => ({
   received: new Map(),
   providers: new Set(),
-  shown: orderByTime([]),
+  shown: orderByTime(new Map()),
   isOutdated: true,
-  hasLate: false,
+  lateFrom: Number.POSITIVE_INFINITY,
 });
 
 /**
@@ -98,21 +98,31 @@ export class RecordBook {
     if (records.received.has(key)) return;
     records.received.set(key, record);
     records.providers.add(provider);
-    show(records, { feed, record, shownUntil, assetClass: this.#assetClass });
+    show(records, { feed, key, record, shownUntil, assetClass: this.#assetClass });
   }
 
-  /** Whether the lists that readers hold must be rebuilt. */
-  isOutdated(): boolean {
-    return [...this.#feeds.values()].some((records) => records.isOutdated);
+  /**
+   * Whether the lists that readers hold must be rebuilt. A late record moves to its own position
+   * when its session has closed, so that all processes score the close from the same records.
+   *
+   * @param at Unix milliseconds.
+   */
+  isOutdated(at: number): boolean {
+    return [...this.#feeds.values()].some(
+      ({ isOutdated, lateFrom }) =>
+        isOutdated || (lateFrom <= at && barsDue(lateFrom - 1, at, this.#assetClass).length > 0),
+    );
   }
 
   /** Rebuilds the lists from all records; from now on these grow. */
   revise(): InstrumentRecords {
-    const changed = [...this.#feeds].filter(([, { isOutdated, hasLate }]) => isOutdated || hasLate);
+    const changed = [...this.#feeds].filter(
+      ([, { isOutdated, lateFrom }]) => isOutdated || Number.isFinite(lateFrom),
+    );
     for (const [feed, records] of changed) {
-      records.shown = orderRecords(feed, [...records.received.values()]);
+      records.shown = orderRecords(feed, records.received);
       records.isOutdated = false;
-      records.hasLate = false;
+      records.lateFrom = Number.POSITIVE_INFINITY;
     }
     const lists = changed.flatMap(([feed, { shown }]) => [
       [feed, shown.records] as const,
@@ -164,6 +174,7 @@ const keyOf = ({ at, id }: ReceivedObservation): string => [at, id].join(" ");
 /** A record that is added to a list, and what its readers have read. */
 interface Addition {
   readonly feed: Feed;
+  readonly key: string;
   readonly record: Known;
   readonly shownUntil: number;
   readonly assetClass: AssetClass;
@@ -172,7 +183,7 @@ interface Addition {
 /** Adds a record to the list that readers hold: in order or, when it is late, after the records
  *  that they have read. */
 function show(records: FeedRecords, addition: Addition): void {
-  const { feed, record, shownUntil } = addition;
+  const { feed, key, record, shownUntil } = addition;
   const isInOrder =
     feed !== "bars" || records.shown.newestSession < (record as ReportedBar).session;
   if (records.isOutdated || changesScores(addition) || !isInOrder) {
@@ -180,8 +191,8 @@ function show(records: FeedRecords, addition: Addition): void {
     return;
   }
   const isLate = record.availableAt <= shownUntil;
-  records.hasLate ||= isLate;
-  records.shown.add(isLate ? { ...record, availableAt: shownUntil + 1 } : record);
+  if (isLate) records.lateFrom = Math.min(records.lateFrom, record.availableAt);
+  records.shown.add(isLate ? { ...record, availableAt: shownUntil + 1 } : record, key);
 }
 
 /**
@@ -221,21 +232,34 @@ interface ShownList {
   /** Session of the newest bar, doubted or not; "" in lists of other records. */
   readonly newestSession: string;
   /** Adds a record after everything that was read. */
-  add(record: Known): void;
+  add(record: Known, key: string): void;
 }
 
-const orderRecords = (feed: Feed, received: readonly Known[]): ShownList =>
-  feed === "bars" ? orderBars(received as readonly ReportedBar[]) : orderByTime(received);
+const orderRecords = (feed: Feed, received: ReadonlyMap<string, Known>): ShownList =>
+  feed === "bars"
+    ? orderBars([...(received as ReadonlyMap<string, ReportedBar>).values()])
+    : orderByTime(received);
 
-/** Records in the order in which they became known. */
-function orderByTime(received: readonly Known[]): ShownList {
-  const records = received.toSorted((one, other) => one.availableAt - other.availableAt);
+/** Records in the order in which they became known, those of one instant by key, so that every process
+ *  has the same order. */
+function orderByTime(received: ReadonlyMap<string, Known>): ShownList {
+  const inOrder = [...received].sort(
+    ([key, one], [otherKey, other]) =>
+      one.availableAt - other.availableAt || (key < otherKey ? -1 : 1),
+  );
+  const keys = inOrder.map(([key]) => key);
+  const records = inOrder.map(([, record]) => record);
   return {
     records,
     newestSession: "",
-    add(record) {
-      const before = records.findLastIndex(({ availableAt }) => availableAt <= record.availableAt);
+    add(record, key) {
+      const before = records.findLastIndex(
+        ({ availableAt }, index) =>
+          availableAt < record.availableAt ||
+          (availableAt === record.availableAt && (keys[index] as string) < key),
+      );
       records.splice(before + 1, 0, record);
+      keys.splice(before + 1, 0, key);
     },
   };
 }

@@ -84,8 +84,8 @@ async function folder(): Promise<string> {
 const warnings: string[] = [];
 const log = pino({ level: "warn" }, { write: (line) => warnings.push(line) });
 
-const fileIn = (path: string, one: Market = market, method = "1") =>
-  new KeptSignalsFile({ market: one, folder: path, key: new Uint8Array(32), method, log });
+const fileIn = (path: string, method = "1") =>
+  new KeptSignalsFile({ folder: path, key: new Uint8Array(32), method, log });
 
 describe("kept signals", () => {
   const keeper = memoryKeeper();
@@ -116,19 +116,27 @@ describe("kept signals", () => {
 });
 
 describe("the file of kept signals", () => {
-  const before = market.servedFrom(END * DAY_MS);
-
   async function written(path: string, one = market, day = END) {
-    const file = fileIn(path, one);
-    await file.read(one.servedFrom(day * DAY_MS));
+    const file = fileIn(path);
+    await file.read();
     const result = served(one, [day], file);
     await file.write();
     return result;
   }
-  async function newestIn(path: string, one?: Market, method?: string) {
-    const file = fileIn(path, one, method);
-    await file.read(before);
-    return file.newest("stock", before);
+  /** What a start that scores a market to its end finds of its stocks. */
+  async function newestIn(path: string, one: Market = market, method?: string) {
+    const file = fileIn(path, method);
+    await file.read();
+    let found: KeptSignals | undefined;
+    served(one, [END], {
+      keep() {},
+      newest(assetClass, before, series) {
+        const kept = file.newest(assetClass, before, series);
+        if (assetClass === "stock") found = kept;
+        return kept;
+      },
+    });
+    return found;
   }
 
   it("gives a later start the signals of an earlier one, whatever the history's length", async () => {

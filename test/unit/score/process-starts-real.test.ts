@@ -57,8 +57,11 @@ const keeper: SignalKeeper = {
 /** The signals of an instrument whose sessions closed in [from, to], as text. */
 const signalsOf = (archive: MemoryArchive, symbol: string, from: number, to: number): string[] =>
   [...archive.history(symbol, from, to)].map(
-    ({ at, status, score, confidence, coverage, signal, missingFactors, price }) =>
-      JSON.stringify([at, status, score, confidence, coverage, signal, missingFactors, price]),
+    ({ at, series, status, score, confidence, coverage, signal, missingFactors, price }) =>
+      JSON.stringify([
+        ...[at, series, status, score, confidence, coverage],
+        ...[signal, missingFactors, price],
+      ]),
   );
 
 describe.skipIf(isMissing)("real history", { timeout: TIMEOUT_MS }, async () => {

@@ -1,7 +1,13 @@
+import fc from "fast-check";
 import { expect, it } from "vitest";
 import { snapshotId } from "../../../src/answers/common.ts";
 import type { Market } from "../../../src/market/market.ts";
-import { type Bar, FEEDS, type InstrumentRecords } from "../../../src/market/records.ts";
+import {
+  type Bar,
+  FEEDS,
+  type InstrumentRecords,
+  type Known,
+} from "../../../src/market/records.ts";
 import { RecordSeries } from "../../../src/score/record-series.ts";
 import { ScoringEngine } from "../../../src/score/scoring-engine.ts";
 import { createSnapshotArchive } from "../../../src/score/snapshot-archive.ts";
@@ -81,78 +87,120 @@ it("an id does not depend on the end of the record, nor on instruments that are 
   for (const [id, said] of shorter) expect(whole.get(id)).toBe(said);
 });
 
-it("the series differs by first record, reader of texts and sector", () => {
+const CLOSES = Array.from({ length: DAYS + 1 }, (_, day) => closeOf(day));
+
+/** The series of a list that is read to its end at once. */
+function seriesOf(list: readonly InstrumentRecords[], reader = "lexicon"): RecordSeries {
+  const series = new RecordSeries(reader);
+  for (const _ of series.extend(list, [CLOSES, []], END));
+  return series;
+}
+
+const nameOf = (...of: Parameters<typeof seriesOf>) => seriesOf(...of).at(END);
+
+it("the series differs by reader of texts, instruments and sector", () => {
   const records = METHOD_MARKET.recordsUntil(END);
-  const named = (list: readonly InstrumentRecords[], reader = "lexicon") => {
-    const series = new RecordSeries("files", reader);
-    series.extend(list, END);
-    return series.at(END);
-  };
-  const name = named(records);
+  const name = nameOf(records);
   expect(name).toMatch(/^[0-9a-f]{16}$/);
-  // In whatever order the instruments stand.
-  expect(named([...records].reverse())).toBe(name);
   const [first, ...rest] = records as [InstrumentRecords, ...InstrumentRecords[]];
-  const [bar, ...bars] = first.bars;
-  if (bar === undefined) throw new Error("there is no bar");
-  const withBar = (other: Partial<Bar>) =>
-    named([{ ...first, bars: [{ ...bar, ...other }, ...bars] }, ...rest]);
-  const withFirst = (feed: "fundamentals" | "mentions", other: object) => {
-    const at = records.findIndex((one) => one[feed] !== undefined);
-    const [record, ...later] = [...(records[at]?.[feed] ?? [])];
-    const changed = { ...records[at], [feed]: [{ ...record, ...other }, ...later] };
-    return named(records.with(at, changed as InstrumentRecords));
-  };
+  const inSector = (sector: string) => ({ ...first, instrument: { ...first.instrument, sector } });
   const others = [
-    named(records, "a model"),
-    named(rest),
-    withBar({ close: bar.close + 0.01 }),
-    // The count of shares depends on every split, and a return on the dividend.
-    withBar({ split: 2 }),
-    withBar({ dividend: 0.1 }),
-    withFirst("fundamentals", { value: 1 }),
-    withFirst("mentions", { text: "other words" }),
-    named([{ ...first, instrument: { ...first.instrument, sector: "Other" } }, ...rest]),
+    nameOf(records, "a model"),
+    nameOf(rest),
+    nameOf([inSector("Other"), ...rest]),
+    nameOf([inSector(""), ...rest]),
   ];
   expect(new Set([name, ...others]).size).toBe(1 + others.length);
 });
 
-it("the series does not depend on the order in which a source writes the members of a record", () => {
+it("the series does not depend on the order of the instruments, nor on that of the members of a record", () => {
   const records = METHOD_MARKET.recordsUntil(END);
+  const name = nameOf(records);
+  expect(nameOf([...records].reverse())).toBe(name);
   const turned = records.map((one) => ({
     ...one,
     bars: [...one.bars].map(
       (bar) => Object.fromEntries(Object.entries(bar).reverse()) as unknown as Bar,
     ),
   }));
-  const [name, other] = [records, turned].map((list) => {
-    const series = new RecordSeries("files", "lexicon");
-    series.extend(list, END);
-    return series.at(END);
-  });
-  expect(other).toBe(name);
-});
-
-it("the series differs by the source of the signals", () => {
-  const bars = METHOD_MARKET.recordsUntil(END).map(({ instrument, bars }) => ({
-    instrument,
-    bars,
-  }));
-  const [recorded, live] = (["files", "live"] as const).map((mode) => {
-    const series = new RecordSeries(mode, "lexicon");
-    series.extend(bars, END);
-    return series.at(END);
-  });
-  // A live market of the same prices may have messages too, which its series does not tell.
-  expect(live).not.toBe(recorded);
+  expect(nameOf(turned)).toBe(name);
 });
 
 it("the series does not depend on how many records a process reads at a time", () => {
-  const records = METHOD_MARKET.recordsUntil(END);
-  const [steps, once] = [0, 1].map(() => new RecordSeries("files", "lexicon"));
-  once?.extend(records, END);
+  const once = seriesOf(METHOD_MARKET.recordsUntil(END));
+  const steps = new RecordSeries("lexicon");
   for (let day = 0; day <= DAYS; day++) {
-    steps?.extend(records, closeOf(day));
-    expect(steps?.at(closeOf(day))).toBe(once?.at(closeOf(day)));
+    // Between two closes as well, and from a list of its own every time.
+    for (const at of [closeOf(day) - 7_200_000, closeOf(day)]) {
+      const known = METHOD_MARKET.recordsUntil(at).map((one) => between(one, 0, at));
+      for (const _ of steps.extend(known, [CLOSES, []], at));
+    }
+    expect(steps.at(closeOf(day))).toBe(once.at(closeOf(day)));
   }
+});
+
+/** The last 30 days. */
+const recent = METHOD_MARKET.recordsUntil(END).map((one) => between(one, closeOf(DAYS - 30)));
+const recentCloses = CLOSES.slice(-30);
+
+type Change = "corrected" | "removed" | "added";
+
+/** A change of one record, drawn from all. */
+const changes = fc
+  .record({
+    place: fc.nat(recent.length - 1),
+    feed: fc.constantFrom(...FEEDS),
+    share: fc.double({ min: 0, max: 1, noNaN: true, maxExcluded: true }),
+    member: fc.nat(),
+    change: fc.constantFrom<Change>("corrected", "removed", "added"),
+  })
+  .filter(({ place, feed }) => (recent[place]?.[feed]?.length ?? 0) > 0);
+
+/** A record with another value in one of its members, but for the instant at which it is known. */
+function corrected(record: Known, member: number): Known {
+  const names = Object.keys(record).filter(
+    (name) => name !== "availableAt" && name !== "logReturn",
+  );
+  const name = names[member % names.length] as string;
+  const value = (record as unknown as Readonly<Record<string, unknown>>)[name];
+  return { ...record, [name]: otherThan(value) } as Known;
+}
+
+function otherThan(value: unknown): unknown {
+  if (typeof value === "number") return value + 0.01;
+  if (typeof value === "string") return `${value}.`;
+  return value === null ? 1 : !value;
+}
+
+it("the series differs from the instant at which a changed record is known, and is the same before", () => {
+  const before = seriesOf(recent);
+  const property = fc.property(changes, ({ place, feed, share, member, change }) => {
+    const one = recent[place] as InstrumentRecords;
+    const list: readonly Known[] = [...(one[feed] ?? [])];
+    const at = Math.floor(share * list.length);
+    const record = list[at] as Known;
+    const put = change === "removed" ? [] : [corrected(record, member)];
+    const changedList = list.toSpliced(at, change === "added" ? 0 : 1, ...put);
+    const after = seriesOf(recent.with(place, { ...one, [feed]: changedList }));
+    for (const close of recentCloses) {
+      expect(after.at(close) === before.at(close)).toBe(close < record.availableAt);
+    }
+  });
+  fc.assert(property, { numRuns: 150, seed: 19 });
+});
+
+it("the series does not depend on weekly volumes, which are never scored", () => {
+  const week = { weekStart: "2001-01-01", atsShares: 1, otcShares: 2, availableAt: closeOf(50) };
+  const records = METHOD_MARKET.recordsUntil(END);
+  const shown = records.map((one) => ({ ...one, weeklyVolumes: [week] }));
+  expect(nameOf(shown)).toBe(nameOf(records));
+});
+
+it("the series differs by calendar", () => {
+  const records = METHOD_MARKET.recordsUntil(END);
+  const holiday = new RecordSeries("lexicon");
+  for (const _ of holiday.extend(records, [CLOSES.toSpliced(DAYS - 10, 1), []], END));
+  const usual = seriesOf(records);
+  expect(holiday.at(closeOf(DAYS - 11))).toBe(usual.at(closeOf(DAYS - 11)));
+  expect(holiday.at(closeOf(DAYS - 9))).not.toBe(usual.at(closeOf(DAYS - 9)));
 });

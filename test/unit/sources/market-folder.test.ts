@@ -313,15 +313,15 @@ describe("prints", () => {
     ]);
   });
 
-  it("are put in order of time, equal times in the order of the file", async () => {
+  it("are put in order of time, equal times in the order of their ids", async () => {
     const at = (time: string, id: string) => `2013-10-07T${time}Z,1,1,TRF,,,${id}`;
     const prints = await readPrints(
-      at("14:00:01", "late"),
-      at("14:00:00", "first"),
-      at("14:00:00.000", "second"),
-      at("13:59:59.999999", "early"),
+      at("14:00:01", "a"),
+      at("14:00:00", "c"),
+      at("14:00:00.000", "b"),
+      at("13:59:59.999999", "d"),
     );
-    expect(prints?.map(({ id }) => id)).toEqual(["early", "first", "second", "late"]);
+    expect(prints?.map(({ id }) => id)).toEqual(["d", "b", "c", "a"]);
   });
 });
 

@@ -3,8 +3,9 @@ import { MESSAGE_RULES } from "../../../../src/factors/message-weight.ts";
 import { newYorkInstant } from "../../../../src/market/new-york.ts";
 import type { InstrumentRecords } from "../../../../src/market/records.ts";
 import { ScoringEngine } from "../../../../src/score/scoring-engine.ts";
+import type { PastSnapshot } from "../../../../src/score/snapshot.ts";
 import { createSnapshotArchive } from "../../../../src/score/snapshot-archive.ts";
-import { LiveMarket } from "../../../../src/sources/live/live-market.ts";
+import { LiveMarket, mentionsKeptFrom } from "../../../../src/sources/live/live-market.ts";
 import { MAX_PER_AUTHOR_DAY } from "../../../../src/sources/live/message-retention.ts";
 import {
   addDays,
@@ -117,6 +118,34 @@ it("late records are applied soon at first, then less often, and soon again afte
   lookUntil(NOW + 1_020_000);
   expect(revisedAt.slice(8)).toEqual([1_000, 1_005, 1_015]);
 });
+
+it("processes have the same ids and figures of a closed session, in whatever order and how late they read it", () => {
+  const [early, late] = [newMarket(), newMarket()];
+  const [score, scoreLate] = [scored(early), scored(late)];
+  // The first bar of a coin, and messages of one answer, which are known at one instant.
+  const past = [...history("2025-06-01", LAST_DAY), mention(NOW - 9_000, "one")];
+  const answer = ["m3", "m1", "m2"].map((provider) => ({
+    ...mention(NOW, provider),
+    observedAt: NOW + 1_000,
+  }));
+  early.take(past);
+  late.take(past.toReversed());
+  early.take(answer);
+  for (const at of [NOW, NOW + 2_000, NOW + 3_000]) score(at);
+  // This one has scored the instant of the messages before it reads them.
+  for (const at of [NOW, NOW + 2_000]) scoreLate(at);
+  late.take(answer.toReversed());
+  const meanwhile = [score(NOW + 4_000), scoreLate(NOW + 4_000)] as const;
+  expect(seriesOf(meanwhile[1].newest)).not.toEqual(seriesOf(meanwhile[0].newest));
+
+  for (const one of [early, late]) one.take(COINS.map(({ symbol }) => bar(symbol, "2026-11-21")));
+  const close = coinBarKnown("2026-11-21") + 3_000;
+  expect(scoreLate(close)).toEqual(score(close));
+  expect(new Set(seriesOf(score(close).newest)).size).toBe(1);
+  expect(late.revision()).toBe((early.revision() ?? 0) + 1);
+});
+
+const seriesOf = (snapshots: readonly PastSnapshot[]) => snapshots.map(({ series }) => series);
 
 describe("a clock that was ahead", () => {
   const DAY_MS = 86_400_000;
@@ -231,14 +260,23 @@ describe("messages from several providers", () => {
     expect(countOf(market.recordsUntil(NOW + 2_000))).toBe(2);
   });
 
-  it("expire within a month after half a year", () => {
+  it("expire with the first month that begins half a year later, in every process", () => {
     const { market, before } = started();
     const days = (count: number) => NOW + count * 86_400_000;
-    for (let day = 1; day < 180; day++) market.recordsUntil(days(day));
-    market.take([mention(days(180) - 1, "other")]);
-    market.recordsUntil(days(180));
-    expect(countOf(market.recordsUntil(days(181)))).toBe(1);
-    expect(market.revision()).toBe((before ?? 0) + 6);
+    // 1 June 2027 is 180 days after 3 December 2026.
+    const day = (date: string) => (Date.parse(`${date}T12:00Z`) - NOW) / 86_400_000;
+    for (let next = 1; next < day("2027-05-31"); next++) market.recordsUntil(days(next));
+    market.take([mention(days(day("2027-05-31")), "other")]);
+    expect(countOf(market.recordsUntil(days(day("2027-05-31"))))).toBe(2);
+    market.take([mention(days(day("2027-06-01")), "other")]);
+    expect(countOf(market.recordsUntil(days(day("2027-06-01"))))).toBe(2);
+    expect(market.revision()).toBe((before ?? 0) + 7);
+
+    const later = newMarket();
+    for (const at of [NOW - 1_000, days(day("2027-05-31")), days(day("2027-06-01"))]) {
+      if (at >= mentionsKeptFrom(days(day("2027-06-01")))) later.take([mention(at, "other")]);
+    }
+    expect(countOf(later.recordsUntil(days(day("2027-06-01"))))).toBe(2);
   });
 });
 

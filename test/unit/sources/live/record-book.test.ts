@@ -94,22 +94,22 @@ describe("a record book", () => {
     book.add(bar(0, 0), NEVER);
     const { bars } = book.revise();
     book.add(bar(1, 0), T + DAY_MS);
-    expect(book.isOutdated()).toBe(false);
+    expect(book.isOutdated(T)).toBe(false);
     expect(Array.from(bars, (one: Bar) => one.logReturn)).toEqual([null, Math.log(101 / 100)]);
   });
 
   it("is outdated by records before those already read, and by a list of a new kind", () => {
     const book = new RecordBook(coin);
     book.add(bar(0, 0), NEVER);
-    expect(book.isOutdated()).toBe(true);
+    expect(book.isOutdated(T)).toBe(true);
     const first = book.revise();
     book.add(bar(1, 0), T + 5 * DAY_MS);
-    expect(book.isOutdated()).toBe(true);
+    expect(book.isOutdated(T)).toBe(true);
     const second = book.revise();
     expect([first.bars.length, second.bars.length]).not.toContain(0);
     expect(second.bars).toHaveLength(2);
     book.add(mention(T + 3 * DAY_MS, T + 3 * DAY_MS), NEVER);
-    expect(book.isOutdated()).toBe(true);
+    expect(book.isOutdated(T)).toBe(true);
     expect(second.mentions).toBeUndefined();
     expect(book.revise().mentions).toHaveLength(1);
   });
@@ -122,13 +122,18 @@ describe("a record book", () => {
     const readUntil = noon + 3_600_000;
     book.add(mention(noon + 9, noon + 9), readUntil);
     book.add(mention(noon + 5, noon + 7), readUntil);
-    expect(book.isOutdated()).toBe(false);
+    expect(book.isOutdated(readUntil)).toBe(false);
+    // All processes score the close from the same records: the day is public five minutes after its end.
+    const close = T + DAY_MS + 300_000;
+    expect(book.isOutdated(close - 1)).toBe(false);
+    expect(book.isOutdated(close)).toBe(true);
     const times = (records: InstrumentRecords) =>
       arraysOf(records).mentions?.map((one) => one.availableAt);
     expect(times(first)).toEqual([noon, readUntil + 1, readUntil + 1]);
     expect(times(book.revise())).toEqual([noon, noon + 7, noon + 9]);
+    expect(book.isOutdated(close)).toBe(false);
     book.add(mention(noon + 11, noon + 11), readUntil + 11);
-    expect(book.isOutdated()).toBe(true);
+    expect(book.isOutdated(T)).toBe(true);
   });
 
   it("is outdated by any late record when a session closed without it", () => {
@@ -139,7 +144,7 @@ describe("a record book", () => {
       for (const one of [bar(-1, 0), mention(T, T)]) book.add(one, NEVER);
       book.revise();
       book.add(late, readUntil);
-      return book.isOutdated();
+      return book.isOutdated(readUntil);
     };
     expect(isOutdatedBy(mention(close, close), close)).toBe(true);
     expect(isOutdatedBy(mention(close - 9, close - 9), close + 9)).toBe(true);
@@ -162,7 +167,7 @@ describe("a record book", () => {
     book.add(mention(noon + 2, noon + DAY_MS), noon + 60_000);
     book.add(mention(noon + 61_000, noon + 61_000), noon + 60_000);
     expect(times()).toEqual([0, 1_000, 60_000, 61_000, DAY_MS]);
-    expect(book.isOutdated()).toBe(false);
+    expect(book.isOutdated(T)).toBe(false);
   });
 
   it("preserves the lists that received no late records", () => {
@@ -182,24 +187,33 @@ describe("a record book", () => {
     for (const one of [...old, mention(T + 5, T + 5)]) book.add(one, NEVER);
     const before = book.revise();
     book.forgetMessages(T);
-    expect(book.isOutdated()).toBe(false);
+    expect(book.isOutdated(T)).toBe(false);
     book.forgetMessages(T + 1);
-    expect([book.isOutdated(), book.messageCount()]).toEqual([true, 1]);
+    expect([book.isOutdated(T), book.messageCount()]).toEqual([true, 1]);
     expect(book.messages().map(({ availableAt }) => availableAt)).toEqual([T + 5]);
     const after = book.revise();
     book.forgetMessages(NEVER);
     for (const one of old) book.add(one, T + 7);
-    expect(book.isOutdated()).toBe(false);
+    expect(book.isOutdated(T)).toBe(false);
     expect([before.mentions?.length, after.mentions?.length]).toEqual([2, 1]);
     expect(after.bars).toBe(before.bars);
   });
 
   it("is the same for any order of arrival", () => {
-    const all = [bar(0, 0), bar(1, 4_000), bar(2, 0), mention(T, T), mention(T + 9, T + 20)];
+    // The last two arrive in one answer.
+    const all = [bar(0, 0), bar(1, 4_000), bar(2, 0), mention(T, T + 20), mention(T + 9, T + 20)];
     const whole = filled(...all);
     expect(filled(...all.toReversed())).toEqual(whole);
     expect(filled(...[3, 0, 4, 2, 1].map((index) => all[index] as ReceivedObservation))).toEqual(
       whole,
+    );
+    const [early, late] = [new RecordBook(coin), new RecordBook(coin)];
+    for (const book of [early, late]) book.add(mention(T - 1, T - 1), NEVER);
+    const lists = [early.revise(), late.revise()];
+    for (const one of all.slice(3)) early.add(one, T);
+    for (const one of all.slice(3).toReversed()) late.add(one, T);
+    expect(arraysOf(lists[1] as InstrumentRecords)).toEqual(
+      arraysOf(lists[0] as InstrumentRecords),
     );
   });
 });
@@ -217,7 +231,7 @@ describe("a bar that is doubted", () => {
     const records = book.revise();
     expect(shown(records)).toEqual({ closes: [10], doubts: [["jump", "held"]] });
     book.add(far(2, 11), T + 2 * DAY_MS);
-    expect(book.isOutdated()).toBe(false);
+    expect(book.isOutdated(T)).toBe(false);
     expect(shown(records)).toEqual({ closes: [10, 11], doubts: [["jump", "dropped"]] });
     expect(shown(book.revise())).toEqual(shown(records));
   });
@@ -240,7 +254,7 @@ describe("a bar that is doubted", () => {
     for (const one of [far(0, 10), far(2, 28)]) book.add(one, NEVER);
     expect(shown(book.revise()).closes).toEqual([10]);
     book.add(far(1, 17), T + 3 * DAY_MS);
-    expect(book.isOutdated()).toBe(true);
+    expect(book.isOutdated(T)).toBe(true);
     expect(shown(book.revise())).toEqual({ closes: [10, 17, 28], doubts: [] });
   });
 });
