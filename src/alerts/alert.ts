@@ -69,7 +69,8 @@ export interface Thresholds {
 /** Signing secrets of a webhook, encrypted for `secretContext(alertId)`. */
 export interface SigningSecrets {
   readonly current: string;
-  /** Signs in addition to the current secret until it expires, milliseconds since the epoch. */
+  /** The previous secret, which also signs until it expires, in milliseconds since the epoch;
+   *  `null` for none. */
   readonly previous: { readonly sealed: string; readonly until: number } | null;
 }
 
@@ -118,7 +119,8 @@ export interface Alert {
   readonly way: DeliveryMethod;
   readonly createdAt: number;
   readonly expiresAt: number | null;
-  /** Until then, no event is recorded for it. */
+  /** Instant until which no event is recorded for it, in milliseconds since the epoch; `null` for
+   *  none. */
   readonly snoozedUntil: number | null;
   /** While it is paused, no event is recorded for it, and queued deliveries are not sent. */
   readonly isPaused: boolean;

@@ -16,7 +16,7 @@ export interface EventText {
 const MAX_NAME = 60;
 
 /**
- * Words the payload of an event.
+ * Describes the payload of an event in words.
  *
  * @param body The recorded payload.
  */

@@ -95,7 +95,7 @@ export function listPage<T, R, I>(
   return { ...page, table: { fields: chosen.map(({ name }) => name), rows } };
 }
 
-/** @throws {Problem} `invalid_request` for fields where the answer has no rows. */
+/** @throws {Problem} `invalid_request` if the query names fields and the answer has no rows. */
 export function refuseFields(fields: readonly string[] | undefined, next: string): void {
   if (fields === undefined) return;
   throw new Problem("invalid_request", { detail: "fields: this answer has no rows.", next });

@@ -24,10 +24,8 @@ export function unpricedInstruments({
   return others;
 }
 
-/**
- * Why a real symbol may be unknown, to follow the words "is covered"; empty if the market has real
- * symbols.
- */
+/** Why a symbol of the real world may be unknown, as a text after the words "is covered"; empty if
+ *  the market has real symbols. */
 export const whyNotCovered = ({ source }: MarketView): string =>
   source.simulated ? ": this market is simulated and has symbols of its own" : "";
 

@@ -8,7 +8,7 @@ import { nextReportAnswer } from "./next-report.ts";
 import { fraction, pointDifference, points, ratio, wholePoints } from "./rounding.ts";
 import { sessionOf } from "./signal-point.ts";
 
-/** A snapshot with what it is compared with. */
+/** A snapshot with the market and the snapshots that its columns need. */
 export interface SignalRow {
   readonly snapshot: PastSnapshot;
   readonly context: Pick<ToolContext, "market" | "snapshots">;

@@ -358,7 +358,7 @@ export function briefItem(
   return { symbol, name, signal, score, scoreChange: rounded, confidence, coverage, status };
 }
 
-/** The columns of a history without fields. */
+/** The columns of a history when the query names no fields. */
 export const HISTORY_COLUMNS: Readonly<Record<Detail, readonly string[]>> = {
   brief: ["session", "score", "price"],
   full: Columns.keyof().options,

@@ -72,7 +72,7 @@ export const isFinalVerdict = (
   { openSince }: Pick<TrackRecord["records"][number], "openSince">,
 ): boolean => openSince === null || openSince >= at;
 
-/** The figures as they are answered. */
+/** The figures as answers show them. */
 export const figuresAnswer = ({ twins, from, to, ranges, ...others }: RecordFigures) => ({
   ...others,
   from: instantOrNull(from),

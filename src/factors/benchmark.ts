@@ -28,7 +28,7 @@ export interface Benchmark {
   close(): void;
 }
 
-/** Starts before the first bar of a class. */
+/** Creates the benchmark of a class, without any session. */
 export function createBenchmark(assetClass: AssetClass): Benchmark {
   const lambda = decay(1, GATE.halfLifeSessions);
   const perYear = GATE.sessionsPerYear[assetClass];

@@ -46,9 +46,11 @@ export interface BlockPressure {
 }
 
 /**
- * Starts before the first print. I = sum(side * notional) / sum(notional) over signed blocks,
- * numerator, denominator and count halved every three sessions; I' = I n / (n + 20). A print
- * counts in the session in which it becomes known.
+ * Creates an empty history.
+ *
+ * I = sum(side * notional) / sum(notional) over signed blocks, numerator, denominator and count
+ * halved every three sessions; I' = I n / (n + 20). A print counts in the session in which it
+ * becomes known.
  */
 export function createBlockPressure(): BlockPressure {
   const perSession = decay(1, BLOCK_PRESSURE_RULES.halfLifeSessions);

@@ -96,7 +96,7 @@ export interface AuthorActivity {
   add(author: string, at: number): void;
   /** Messages of an author in the day before an instant (Unix milliseconds), itself excluded. */
   countEarlier(author: string, at: number): number;
-  /** Drops times that are out of the window of any message after `at`. */
+  /** Drops the times that no message after `at` needs for its count. */
   forget(at: number): void;
 }
 

@@ -9,7 +9,7 @@ export const NETWORK_RULES = {
   minDays: 365,
   /** Days of transfer value that smooth NVT. */
   smoothingDays: 90,
-  /** Confidence per available ratio, of two. */
+  /** Confidence for each of the two ratios that is available. */
   confidencePerRatio: 0.5,
   /** Figures older than this are not used. */
   maxAgeDays: 3,

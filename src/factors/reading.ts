@@ -24,9 +24,10 @@ export interface Input {
   readonly name: string;
   readonly value: number | null;
   readonly unit: string;
-  /** Normalized value in [-3, 3], `null` when only shown. */
+  /** Normalized value in [-3, 3], `null` for a figure that is shown and not scored. */
   readonly z: number | null;
-  /** Share of the factor's z in [-1, 1]; 0 when only shown. */
+  /** Signed share of this input in the factor's z, in [-1, 1]; 0 for a figure that is shown and not
+   *  scored. */
   readonly weight: number;
   /** Unix milliseconds at which the newest datum behind it became known. */
   readonly observedAt: number | null;

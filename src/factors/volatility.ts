@@ -34,7 +34,7 @@ export interface Volatility {
   add(...bars: readonly Bar[]): VolatilityReading | undefined;
 }
 
-/** Starts before the first bar. */
+/** Creates a history without bars. */
 export function createVolatility(): Volatility {
   const [fastDecay, slowDecay] = [
     decay(1, VOLATILITY_RULES.fastHalfLife),

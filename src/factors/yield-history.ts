@@ -23,7 +23,7 @@ export interface YieldHistory {
 }
 
 /**
- * Starts before the first month.
+ * Creates an empty history.
  *
  * @param dayMs Length of a market day in milliseconds.
  */

@@ -12,7 +12,7 @@ export interface SeriesSummary {
   /** mean / (sd / sqrt(n)), which assumes independent dates. */
   readonly plainT: number;
   readonly neweyWestT: number;
-  /** The more conservative of the two, nearer to 0. */
+  /** The more conservative of the two t values: the one nearer to 0. */
   readonly t: number;
   /** 95 % interval of the mean by block bootstrap. */
   readonly interval: ConfidenceInterval;

@@ -84,7 +84,7 @@ export interface Scoring {
   recordableUntil(): number;
   /** Whether scores are still those of the previous run while they are being computed again. */
   isWarm(): boolean;
-  /** Ends the work under way. */
+  /** Stops work that is running. */
   close(): Promise<void>;
   /** Starts market time. */
   start(): void;

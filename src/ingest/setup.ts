@@ -60,10 +60,10 @@ export interface Setup {
   readonly providers: readonly ProviderSetup[];
 }
 
-/** Holds one record. */
+/** Collection of the setup; it has one record. */
 export const setups = collection<Setup>("ingest-setup");
 
-/** Key of that record. */
+/** Key of the setup's record. */
 export const SETUP_KEY = "live";
 
 /** Required settings of a provider that are not set. */

@@ -6,7 +6,8 @@ export interface Lazy<T> {
   ifOpen(act: (opened: T) => unknown): Promise<void>;
 }
 
-/** @param open Loads or connects. */
+/** Creates a resource that is opened on first use. @param open Opens it: loads the code, or
+ *  connects. */
 export function lazy<T extends object>(open: () => Promise<T>): Lazy<T> {
   let opened: Promise<T> | undefined;
   return {

@@ -23,9 +23,9 @@ export const quotas = {
   "manage-account": { points: 300, windowSeconds: 3600 },
   /** Pending authorization requests, which are stored for ten minutes, per address. */
   authorize: { points: 300, windowSeconds: 600 },
-  /** Pending authorization requests, per site. */
+  /** Pending authorization requests, per site (/24 of IPv4, /48 of IPv6). */
   "authorize-site": { points: 1000, windowSeconds: 600 },
-  /** Pending authorization requests, per provider. */
+  /** Pending authorization requests, per provider (/32 of IPv6). */
   "authorize-provider": { points: 3000, windowSeconds: 600 },
   /** Pending authorization requests, in total. A site or provider can use at most a tenth, and less
    *  as the quota fills (`countInNetworks`). */
@@ -39,9 +39,9 @@ export const quotas = {
    * number of live tokens.
    */
   "token-unclaimed": { points: 600, windowSeconds: 3600 },
-  /** Tokens issued to unclaimed agents, per site. */
+  /** Tokens issued to unclaimed agents, per site (/24 of IPv4, /48 of IPv6). */
   "token-unclaimed-site": { points: 2000, windowSeconds: 3600 },
-  /** Tokens issued to unclaimed agents, per provider. */
+  /** Tokens issued to unclaimed agents, per provider (/32 of IPv6). */
   "token-unclaimed-provider": { points: 10_000, windowSeconds: 3600 },
   /** Tokens issued to unclaimed agents, per agent. */
   "token-unclaimed-client": { points: 60, windowSeconds: 3600 },
@@ -55,9 +55,9 @@ export const quotas = {
   /** Valid client assertions (RFC 7523), per address. Each is stored until it expires, even if no
    *  token is issued for it. */
   "client-assertion": { points: 10_000, windowSeconds: 3600 },
-  /** Valid client assertions, per site. */
+  /** Valid client assertions, per site (/24 of IPv4, /48 of IPv6). */
   "client-assertion-site": { points: 20_000, windowSeconds: 3600 },
-  /** Valid client assertions, per provider. */
+  /** Valid client assertions, per provider (/32 of IPv6). */
   "client-assertion-provider": { points: 50_000, windowSeconds: 3600 },
   /** Rejected token requests recorded in the audit log, per network (/32 of IPv6, /24 of IPv4). */
   "token-refused": { points: 100, windowSeconds: 3600 },
@@ -79,21 +79,21 @@ export const quotas = {
   lockouts: { points: 1000, windowSeconds: 86_400 },
   /** Applications, per address. */
   apply: { points: 5, windowSeconds: 3600 },
-  /** Applications, per site. */
+  /** Applications, per site (/24 of IPv4, /48 of IPv6). */
   "apply-site": { points: 20, windowSeconds: 3600 },
-  /** Applications, per provider. */
+  /** Applications, per provider (/32 of IPv6). */
   "apply-provider": { points: 100, windowSeconds: 3600 },
   /** Applications in a day, per address. */
   "apply-day": { points: 20, windowSeconds: 86_400 },
-  /** Applications in a day, per site. */
+  /** Applications in a day, per site (/24 of IPv4, /48 of IPv6). */
   "apply-day-site": { points: 50, windowSeconds: 86_400 },
-  /** Applications in a day, per provider. */
+  /** Applications in a day, per provider (/32 of IPv6). */
   "apply-day-provider": { points: 200, windowSeconds: 86_400 },
   /** Inquiries, per address. */
   contact: { points: 5, windowSeconds: 3600 },
-  /** Inquiries, per site. */
+  /** Inquiries, per site (/24 of IPv4, /48 of IPv6). */
   "contact-site": { points: 20, windowSeconds: 3600 },
-  /** Inquiries, per provider. */
+  /** Inquiries, per provider (/32 of IPv6). */
   "contact-provider": { points: 100, windowSeconds: 3600 },
   /** Attempts to complete a claim, per agent. */
   "claim-agent": { points: 10, windowSeconds: 3600 },
@@ -108,9 +108,9 @@ export const quotas = {
   "claim-start": { points: 10, windowSeconds: 3600 },
   /** New claim codes, per address. */
   "claim-start-address": { points: 600, windowSeconds: 3600 },
-  /** New claim codes, per site. */
+  /** New claim codes, per site (/24 of IPv4, /48 of IPv6). */
   "claim-start-site": { points: 2000, windowSeconds: 3600 },
-  /** New claim codes, per provider. */
+  /** New claim codes, per provider (/32 of IPv6). */
   "claim-start-provider": { points: 10_000, windowSeconds: 3600 },
   /** Sign-in codes sent, per email address and network address together. */
   "code-email": { points: 5, windowSeconds: 3600 },
@@ -124,9 +124,9 @@ export const quotas = {
   "code-browser": { points: 10, windowSeconds: 3600 },
   /** Sign-in codes sent, per network address. */
   "code-address": { points: 20, windowSeconds: 3600 },
-  /** Sign-in codes sent, per site. */
+  /** Sign-in codes sent, per site (/24 of IPv4, /48 of IPv6). */
   "code-address-site": { points: 100, windowSeconds: 3600 },
-  /** Sign-in codes sent, per provider. */
+  /** Sign-in codes sent, per provider (/32 of IPv6). */
   "code-address-provider": { points: 500, windowSeconds: 3600 },
   /** Sign-in codes sent, in total, shared like `authorize-all`. */
   "code-address-all": { points: 10_000, windowSeconds: 3600 },
@@ -192,10 +192,11 @@ export const quotas = {
   "channel-change": { points: 60, windowSeconds: 3600 },
   /** Codes sent to new channels, per person. */
   "channel-code": { points: 10, windowSeconds: 3600 },
-  /** The same, per person and target. */
+  /** Codes sent to new channels, per person and target. */
   "channel-code-target": { points: 5, windowSeconds: 3600 },
-  /** The same, per target in total, shared as `challenge-host-all`. A target may belong to somebody who
-   *  wants no codes, so these are for a day: 60 codes with 5 tries each are guessed with a chance of 3 in 10,000. */
+  /** Codes sent to new channels, per target in total, shared as `challenge-host-all`. A target may
+   *  belong to somebody who wants no codes, so these are for a day: 60 codes with 5 tries each are
+   *  guessed with a chance of 3 in 10,000. */
   "channel-code-target-all": { points: 60, windowSeconds: 86_400 },
 } as const satisfies Readonly<Record<string, Quota>>;
 

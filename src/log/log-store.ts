@@ -194,7 +194,7 @@ export interface LoggedGrade {
   readonly assetClass: AssetClass;
   /** In sessions. */
   readonly horizon: number;
-  /** Index after the last outcome that it is made from. */
+  /** Index of the entry after the last outcome of the settlement. */
   readonly end: number;
   readonly graded: GradedRun;
   /** Whether it replaces an earlier settlement. */

@@ -17,7 +17,8 @@ export function signAt(text: string, signer: NoteSigner, seconds: bigint): Uint8
   return Buffer.concat([uint64(seconds), signature]);
 }
 
-/** The time with which a text was signed, Unix seconds; `undefined` if the key has not signed it so. */
+/** The time with which a text was signed, Unix seconds; `undefined` if the key has not signed it
+ *  with a time. */
 export function timeSigned(
   text: string,
   verifier: NoteVerifier,

@@ -37,11 +37,9 @@ export interface Market {
   /** Instruments of a live market, with or without records so far; absent where all records are there
    *  from the start. */
   readonly followed?: readonly Instrument[];
-  /**
-   * When the bars of a class's sessions are due in (after, until] (Unix milliseconds), ascending,
-   * whether or not there are any: a session without a bar was missed, a holiday is no session.
-   * Absent where every day has bars.
-   */
+  /** Instants in (after, until] at which the bars of a class's sessions are due, Unix milliseconds,
+   *  ascending. A session whose bar is missing is included, a holiday is not. Absent where every
+   *  day has bars. */
   barsDue?(after: number, until: number, assetClass: AssetClass): readonly number[];
   /** Label of the session to which an instant (Unix milliseconds) belongs, under way or closed. */
   sessionAt(at: number, assetClass: AssetClass): string;

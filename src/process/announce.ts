@@ -108,12 +108,13 @@ export function showMarketProgress(unit: string): (done: number, total: number) 
   };
 }
 
-/** Shows a message that no mail server takes to the operator, who passes it on. */
+/** Shows the operator an email that cannot be sent because there is no mail server; the operator
+ *  passes it on. */
 export function showEmail(email: Email): void {
   process.stderr.write(`\nThere is no mail server for this message:\n${emailText(email)}\n`);
 }
 
-/** Shows on one terminal line how far a replay is. */
+/** Shows the progress of a replay on one terminal line. */
 export function showReplay({ market }: Service): void {
   if (market.mode !== "replay" || !process.stderr.isTTY) return;
   const at = new Date(market.knownUntil()).toISOString();

@@ -6,7 +6,7 @@ export interface MarketClock {
   start(wall: number): void;
   /** The current time of the market. */
   now(wall: number): number;
-  /** Moves market time on. @returns The instant up to which the market is known. */
+  /** Advances market time. @returns The instant up to which the market is known. */
   advance(wall: number): number;
   /** Milliseconds until more becomes known, `undefined` when nothing ever will. */
   untilNext(wall: number): number | undefined;

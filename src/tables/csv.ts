@@ -54,7 +54,7 @@ function csvText(text: string): string {
 /** Matches the apostrophe before a text that would be read as a formula. */
 const DISARMED = /^'(?=[=+\-@\t\r])/;
 
-/** The cell that `csvLine` wrote as a text; an empty text is read as no value. */
+/** Parses the text that `csvLine` wrote for a cell; an empty text is read as no value. */
 export function readCell(text: string, type: ColumnType): Cell {
   if (text === "") return null;
   if (type === "integer" || type === "number") return Number(text);

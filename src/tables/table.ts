@@ -23,7 +23,8 @@ export interface Column<R> extends ColumnHead {
 /** Rows of one kind; identity columns come first. */
 export interface Table {
   readonly columns: readonly ColumnHead[];
-  /** Cells in the order of the columns. Made when they are read, so that no table is held whole. */
+  /** Cells in the order of the columns. Created when they are read, so that no table is held in
+   *  memory as a whole. */
   readonly rows: Iterable<readonly Cell[]>;
 }
 
@@ -64,7 +65,7 @@ function* rowsOf<R>(
   for (const record of records) yield columns.map(({ cell }) => cell(record));
 }
 
-/** Rows, at most `size` of them at a time. */
+/** Splits rows into batches of at most `size`. */
 export function* inBatches(
   rows: Iterable<readonly Cell[]>,
   size: number,

@@ -102,7 +102,8 @@ export interface EventQuery {
 /** A page of events, oldest first. */
 export interface EventPage {
   readonly events: readonly AlertEvent[];
-  /** Where to continue, also when there are no more yet; `undefined`: at the beginning. */
+  /** Cursor to continue from, also when no more events exist yet; `undefined`: start at the
+   *  beginning. */
   readonly cursor: string | undefined;
   /** Whether more events exist already. */
   readonly hasMore: boolean;

@@ -23,7 +23,7 @@ interface Times {
   readonly snoozedUntil?: number | null;
 }
 
-/** @throws {Problem} `invalid_request` when one of them has passed. */
+/** @throws {Problem} `invalid_request` when one of the instants has passed. */
 export function validateTimes(times: Times, now: number): void {
   for (const name of ["expiresAt", "snoozedUntil"] as const) {
     const at = times[name] ?? null;

@@ -51,9 +51,9 @@ export class ChannelEndpoint implements Endpoint {
   readonly #options: ChannelEndpointOptions;
 
   /**
-   * @param channel As it was before the attempt.
-   * @param mail The operations that put the message into the outbox, whose acceptance is the success of an
-   *   email channel; none for others.
+   * @param channel The channel as it was before the attempt.
+   * @param mail The operations that put an email into the outbox, which counts as its delivery;
+   * none for other kinds of channels.
    */
   constructor(channel: StoredChannel, mail: readonly Operation[], options: ChannelEndpointOptions) {
     this.#channel = channel;

@@ -180,7 +180,7 @@ export async function entitledAlert(
   return alert && isEntitled(await scopesOf(alert.value.owner)) ? alert : undefined;
 }
 
-/** Whether an alert still sends to the channel in whose queue one of its events is. */
+/** Whether an alert still sends to the channel that one of its events is queued for. */
 export const isSentBy = ({ value }: StoredDelivery, { value: { way } }: StoredAlert): boolean =>
   way.by === "channel" && way.channelId === value.channelId;
 

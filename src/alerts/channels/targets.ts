@@ -107,8 +107,8 @@ export function hintOf(target: ChannelTarget): string {
   }
 }
 
-/** Identifies a target among those of all people, however it is spelled: a webhook has several hosts and
- *  versions of its path, and a chat is the same for every bot. */
+/** Identifies a target by a text that is the same for every person and every spelling: a webhook
+ *  has several hosts and versions of its path, and a chat is the same for every bot. */
 export function identityOf(target: ChannelTarget): string {
   switch (target.kind) {
     case "email":

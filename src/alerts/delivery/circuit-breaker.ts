@@ -14,7 +14,7 @@ export interface CircuitBreaker {
   readonly failures: number;
   /** Pauses since the last success; 0: the breaker is closed. */
   readonly pauses: number;
-  /** Nothing is sent until then, in milliseconds of a monotonic clock. */
+  /** Instant until which nothing is sent, in milliseconds of a monotonic clock. */
   readonly openUntil: number;
 }
 

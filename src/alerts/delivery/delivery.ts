@@ -22,7 +22,7 @@ export interface Delivery {
   /** Waits for the digest, or for the end of the quiet hours, of its channel until then; milliseconds since
    *  the epoch. */
   readonly heldUntil?: number;
-  /** The digest that contains it, and completes it. */
+  /** Id of the digest that contains it; the digest completes it. */
   readonly digestId?: string;
 }
 

@@ -12,7 +12,7 @@ export interface RepeatLimitOptions {
   readonly limits: Limits;
 }
 
-/** Whether an attempt is one that no new event causes. */
+/** Whether an attempt is a retry, or sends a message that no new event causes. */
 export const isRepeat = ({ value }: StoredDelivery): boolean =>
   value.attempts > 0 || value.isRepeat === true;
 

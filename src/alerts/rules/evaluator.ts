@@ -67,7 +67,7 @@ export class AlertEvaluator {
   readonly #sessions: ClosedSessions;
   #state: EvaluationState | undefined;
   #round: Round | undefined;
-  /** `knownUntil` at which no further session had closed. */
+  /** Value of `knownUntil` at which no session was left to evaluate. */
   #idleUntil: number | undefined;
 
   constructor(options: EvaluatorOptions) {

@@ -79,7 +79,7 @@ export const YesArgument = z.boolean().default(false);
 /** The option for `YesArgument`. */
 export const yesOption = { about: "do it without asking" };
 
-/** A number in a range, as it is typed. */
+/** Schema of a whole number within a range, typed as text. */
 export const wholeNumber = (min: number, max: number) => {
   const wrong = `is not a whole number from ${min} to ${max}`;
   const number = z.string().regex(/^\d+$/, wrong).transform(Number);

@@ -93,7 +93,7 @@ export interface Failure {
   /** Problem code, or OAuth error code. */
   readonly code: string;
   readonly meaning: string;
-  /** The next step, as an example has it; absent with an OAuth error. */
+  /** The next step from a recorded example; absent for an OAuth error. */
   readonly next: string | undefined;
 }
 

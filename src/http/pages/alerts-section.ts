@@ -151,7 +151,7 @@ function lastSuccessText(at: number | undefined): Html {
   return at === undefined ? html`<span class="quiet">none recently</span>` : timeElement(at);
 }
 
-/** Who made something. */
+/** The creator of an alert or a watchlist, as text. */
 export function creatorText({ kind, id, clientId = "" }: Owner, keys: readonly ApiKey[]): Html {
   switch (kind) {
     case "agent":

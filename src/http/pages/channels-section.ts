@@ -23,7 +23,7 @@ export interface ChannelsView {
   readonly channels: readonly ChannelView[];
   /** Errors of the forms. */
   readonly errors?: FieldErrors;
-  /** What was entered for a new channel; tokens are entered again. */
+  /** Values entered for a new channel; its tokens have to be entered again. */
   readonly enteredChannel?: {
     readonly kind: ChannelKind;
     readonly name: string;

@@ -64,7 +64,7 @@ ${form({ action: "/claim", formToken }, fields)}
   };
 }
 
-/** What a person decides about. */
+/** The agent that a person decides about, and the state of the form. */
 export interface AgentView {
   readonly formToken: string;
   readonly agent: ClaimableAgent;

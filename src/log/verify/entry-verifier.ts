@@ -85,7 +85,7 @@ export class EntryVerifier {
   #unknown = 0;
   /** Entries before this index are no longer kept; their content is unknown. */
   #skipped = 0;
-  /** Runs that an earlier observation proves to be older than the close after theirs. */
+  /** Number of runs that an earlier observation proves to be older than the next close. */
   #provedRuns = 0;
 
   constructor(options: EntryVerifierOptions) {

@@ -14,7 +14,7 @@ const PRIOR_WEIGHT = 0.5;
 /**
  * Probability of beating the class's median: Phi(rho z / sqrt(1 - rho^2)), in (0, 1).
  *
- * @param z That of the score, Phi^-1(score / 100).
+ * @param z Normal score of the score: Phi^-1(score / 100).
  * @param rho Rank correlation of the score with the return, in [0, 1).
  */
 export const pOutperform = (z: number, rho: number): number =>

@@ -18,7 +18,7 @@ interface FileBars {
  * of coins at the end of their UTC day. Prices may be any number: a bar that cannot be true is
  * doubted, as in every source.
  *
- * @throws {Error} at a bar out of order, besides malformed cells.
+ * @throws {Error} For a bar out of order or a malformed cell.
  */
 export function readBars(
   file: TextFile,

@@ -1,6 +1,6 @@
 /** How the cells of one column are read. */
 export interface Column<T> {
-  /** What a cell should look like, for the message about one that does not. */
+  /** Description of a valid cell, for the error message about an invalid one. */
   readonly expected: string;
   /** The value of the cell in [from, to) of a text; `undefined` when the cell is malformed. Numbers
    *  are parsed in place: a folder has ten million of them, and creating a string for each would
@@ -110,7 +110,9 @@ export const filledText: Column<string> = cellColumn("text that is not empty", (
   cell === "" ? undefined : cell,
 );
 
-/** Text of a given form. */
+/**
+ * Text that matches a pattern. @param expected Description of the pattern, for the error message.
+ */
 export const matching = (pattern: RegExp, expected: string): Column<string> =>
   cellColumn(expected, (cell) => (pattern.test(cell) ? cell : undefined));
 

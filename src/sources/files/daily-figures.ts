@@ -8,10 +8,10 @@ import { type PublicationCalendar, requireLater, utcEnd } from "./publication-ca
 const ON_CHAIN_DELAY_MS = 6 * 3_600_000;
 
 /**
- * FINRA Reg SHO volumes, known at 18:00 New York on their date. `shortVolume` already holds the
- * exempt shares.
+ * FINRA Reg SHO volumes, known at 18:00 New York time on their date. `shortVolume` already includes
+ * the exempt shares.
  *
- * @throws {Error} at a date out of order or more short than total volume, besides malformed cells.
+ * @throws {Error} For a date out of order, a short volume above the total, or a malformed cell.
  */
 export function readShortVolumes(file: TextFile, calendar: PublicationCalendar): ShortVolume[] {
   const columns = {

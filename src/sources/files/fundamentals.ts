@@ -30,7 +30,7 @@ interface FigureRow {
  * so a split on that day belongs to the period and whole days of lag stay whole. Where one filing
  * counts shares both outstanding and diluted, the outstanding ones are kept.
  *
- * @throws {Error} at a figure repeated within one filing, besides malformed cells.
+ * @throws {Error} For a figure repeated within one filing, or a malformed cell.
  */
 export function readFundamentals(file: TextFile, calendar: PublicationCalendar): Fundamental[] {
   const rows = readRows(file, calendar);

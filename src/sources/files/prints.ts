@@ -21,7 +21,7 @@ const COLUMNS = {
  * vendor. So no print is signable, since nothing says that quotes set its price,
  * and none counts as canceled.
  *
- * @throws {Error} at a repeated id, besides malformed cells.
+ * @throws {Error} For a repeated id or a malformed cell.
  */
 export function readPrints(file: TextFile): Print[] {
   const requireNew = uniqueness("print");

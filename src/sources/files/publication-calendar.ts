@@ -21,14 +21,14 @@ const SHORT_VOLUME_TIME = "18:00";
  */
 export interface PublicationCalendar {
   readonly date: Column<string>;
-  /** A small number for each date, and the date of a number. */
+  /** A small number that stands for a date. */
   readonly numberOf: (date: string) => number;
   readonly dateOf: (number: number) => string;
-  /** When the bar of a US session is known: 16:15 New York. */
+  /** When the bar of a US session is known: 16:15 New York time. */
   readonly barKnown: (date: string) => number;
-  /** When the short volume of a session is known: 18:00 New York. */
+  /** When the short volume of a session is known: 18:00 New York time. */
   readonly shortVolumeKnown: (date: string) => number;
-  /** When a filing of which only the date is known counts: the next midnight in New York. */
+  /** When a filing counts as known if only its date is known: the next midnight in New York. */
   readonly filingKnown: (date: string) => number;
 }
 

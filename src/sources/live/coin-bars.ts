@@ -55,7 +55,7 @@ export function readCoinDays(page: CoinPage): ParsedResponse {
   };
 }
 
-/** Reading of an answer that says that the venue does not trade the coin; it may in the future. */
+/** The result for a coin that the venue does not trade; it may trade the coin later. */
 export const readNotTraded = (
   { symbol, from }: Pick<DayQuery, "symbol" | "from">,
   receivedAt: number,

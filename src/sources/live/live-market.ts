@@ -62,7 +62,7 @@ export class LiveMarket implements Market {
   readonly #books: ReadonlyMap<string, RecordBook>;
   /** The lists that readers hold. */
   #records: readonly InstrumentRecords[] = [];
-  /** Readers have read everything known by then, Unix milliseconds. */
+  /** Instant up to which readers have read everything, Unix milliseconds. */
   #shownUntil = Number.NEGATIVE_INFINITY;
   #revision = 0;
   #revisedAt = Number.NEGATIVE_INFINITY;

@@ -66,7 +66,7 @@ export const messageText = (text: string): string =>
   // A cut may split a surrogate pair.
   neutralText(text.slice(0, MAX_CHARACTERS)).toWellFormed();
 
-/** A text in which entities of HTML stand for characters, each read once: `&amp;lt;` is `&lt;`. */
+/** Decodes the HTML entities of a text, once: `&amp;lt;` becomes `&lt;`. */
 export const decodeEntities = (text: string): string =>
   text.replace(/&(?:#(\d{1,7})|#x([\da-f]{1,6})|(\w{2,4}));/gi, (entity, decimal, hex, name) => {
     if (name !== undefined) return ENTITIES[String(name).toLowerCase()] ?? entity;

@@ -48,11 +48,11 @@ export function quoted(text: string): string {
 }
 
 /**
- * Runs code of a provider on what its server sent. Anything it throws becomes a fault, since a
- * server may send anything.
+ * Runs a provider's code on what the provider's server sent. Anything it throws becomes a fault,
+ * since a server may send anything.
  *
- * @param what What the code makes, for the operator.
- * @returns What it makes, or the fault.
+ * @param what Name of the result, for the operator.
+ * @returns The result, or the fault.
  */
 export function catchFault<T>(make: () => T, what: string): T | ProviderFault {
   try {

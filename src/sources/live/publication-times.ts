@@ -23,7 +23,7 @@ export const addDays = (day: string, days: number): string =>
 /** First moment after a UTC day. */
 export const utcEnd = (day: string): number => Date.parse(day) + DAY_MS;
 
-/** When the bar of a US session counts as known: 16:45 New York, also on half days. */
+/** When the bar of a US session counts as known: 16:45 New York time, also on half days. */
 export const stockBarKnown = (session: string): number =>
   newYorkInstant(session, "16:15") + BAR_DELAY_MS;
 
@@ -40,11 +40,11 @@ export const stockBarAsked = (session: string): number => newYorkInstant(session
 /** When the bar of a coin is requested: venues have begun the next day by then. */
 export const coinBarAsked = (day: string): number => utcEnd(day) + 2 * 60_000;
 
-/** When FINRA's daily short volume is published: 18:00 New York on its session. */
+/** When FINRA's daily short volume is published: 18:00 New York time on its session. */
 export const shortVolumeKnown = (session: string): number => newYorkInstant(session, "18:00");
 
-/** When a record of which only the date is known counts, such as a filing: the next midnight in New
- *  York. */
+/** When a record such as a filing counts as known if only its date is known: the next midnight in
+ *  New York. */
 export const dateKnown = (date: string): number => newYorkInstant(addDays(date, 1), "00:00");
 
 /** When network figures of a UTC day are published: 06:00 UTC on the next. */
@@ -63,7 +63,7 @@ export function lastDayKnown(at: number, known: (day: string) => number): string
 /** Maximum lead of a provider's clock over ours, in milliseconds. */
 const CLOCK_SKEW_MS = 5 * 60_000;
 
-/** Whether an instant lies after the arrival of its report. */
+/** Whether an instant is later than the arrival of the record that contains it. */
 export const isFuture = (at: number, receivedAt: number): boolean =>
   at > receivedAt + CLOCK_SKEW_MS;
 

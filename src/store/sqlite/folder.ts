@@ -161,7 +161,7 @@ export function syncFile(path: string): void {
   }
 }
 
-/** Renames the finished next store, from when on it replaces the store. */
+/** Renames the finished next store; from then on it replaces the store. */
 export function markNextFinished({ folder, next, unfinished }: StorePaths): void {
   syncFolder(folder);
   renameSync(unfinished, next);

@@ -63,7 +63,7 @@ export const PAGE_BYTES = 4_096;
 /** Page cache, in KiB. */
 const CACHE_KIB = 32 * 1_024;
 
-/** Names of facts. */
+/** Names of the facts that a file records. */
 export type MetaName = "format" | "id" | "mode" | "revision" | "moved";
 
 const SET_META = `INSERT INTO meta VALUES (?, ?, ?)

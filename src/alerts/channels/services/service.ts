@@ -5,7 +5,8 @@ import type { ChannelMessage } from "../message.ts";
 
 /** How a message becomes a request of a chat service, and what its answer means. */
 export interface ChatService<K extends ChatKind> {
-  /** Most bytes of a message in UTF-8, escaped; the services count characters, which are fewer. */
+  /** Maximum size of an escaped message, in bytes of UTF-8; the services count characters, which
+   *  are fewer. */
   readonly maxBytes: number;
   /** The text as it is sent, which `maxBytes` bounds. */
   readonly textOf: (message: ChannelMessage) => string;

@@ -24,7 +24,7 @@ export const SORTS = {
 } as const;
 export type Sort = keyof typeof SORTS;
 
-/** Most instruments of a comparison. */
+/** Maximum number of instruments in a comparison. */
 export const MAX_COMPARED = 5;
 
 /** Treats an empty form field as absent. */

@@ -44,7 +44,7 @@ export interface HistoryPoint extends ReturnType<typeof exactSignal> {
   readonly contributions: Contributions | undefined;
 }
 
-/** What happened to an instrument, oldest first. */
+/** The history of an instrument, oldest first. */
 export interface HistoryView {
   readonly points: readonly HistoryPoint[];
   /** When quarterly reports were filed, Unix milliseconds. */

@@ -12,7 +12,7 @@ import { signedPercent } from "./number-format.ts";
 /** Maximum number of instruments in the section. */
 const MAX_PEERS = 10;
 
-/** Sessions of a small line. */
+/** Number of sessions in a sparkline. */
 export const SPARK_SESSIONS = 60;
 
 /** An instrument in the list of peers. */

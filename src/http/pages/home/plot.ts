@@ -76,7 +76,7 @@ export const columns = (
     })
     .join("");
 
-/** A rectangle over whole places, from the first to the last of them. */
+/** A rectangle over whole columns, from the first to the last. */
 export const span = (
   { first, last }: { readonly first: number; readonly last: number },
   attributes: Html,
@@ -88,7 +88,7 @@ export const level = (value: number, axis: ValueAxis, name: string): Html => {
   return html`<line class="${name}" x1="-1" x2="100%" y1="${y}" y2="${y}"/>`;
 };
 
-/** A line from top to bottom at a place. */
+/** A line from top to bottom through the middle of a column. */
 export const upright = (place: number, name: string): Html =>
   html`<line class="${name}" x1="${place}" x2="${place}" y2="100%"/>`;
 
@@ -170,7 +170,7 @@ export interface PlotText {
   readonly label: string;
   /** Id of the table with its figures, newest first, which the crosshair of the script reads. */
   readonly table: string;
-  /** Number of rows of that table, which are the first places of the drawing. */
+  /** Number of rows of that table; they correspond to the first columns of the drawing. */
   readonly count: number;
   readonly time: TimeAxis;
 }

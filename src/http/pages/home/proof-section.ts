@@ -3,7 +3,7 @@ import type { FullSignal } from "../../../answers/signal.ts";
 import { type Html, html } from "../html.ts";
 import { dateTime } from "./number-format.ts";
 
-/** The page with the proof of what was said about an instrument. @param entry Index in the log. */
+/** URL of the page that proves what was said about an instrument. @param entry Index in the log. */
 export const proofPath = (symbol: string, entry?: number): string =>
   `${instrumentPath(symbol)}/proof${entry === undefined ? "" : `?entry=${entry}`}`;
 

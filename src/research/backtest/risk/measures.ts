@@ -33,10 +33,11 @@ export interface CoverageSlice {
 
 /** The forecasts of one class over one horizon, graded. */
 export interface RiskMeasures extends HorizonTable {
-  /** Thirds of the forecasts after the fit by their sigma. */
+  /** The forecasts after the date of the fit, in thirds by their sigma. */
   readonly thirds: readonly CoverageSlice[];
   readonly years: readonly CoverageSlice[];
-  /** Calibration of the chance of a fall after the fit; `null` if all outcomes are equal. */
+  /** Calibration of the forecast chance of a fall, after the date of the fit; `null` if all
+   *  outcomes are equal. */
   readonly fall: Calibration | null;
   /** Quantiles of the graded outcomes before the date of the fit; `null` where there are too few. */
   readonly fitted: readonly number[] | null;

@@ -41,9 +41,9 @@ export interface BarWindow {
   readonly from: string;
   /** Last session that was read. */
   readonly done: string;
-  /** Sessions after it, oldest first, at least one. */
+  /** Sessions after that one, oldest first, at least one. */
   readonly sessions: readonly string[];
-  /** The last of them. */
+  /** Last session of the window. */
   readonly end: string;
 }
 

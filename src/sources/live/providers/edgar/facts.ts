@@ -75,7 +75,7 @@ export const CompanyFacts = z.looseObject({
 /** One figure of one filing. */
 export interface Fact {
   readonly tag: string;
-  /** First day of the period, an ISO date; `undefined` for what is counted at an instant. */
+  /** First day of the period, an ISO date; `undefined` for a balance at an instant. */
   readonly start: string | undefined;
   /** Last day of the period, an ISO date. */
   readonly end: string;
