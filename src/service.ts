@@ -16,7 +16,7 @@ import { pagesRouter } from "./http/pages/pages.ts";
 import type { ServedRoute } from "./http/served-routes.ts";
 import { openScoring, type Scoring, type ScoringOptions } from "./ingest/create.ts";
 import type { Setup } from "./ingest/setup.ts";
-import type { Repeat } from "./lib/loop.ts";
+import type { StartLoop } from "./lib/loop.ts";
 import { schedule, startLoop } from "./lib/loop.ts";
 import { memoByVersion } from "./lib/memo.ts";
 import { SignalLog } from "./log/signal-log.ts";
@@ -151,7 +151,7 @@ async function createOn(state: State, options: Measured): Promise<Service> {
   });
   let isDraining = false;
   const readiness = createReadiness({ state, scoring, signalLog, isDraining: () => isDraining });
-  const repeat: Repeat = (tick, everyMs) => startLoop({ tick, everyMs, schedule, onError });
+  const repeat: StartLoop = (tick, everyMs) => startLoop({ tick, everyMs, schedule, onError });
   const onError = (error: unknown) => {
     if (!(error instanceof Problem)) log.error({ err: error }, "an open stream was interrupted");
   };

@@ -14,7 +14,7 @@ import {
 import { Instant, isoInstantOrNull, Provenance } from "../src/answers/common.ts";
 import { rangeSteps } from "../src/answers/range-alert.ts";
 import { WatchlistInput, watchlistSelector } from "../src/answers/watchlist.ts";
-import { startOf, WhenInput } from "../src/answers/when.ts";
+import { rangeStart, WhenInput } from "../src/answers/when.ts";
 import type { Caller } from "../src/auth/caller.ts";
 import { Problem } from "../src/problem.ts";
 import { defineTool, type ToolContext } from "../src/tool.ts";
@@ -175,7 +175,7 @@ async function redeliver({ input, target, context }: ActionInput): Promise<Actio
   if (eventId !== undefined) {
     return { ...(await context.alerts.redeliver(target, eventId)), eventId, queued: 1 };
   }
-  const begin = since === undefined ? 0 : startOf(since, context.market);
+  const begin = since === undefined ? 0 : rangeStart(since, context.market);
   const { next, ...done } = await context.alerts.redeliverSince(target, begin);
   return { ...done, nextSince: isoInstantOrNull(next ?? null) };
 }

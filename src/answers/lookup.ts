@@ -5,7 +5,7 @@ import { Problem } from "../problem.ts";
 import type { PastSnapshot } from "../score/snapshot.ts";
 import type { ToolContext } from "../tool.ts";
 import { isoInstant } from "./common.ts";
-import { endOf, isDay, startOf } from "./when.ts";
+import { isDay, rangeEnd, rangeStart } from "./when.ts";
 
 /** Caches the instruments without a price, by the list of those with one. */
 const waiting = new WeakMap<readonly Instrument[], readonly Instrument[]>();
@@ -77,7 +77,7 @@ function refuseAwaited(symbol: string, market: MarketView): void {
 export function requestedInstant(asOf: string | undefined, { market }: ToolContext): number {
   const now = market.now();
   const at = asOf === undefined ? now : Date.parse(asOf);
-  if (at <= now) return asOf === undefined ? now : Math.min(now, endOf(asOf, market));
+  if (at <= now) return asOf === undefined ? now : Math.min(now, rangeEnd(asOf, market));
   throw new Problem("not_available_then", {
     detail: `${isoInstant(at)} is in the future.`,
     next: `Ask for a time up to ${isoInstant(now)}, or without asOf.`,
@@ -141,8 +141,8 @@ export function instantRange(
   market: MarketView,
 ): { readonly from: number; readonly to: number } {
   const range = {
-    from: from === undefined ? 0 : startOf(from, market),
-    to: to === undefined ? until : endOf(to, market),
+    from: from === undefined ? 0 : rangeStart(from, market),
+    to: to === undefined ? until : rangeEnd(to, market),
   };
   const end = Math.min(range.to, until);
   if (range.from <= end) return range;

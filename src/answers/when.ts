@@ -16,13 +16,13 @@ export const WhenInput = z
 
 /** The instant at which a range from `when` begins, Unix milliseconds. A day means the close of its
  *  session: that of the exchange, and for coins the end of the UTC day. */
-export const startOf = (when: string, { dayMs }: Pick<MarketView, "dayMs">): number =>
+export const rangeStart = (when: string, { dayMs }: Pick<MarketView, "dayMs">): number =>
   isDay(when) ? Date.parse(when) + dayMs / 2 : Date.parse(when);
 
 /** The instant at which a range to `when` ends, Unix milliseconds: half a market day after the end
  *  of a day in UTC. By then the closes of that day's sessions are known, and those of the next day
  *  are not. */
-export const endOf = (when: string, { dayMs }: Pick<MarketView, "dayMs">): number =>
+export const rangeEnd = (when: string, { dayMs }: Pick<MarketView, "dayMs">): number =>
   isDay(when) ? Date.parse(when) + DAY_MS + dayMs / 2 : Date.parse(when);
 
 /** Whether a text of `WhenInput` is a day. */

@@ -5,7 +5,7 @@ import { grants, scopesForResource } from "./accounts/grants.ts";
 import { type ClientRecord, clients } from "./agents/agent.ts";
 import type { Authenticate, Caller } from "./caller.ts";
 import type { ApiKeys } from "./keys/api-keys.ts";
-import type { LastUse } from "./last-use.ts";
+import type { LastUseTracker } from "./last-use.ts";
 import { hasMetadataDocument } from "./oidc/metadata-documents.ts";
 import { clientScopeCeiling } from "./oidc/resource-indicators.ts";
 import { isScope, type Scope, scopeNames } from "./scopes.ts";
@@ -18,7 +18,7 @@ export interface AuthenticatorOptions {
   readonly keys: ApiKeys;
   readonly accounts: Accounts;
   /** Records the use of agents with an owner. `ApiKeys` records that of keys. */
-  readonly lastUse: LastUse;
+  readonly lastUse: LastUseTracker;
   /** The resource of the whole service, for which keys are valid. */
   readonly baseUrl: string;
   /** The scopes of an agent without an owner. */

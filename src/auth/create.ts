@@ -26,7 +26,7 @@ import { createAuditor } from "./auditor.ts";
 import { createAuthenticator } from "./authenticator.ts";
 import { CredentialCache } from "./credential-cache.ts";
 import { ApiKeys } from "./keys/api-keys.ts";
-import { LastUse } from "./last-use.ts";
+import { LastUseTracker } from "./last-use.ts";
 import {
   type AuthorizationServerOptions,
   createAuthorizationServer,
@@ -74,7 +74,7 @@ export async function createAccess(options: AccessOptions) {
 
   const issuers = await trustedIssuers(config.trustedIssuersFile);
   const audit = createAuditor({ hashAddress, now });
-  const lastUse = new LastUse({ records, now, onError });
+  const lastUse = new LastUseTracker({ records, now, onError });
   const vault = createKeyringVault(state.keyring);
   const mailbox = createOutbox({ vault, now });
   const { limits, denials, sync } = createAccessLimits(options, onError);

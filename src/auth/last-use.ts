@@ -13,7 +13,7 @@ const MAX_REMEMBERED = 10_000;
 /** Last uses by id, in milliseconds since the epoch. */
 const lastUses = collection<{ readonly at: number }>("last-uses");
 
-/** Options of `LastUse`. */
+/** Options of `LastUseTracker`. */
 interface LastUseOptions {
   readonly records: Records;
   readonly now: () => Date;
@@ -23,7 +23,7 @@ interface LastUseOptions {
 
 /** Last uses of agents and keys, accurate to the hour. A process writes each at most once an
  *  hour. */
-export class LastUse {
+export class LastUseTracker {
   readonly #options: LastUseOptions;
   /** The hour that was written last, by id, the oldest entry first. */
   readonly #noted = new Map<string, number>();

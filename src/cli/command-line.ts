@@ -14,7 +14,7 @@ export class UsageError extends Error {
 }
 
 /** A parsed command line. */
-export type Invocation =
+export type ParsedCommandLine =
   /** Help on a command, on a group of commands, or on all. */
   | { readonly kind: "help"; readonly about?: string }
   | { readonly kind: "version" }
@@ -62,7 +62,7 @@ export function readCommandLine(
   given: readonly string[],
   commands: Commands,
   { folder, env }: Environment,
-): Invocation {
+): ParsedCommandLine {
   const argv = given.length === 0 ? [DEFAULT_COMMAND] : given;
   if (argv[0] === "--help" || argv[0] === "help") return { kind: "help" };
   if (argv[0] === "--version") return { kind: "version" };

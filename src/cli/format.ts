@@ -1,4 +1,4 @@
-import type { Counts } from "../store/port/store.ts";
+import type { StoreCounts } from "../store/port/store.ts";
 
 /** A number for people, for example `12,345`. */
 export function formatCount(count: number): string {
@@ -6,7 +6,7 @@ export function formatCount(count: number): string {
 }
 
 /** The size of a store in rows, for example `1,234 records and 56 archive rows`. */
-export function rowsText({ records, archive }: Counts): string {
+export function rowsText({ records, archive }: StoreCounts): string {
   const plural = (count: number, what: string) =>
     `${formatCount(count)} ${what}${count === 1 ? "" : "s"}`;
   return `${plural(records, "record")} and ${plural(archive, "archive row")}`;

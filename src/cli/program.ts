@@ -11,7 +11,7 @@ import {
   type Commands,
   DEFAULT_COMMAND,
   helpText,
-  type Invocation,
+  type ParsedCommandLine,
   PROGRAM_NAME,
   readCommandLine,
   UsageError,
@@ -74,7 +74,7 @@ async function commandsFor([first = DEFAULT_COMMAND]: readonly string[]): Promis
   return (await import("./all-commands.ts")).commands;
 }
 
-type Run = Extract<Invocation, { readonly kind: "run" }>;
+type Run = Extract<ParsedCommandLine, { readonly kind: "run" }>;
 
 async function run(invocation: Run, call: ProgramCall): Promise<CommandOutcome> {
   const { command, args } = invocation;

@@ -5,7 +5,7 @@ import type { EventLog } from "../alerts/api/event-log.ts";
 import type { Claims } from "../auth/agents/claims.ts";
 import type { Authenticate } from "../auth/caller.ts";
 import type { Scope } from "../auth/scopes.ts";
-import type { Repeat } from "../lib/loop.ts";
+import type { StartLoop } from "../lib/loop.ts";
 import type { Limits } from "../limits/limits.ts";
 import type { SignalLog } from "../log/signal-log.ts";
 import type { Readiness } from "../process/readiness.ts";
@@ -60,7 +60,7 @@ export interface AppOptions {
   readonly eventLog: EventLog;
   /** Open streaming responses. */
   readonly streams: OpenStreams;
-  readonly repeat: Repeat;
+  readonly repeat: StartLoop;
   /** Registers a listener for signal changes. @returns A function that removes it. */
   readonly onSignal: (listener: (symbol: string) => void) => () => void;
   readonly authenticate: Authenticate;

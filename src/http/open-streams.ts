@@ -1,6 +1,6 @@
 import type { ServerResponse } from "node:http";
 import { type Caller, callerKey } from "../auth/caller.ts";
-import type { Repeat } from "../lib/loop.ts";
+import type { StartLoop } from "../lib/loop.ts";
 import { widestNetwork } from "../limits/address-key.ts";
 import { shareOf } from "../limits/share.ts";
 import { Problem } from "../problem.ts";
@@ -70,7 +70,7 @@ interface OpenStream {
 
 /** Creates the registry of open streams. While a credential cannot be looked up, its stream stays
  *  open. */
-export function createStreams(repeat: Repeat): OpenStreams {
+export function createStreams(repeat: StartLoop): OpenStreams {
   const open = new Map<ServerResponse, OpenStream>();
   let isClosed = false;
   return {

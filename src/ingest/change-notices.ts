@@ -8,7 +8,7 @@ import { announce, put } from "../store/port/operations.ts";
 import { archivePages, readAll } from "../store/port/read-all.ts";
 import { collection, type Operation } from "../store/port/records.ts";
 import type { Store } from "../store/port/store.ts";
-import { kindOf, type ObservationBody } from "./market-rows.ts";
+import { archiveKindOf, type ObservationBody } from "./market-rows.ts";
 
 /**
  * Change notices tell every process which rows of the archive are new. The process that persists
@@ -141,7 +141,7 @@ export async function* readObserved(
     ...(to !== undefined && { to }),
     ...(symbol !== null && { subject: symbol }),
   } as const;
-  for await (const rows of archivePages(archive, kindOf(feed), selection, ROW_PAGE)) {
+  for await (const rows of archivePages(archive, archiveKindOf(feed), selection, ROW_PAGE)) {
     yield rows.map((row) => observationOf(row, feed));
   }
 }

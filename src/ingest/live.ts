@@ -23,9 +23,9 @@ import { openProviderClient } from "./provider-client.ts";
 import { type LiveHealth, liveHealth } from "./provider-status.ts";
 import { openResponseCache, type ResponseCache } from "./response-cache.ts";
 import {
-  type Assignment,
   assignProviders,
   missingSettings,
+  type ProviderAssignment,
   SETUP_KEY,
   type Setup,
   setupOf,
@@ -158,7 +158,7 @@ type FollowOptions = LiveChoice &
   Pick<ProviderOptions, "historyFrom"> & { readonly cache: ResponseCache };
 
 function follow(
-  { provider, instruments, feeds }: Assignment,
+  { provider, instruments, feeds }: ProviderAssignment,
   { historyFrom, settings, origins, cache }: FollowOptions,
   { store: { records, archive, engine }, now }: LiveOptions,
 ) {

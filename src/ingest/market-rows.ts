@@ -4,7 +4,7 @@ import type { Observation, Rejected } from "../sources/live/provider.ts";
 import type { ArchiveRow } from "../store/port/archive.ts";
 
 /** Kind of the archive rows of a feed. */
-export const kindOf = (feed: Feed): string => `market-${feed}`;
+export const archiveKindOf = (feed: Feed): string => `market-${feed}`;
 
 /** Kind of the archive rows of quarantined observations. */
 export const REJECTED_KIND = "market-rejected";
@@ -20,8 +20,8 @@ const RETENTION_MS = 400 * DAY_MS;
 
 /** Retention of rows that are not kept forever, in milliseconds by their kind. */
 export const ROWS_KEPT_MS: Readonly<Record<string, number>> = {
-  [kindOf("mentions")]: RETENTION_MS,
-  [kindOf("prints")]: RETENTION_MS,
+  [archiveKindOf("mentions")]: RETENTION_MS,
+  [archiveKindOf("prints")]: RETENTION_MS,
   [REJECTED_KIND]: RETENTION_MS,
 };
 
@@ -49,11 +49,11 @@ export const invalidIdReason = (id: string): string | undefined =>
     : "its id is too long, or has characters that no text has";
 
 /** Archive row of an observation. */
-export const rowOf = (
+export const observationRow = (
   { feed, symbol, at, id, record }: Observation,
   provenance: Provenance,
 ): ArchiveRow => ({
-  kind: kindOf(feed),
+  kind: archiveKindOf(feed),
   at,
   id: `${symbol} ${id}`,
   subject: symbol,

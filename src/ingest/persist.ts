@@ -3,7 +3,7 @@ import type { Observation, ParsedResponse, Rejected } from "../sources/live/prov
 import type { Archive, ArchiveRow } from "../store/port/archive.ts";
 import type { Operation } from "../store/port/records.ts";
 import { announceChanges, NOTICE_TTL_MS } from "./change-notices.ts";
-import { invalidIdReason, rejectedRow, rowOf } from "./market-rows.ts";
+import { invalidIdReason, observationRow, rejectedRow } from "./market-rows.ts";
 
 /** The result of persisting observations. */
 interface Persisted {
@@ -33,7 +33,7 @@ export async function persistObservations(
   { archive, noticeTtlMs: ttlMs = NOTICE_TTL_MS }: PersistOptions,
 ): Promise<Persisted> {
   const { data, rejected } = withValidIds(reading);
-  const rows = data.map((observation) => rowOf(observation, provenance));
+  const rows = data.map((observation) => observationRow(observation, provenance));
   const quarantined = rejected.map((one) => rejectedRow(one, provenance));
   await append([...rows, ...quarantined], archive);
   const { observedAt } = provenance;

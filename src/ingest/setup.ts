@@ -3,7 +3,7 @@ import type { Feed } from "../market/records.ts";
 import type { Provider } from "../sources/live/provider.ts";
 import { collection } from "../store/port/records.ts";
 /** A provider with the instruments and feeds that it is used for. */
-export interface Assignment {
+export interface ProviderAssignment {
   readonly provider: Provider;
   readonly instruments: readonly Instrument[];
   readonly feeds: ReadonlySet<Feed>;
@@ -20,7 +20,7 @@ const isShared = (feed: Feed): boolean => feed === "mentions";
 export function assignProviders(
   providers: readonly Provider[],
   instruments: readonly Instrument[],
-): readonly Assignment[] {
+): readonly ProviderAssignment[] {
   const taken = new Set<string>();
   const take = (feed: Feed, assetClass: AssetClass): boolean => {
     const place = `${feed} ${assetClass}`;
@@ -80,7 +80,7 @@ export interface SetupOptions {
   /** Providers that the operator selected. */
   readonly wanted: readonly Provider[];
   /** Providers that are used, with their feeds. */
-  readonly assigned: readonly Assignment[];
+  readonly assigned: readonly ProviderAssignment[];
   readonly settings: Readonly<Record<string, string>>;
 }
 

@@ -73,4 +73,4 @@ export function startLoop({ tick, everyMs, onError, schedule }: LoopOptions): Lo
  * @param tick A bounded piece of work. Resolves with how many items it handled; 0 ends the round.
  * @param everyMs Pause after a round, in milliseconds.
  */
-export type Repeat = (tick: () => Promise<number>, everyMs: number) => Loop;
+export type StartLoop = (tick: () => Promise<number>, everyMs: number) => Loop;

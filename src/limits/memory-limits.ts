@@ -2,7 +2,7 @@ import type { Limits, QuotaState } from "./limits.ts";
 import {
   createPerQuota,
   monotonicNow,
-  type Overrides,
+  type QuotaOverrides,
   type QuotaRule,
   remainingAfterCount,
   remainingWithoutCount,
@@ -11,7 +11,7 @@ import { boundedKey, createWindows, type Window } from "./windows.ts";
 
 /** Options of limits. */
 export interface LimitsOptions {
-  readonly overrides?: Overrides;
+  readonly overrides?: QuotaOverrides;
   /** Monotonic clock, in milliseconds. */
   readonly now?: () => number;
 }

@@ -1,7 +1,7 @@
 import { type Quota, type QuotaName, type QuotaState, quotas } from "./limits.ts";
 
 /** Quotas that replace defaults; a quota of 0 points allows nothing. */
-export type Overrides = Readonly<Partial<Record<QuotaName, Quota>>>;
+export type QuotaOverrides = Readonly<Partial<Record<QuotaName, Quota>>>;
 
 /** A configured quota. */
 export interface QuotaRule {
@@ -18,7 +18,7 @@ export const monotonicNow = (): number => Math.floor(performance.now());
  * @returns A function that finds the value by name.
  */
 export function createPerQuota<T>(
-  overrides: Overrides,
+  overrides: QuotaOverrides,
   make: (rule: QuotaRule) => T,
 ): (quota: QuotaName) => T {
   const names = Object.keys(quotas) as QuotaName[];

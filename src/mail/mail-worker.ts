@@ -6,7 +6,7 @@ import type { Vault } from "../store/keys/vault.ts";
 import { removeAt, replace } from "../store/port/operations.ts";
 import type { Operation, Records, Stored } from "../store/port/records.ts";
 import type { Email } from "./email.ts";
-import { causeGroupIn, MAIL_TOPIC, mails, openEmail, type QueuedMail } from "./outbox.ts";
+import { causeGroupAmong, MAIL_TOPIC, mails, openEmail, type QueuedMail } from "./outbox.ts";
 import { createSmtp, isPermanentRejection } from "./smtp.ts";
 
 /** Poll interval in milliseconds; needed because an announcement can be lost. */
@@ -122,7 +122,7 @@ export class MailWorker {
       except: causes.map(([group]) => group),
     });
     for (const mail of due) {
-      const cause = causeGroupIn(mail.groups);
+      const cause = causeGroupAmong(mail.groups);
       this.#count(cause, 1);
       const attempt = this.#attempt(mail, transport)
         .catch(this.#onError)

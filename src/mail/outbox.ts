@@ -55,7 +55,7 @@ export interface OutboxOptions {
 const CAUSE_GROUP_PREFIX = "mail-cause:";
 
 /** The group of the cause among the groups of an email. */
-export const causeGroupIn = (groups: readonly string[]): string | undefined =>
+export const causeGroupAmong = (groups: readonly string[]): string | undefined =>
   groups.find((group) => group.startsWith(CAUSE_GROUP_PREFIX));
 
 const sealContext = (id: string): string => `mail:${id}`;

@@ -4,7 +4,7 @@ import type { QuotaName } from "../limits/limits.ts";
 import type { ProblemCode } from "../problem.ts";
 import type { HeaderName } from "./headers.ts";
 import type { OAuthError } from "./refusals.ts";
-import type { Requirement } from "./security.ts";
+import type { SecurityRequirement } from "./security.ts";
 
 /** Groups of operations with descriptions, in display order. */
 export const tags = {
@@ -76,7 +76,7 @@ export interface Operation {
   readonly summary: string;
   readonly description?: string;
   /** Alternative security requirements; empty for a public operation. */
-  readonly security: readonly Requirement[];
+  readonly security: readonly SecurityRequirement[];
   /** Schemas of the parameters in the path, the query and the header. */
   readonly pathMembers?: z.ZodObject;
   readonly query?: z.ZodObject;

@@ -3,7 +3,7 @@ import { mediaTypes } from "./bodies.ts";
 import { type Json, schemaOf } from "./components.ts";
 import { type ExampleRequest, recordedExchanges } from "./exchanges.ts";
 import type { Operation } from "./operation.ts";
-import { type Examples, responsesOf } from "./responses.ts";
+import { type RecordedExamples, responsesOf } from "./responses.ts";
 
 /** The `paths` of the document: operations by path and method. */
 export function pathItems(operations: readonly Operation[]): Json {
@@ -37,7 +37,7 @@ function operationObject(operation: Operation): Json {
 }
 
 /** The bodies of example requests. */
-function bodyExamples(examples: Examples) {
+function bodyExamples(examples: RecordedExamples) {
   return Object.entries(examples).flatMap(
     ([
       name,
@@ -53,7 +53,7 @@ function bodyExamples(examples: Examples) {
  *  combine those of several into one request. */
 function parametersOf(
   { pathMembers, query, header, exampleQuery = {} }: Operation,
-  examples: Examples,
+  examples: RecordedExamples,
 ): readonly Json[] {
   const [first] = Object.values(examples);
   const { request = { query: exampleQuery } }: { readonly request?: ExampleRequest } = first ?? {};

@@ -11,12 +11,12 @@ import {
 import type { Operation, SuccessResponse } from "./operation.ts";
 
 /** Recorded exchanges of one operation, by name. */
-export type Examples = Readonly<Record<string, RecordedExchange>>;
+export type RecordedExamples = Readonly<Record<string, RecordedExchange>>;
 
 type ByStatus = readonly (readonly [status: string, response: ResponseObject])[];
 
 /** The responses of an operation, by status. */
-export function responsesOf(operation: Operation, examples: Examples): Json {
+export function responsesOf(operation: Operation, examples: RecordedExamples): Json {
   const { answers, errorsByStatus = {} } = operation;
   const { alone = [], beside = [] } = Object.groupBy(
     problemSets(operation),
@@ -41,7 +41,7 @@ const mapResponses = <T>(
   Object.entries(object).map(([status, value]) => [status, change(value, status)] as const);
 
 /** Recorded responses with one status. */
-function answersOf(examples: Examples, wanted: string): readonly BodyExample[] {
+function answersOf(examples: RecordedExamples, wanted: string): readonly BodyExample[] {
   return Object.entries(examples).flatMap(([name, { summary, status, answer }]) =>
     answer === undefined || String(status) !== wanted ? [] : [{ name, summary, value: answer }],
   );

@@ -52,14 +52,14 @@ const scopeNote = "`alerts:write` needs an agent that a person has claimed.";
 type SchemeName = keyof ReturnType<typeof securitySchemes>;
 
 /** A security requirement, with its scopes. */
-export type Requirement = Readonly<Partial<Record<SchemeName, readonly string[]>>>;
+export type SecurityRequirement = Readonly<Partial<Record<SchemeName, readonly string[]>>>;
 
 /** The required scopes, as the last sentence of a description. */
 export const scopeSentence = (needed: readonly Scope[]): string =>
   `${needed.length === 1 ? "Scope" : "Scopes"}: ${needed.map((scope) => `\`${scope}\``).join(", ")}.`;
 
 /** Requires any credential with the given scopes. */
-export const anyCredentialWith = (...needed: readonly Scope[]): readonly Requirement[] => [
+export const anyCredentialWith = (...needed: readonly Scope[]): readonly SecurityRequirement[] => [
   { oauth2: needed },
   { openIdConnect: needed },
   { bearer: [] },

@@ -3,14 +3,14 @@ import type { AskProvider } from "../ingest/provider-client.ts";
 import type { Limits, QuotaName, QuotaState } from "../limits/limits.ts";
 import type { Records } from "../store/port/records.ts";
 import { type Meters, statusClass } from "./meters.ts";
-import { failSpan, traced, tracedRequest } from "./traces.ts";
+import { failSpan, traceRequest, traceWork } from "./traces.ts";
 
 /** Records whose commits are measured. */
 export function measuredRecords(records: Records, meters: Meters): Records {
   return {
     ...records,
     commit: (operations) =>
-      traced({ name: "store commit" }, async (span) => {
+      traceWork({ name: "store commit" }, async (span) => {
         const startedAt = performance.now();
         const seconds = () => (performance.now() - startedAt) / 1_000;
         span.setAttribute("db.operation.batch.size", operations.length);
@@ -34,7 +34,7 @@ export function measuredSender(sender: Sender, meters: Meters): Sender {
       // The path and the user information of a webhook URL may contain secrets.
       const { hostname = "" } = URL.parse(outgoing.url) ?? {};
       const attributes = { "http.request.method": "POST", "server.address": hostname };
-      return tracedRequest({ name: "POST webhook", attributes }, async (span) => {
+      return traceRequest({ name: "POST webhook", attributes }, async (span) => {
         const startedAt = performance.now();
         const seconds = () => (performance.now() - startedAt) / 1_000;
         try {
@@ -58,7 +58,7 @@ export function tracedAsk(providerId: string, ask: AskProvider): AskProvider {
   return (request) => {
     const method = request.post === undefined ? "GET" : "POST";
     const attributes = { "http.request.method": method, "peer.service": providerId };
-    return tracedRequest({ name: `${method} ${providerId}`, attributes }, async (span) => {
+    return traceRequest({ name: `${method} ${providerId}`, attributes }, async (span) => {
       const answer = await ask(request);
       span.setAttribute("http.response.status_code", answer.status);
       return answer;

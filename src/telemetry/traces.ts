@@ -27,11 +27,11 @@ interface SpanOf {
 type Work<T> = (span: Span) => Promise<T>;
 
 /** Traces work of this process. */
-export const traced = <T>(of: SpanOf, work: Work<T>): Promise<T> =>
+export const traceWork = <T>(of: SpanOf, work: Work<T>): Promise<T> =>
   inSpan(of, SpanKind.INTERNAL, work);
 
 /** Traces a request to another service. The trace context is not propagated to it. */
-export const tracedRequest = <T>(of: SpanOf, work: Work<T>): Promise<T> =>
+export const traceRequest = <T>(of: SpanOf, work: Work<T>): Promise<T> =>
   inSpan(of, SpanKind.CLIENT, work);
 
 async function inSpan<T>({ name, attributes }: SpanOf, kind: SpanKind, work: Work<T>): Promise<T> {

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { sampleRequest, samplesOf } from "../../src/http/docs/code-samples.ts";
-import { type Description, operationsOf } from "../../src/http/docs/described.ts";
+import { type ApiDescription, operationsOf } from "../../src/http/docs/described.ts";
 import { groupBySection } from "../../src/http/docs/sections.ts";
 import { newToken } from "../support/agent.ts";
 import { sharedTestService } from "../support/test-service.ts";
@@ -15,7 +15,7 @@ const { base } = await sharedTestService();
 const ask = (path: string, headers: Readonly<Record<string, string>> = {}, method = "GET") =>
   fetch(base + path, { method, headers });
 
-const description = (await (await ask("/docs/api/openapi.json")).json()) as Description;
+const description = (await (await ask("/docs/api/openapi.json")).json()) as ApiDescription;
 const operations = operationsOf(description);
 const page = await (await ask("/docs/api")).text();
 

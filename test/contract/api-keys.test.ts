@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { ApiKeys } from "../../src/auth/keys/api-keys.ts";
 import { generateKey } from "../../src/auth/keys/key-format.ts";
-import { LastUse } from "../../src/auth/last-use.ts";
+import { LastUseTracker } from "../../src/auth/last-use.ts";
 import type { Scope } from "../../src/auth/scopes.ts";
 import { audited } from "../../src/store/audit/entry.ts";
 import { newToken, postForm, postJson } from "../support/agent.ts";
@@ -16,7 +16,7 @@ const { records, identity } = service.state.store;
 const keys = new ApiKeys({
   ...{ records, mode: identity.mode, now: () => clock.now },
   audit: (entry) => audited(entry, clock.now.getTime()),
-  lastUse: new LastUse({ records, now: () => clock.now, onError: () => {} }),
+  lastUse: new LastUseTracker({ records, now: () => clock.now, onError: () => {} }),
 });
 const keyWith = (...scopes: Scope[]) => keys.create({ name: "Desk", scopes, actor: "operator" });
 

@@ -6,7 +6,7 @@ import { Intake } from "../../src/applications/intake.ts";
 import { focuses, readApplications, readInquiries } from "../../src/applications/intake-records.ts";
 import { createAuditor } from "../../src/auth/auditor.ts";
 import { ApiKeys } from "../../src/auth/keys/api-keys.ts";
-import { LastUse } from "../../src/auth/last-use.ts";
+import { LastUseTracker } from "../../src/auth/last-use.ts";
 import { intakeRouter } from "../../src/http/api/apply-and-contact.ts";
 import { notFound, SECURITY_HEADERS } from "../../src/http/errors.ts";
 import { createLimits } from "../../src/limits/memory-limits.ts";
@@ -37,7 +37,7 @@ async function open({ mode = "sandbox", records: wrapped = (same) => same }: Sit
   const now = () => new Date(clock.now);
   const hashAddress = (address: string) => `hash of ${address}`;
   const audit = createAuditor({ hashAddress, now });
-  const lastUse = new LastUse({ records, now, onError: () => {} });
+  const lastUse = new LastUseTracker({ records, now, onError: () => {} });
   const keys = new ApiKeys({ records, mode, now, audit, lastUse });
   const intake = new Intake({ records: wrapped(records), mode, now, audit, keys, hashAddress });
   const failures: unknown[] = [];

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { createAuditor } from "../../src/auth/auditor.ts";
 import { ApiKeys } from "../../src/auth/keys/api-keys.ts";
-import { LastUse } from "../../src/auth/last-use.ts";
+import { LastUseTracker } from "../../src/auth/last-use.ts";
 import { allScopes } from "../../src/auth/scopes.ts";
 import type { ServedRoute } from "../../src/http/served-routes.ts";
 import { type QuotaName, quotas } from "../../src/limits/limits.ts";
@@ -31,7 +31,7 @@ async function keyFor({ service, clock }: TestService): Promise<string> {
   const keys = new ApiKeys({
     ...{ records, now, mode: "sandbox" },
     audit: createAuditor({ hashAddress: keyring.hashAddress, now }),
-    lastUse: new LastUse({ records, now, onError }),
+    lastUse: new LastUseTracker({ records, now, onError }),
   });
   const { key } = await keys.create({ name: "test", scopes: allScopes, actor: "test" });
   return key;

@@ -2,7 +2,7 @@
 
 import pino from "pino";
 import { expect, it, onTestFinished, vi } from "vitest";
-import { kindOf, REJECTED_KIND } from "../../src/ingest/market-rows.ts";
+import { archiveKindOf, REJECTED_KIND } from "../../src/ingest/market-rows.ts";
 import { FEEDS } from "../../src/market/records.ts";
 import { openState } from "../../src/state.ts";
 import { temporaryFolder } from "../support/process.ts";
@@ -22,7 +22,7 @@ it.each([
     });
     onTestFinished(() => state.close());
     const { archive } = state.store;
-    const kinds = [...FEEDS.map(kindOf), REJECTED_KIND];
+    const kinds = [...FEEDS.map(archiveKindOf), REJECTED_KIND];
     const rows = kinds.flatMap((kind) =>
       [0, 399, 401].map((days) => ({ kind, at: NOW - days * DAY_MS, id: String(days), body: {} })),
     );
@@ -34,7 +34,7 @@ it.each([
     };
     await vi.waitFor(async () => {
       const stay = ["bars", "fundamentals", "shortVolumes", "weeklyVolumes", "onChain"] as const;
-      expect((await left()).map(({ kind }) => kind)).toEqual(stay.map(kindOf));
+      expect((await left()).map(({ kind }) => kind)).toEqual(stay.map(archiveKindOf));
     });
     for (const kind of kinds) {
       const ids = (await archive.read(kind, { order: "newest", limit: 10 })).map(({ id }) => id);

@@ -4,7 +4,7 @@ import { describe, expect, it, onTestFinished } from "vitest";
 import { openChangeReader, readObserved } from "../../src/ingest/change-notices.ts";
 import { createListener } from "../../src/ingest/listener.ts";
 import type { Poller } from "../../src/ingest/poller.ts";
-import { type Assignment, assignProviders } from "../../src/ingest/setup.ts";
+import { assignProviders, type ProviderAssignment } from "../../src/ingest/setup.ts";
 import { FEEDS } from "../../src/market/records.ts";
 import { LiveMarket } from "../../src/sources/live/live-market.ts";
 import type { Observation, Provider, ProviderOptions } from "../../src/sources/live/provider.ts";
@@ -51,7 +51,10 @@ interface Followed {
   readonly truth: readonly string[];
 }
 
-async function followed({ provider, feeds }: Assignment, store: TestStore): Promise<Followed> {
+async function followed(
+  { provider, feeds }: ProviderAssignment,
+  store: TestStore,
+): Promise<Followed> {
   const rig = rigsFor().find((one) => one.provider === provider);
   if (rig === undefined) throw new Error(`${provider.id} has no rig`);
   const { settings, shortMs, serve } = rig;

@@ -1,7 +1,7 @@
 import { request } from "node:http";
 import { describe, expect, it } from "vitest";
 import { ApiKeys } from "../../src/auth/keys/api-keys.ts";
-import { LastUse } from "../../src/auth/last-use.ts";
+import { LastUseTracker } from "../../src/auth/last-use.ts";
 import type { Scope } from "../../src/auth/scopes.ts";
 import { newToken } from "../support/agent.ts";
 import { startTestService } from "../support/test-service.ts";
@@ -12,7 +12,7 @@ const { base, clock, service } = testService;
 async function newKey(...scopes: readonly Scope[]): Promise<string> {
   const { records } = service.state.store;
   const now = () => clock.now;
-  const lastUse = new LastUse({ records, now, onError: () => {} });
+  const lastUse = new LastUseTracker({ records, now, onError: () => {} });
   const keys = new ApiKeys({ records, mode: "sandbox", now, audit: () => [], lastUse });
   return (await keys.create({ name: "Desk", scopes, actor: "operator" })).key;
 }

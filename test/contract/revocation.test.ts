@@ -3,7 +3,7 @@ import { Client } from "pg";
 import { beforeAll, describe, expect, it } from "vitest";
 import { forgetEmail } from "../../src/auth/accounts/forget.ts";
 import { ApiKeys } from "../../src/auth/keys/api-keys.ts";
-import { LastUse } from "../../src/auth/last-use.ts";
+import { LastUseTracker } from "../../src/auth/last-use.ts";
 import { fingerprint } from "../../src/lib/fingerprint.ts";
 import { remove } from "../../src/store/port/operations.ts";
 import { collection } from "../../src/store/port/records.ts";
@@ -34,7 +34,7 @@ async function newAgent(base: string) {
 function keysOf({ service, clock }: TestService) {
   const { records } = service.state.store;
   const now = () => clock.now;
-  const lastUse = new LastUse({ records, now, onError: () => {} });
+  const lastUse = new LastUseTracker({ records, now, onError: () => {} });
   return new ApiKeys({ records, mode: "sandbox", now, audit: () => [], lastUse });
 }
 

@@ -2,7 +2,7 @@ import { createServer, type RequestListener } from "node:http";
 import { setImmediate as settled } from "node:timers/promises";
 import { beforeEach, describe, expect, it, onTestFinished, vi } from "vitest";
 import { createListener, type Listener } from "../../src/ingest/listener.ts";
-import { kindOf, type ObservationBody } from "../../src/ingest/market-rows.ts";
+import { archiveKindOf, type ObservationBody } from "../../src/ingest/market-rows.ts";
 import { providerProgress, seriesKey, seriesProgress } from "../../src/ingest/provider-progress.ts";
 import { jetstream } from "../../src/sources/live/providers/jetstream.ts";
 import { contentOf, rejectedIn } from "../support/providers/follow.ts";
@@ -314,7 +314,7 @@ describe("a difference between the local clock and a stream's clock", PATIENT, (
     for (let turn = 0; turn < 1_000; turn++) await settled();
     store.clock.now += 40 * 86_400_000;
     await until(isFaulty);
-    const rows = await store.archive.read(kindOf("mentions"), { order: "newest", limit: 9 });
+    const rows = await store.archive.read(archiveKindOf("mentions"), { order: "newest", limit: 9 });
     const dates = rows.map(({ body }) => (body as ObservationBody).observedAt);
     expect(dates.every((at) => at === START)).toBe(true);
   });

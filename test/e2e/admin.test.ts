@@ -8,7 +8,7 @@ import { Readable, Writable } from "node:stream";
 import { afterAll, describe, expect, it, onTestFinished } from "vitest";
 import { Intake } from "../../src/applications/intake.ts";
 import { ApiKeys } from "../../src/auth/keys/api-keys.ts";
-import { LastUse } from "../../src/auth/last-use.ts";
+import { LastUseTracker } from "../../src/auth/last-use.ts";
 import { runProgram } from "../../src/cli/program.ts";
 import { mails } from "../../src/mail/outbox.ts";
 import { audited } from "../../src/store/audit/entry.ts";
@@ -80,7 +80,7 @@ const listOf = async (argv: readonly string[], place: Place, name: string) =>
 function partsOf({ records, identity: { mode } }: Store) {
   const now = () => new Date();
   const audit = (entry: Parameters<typeof audited>[0]) => audited(entry, Date.now());
-  const lastUse = new LastUse({ records, now, onError: () => {} });
+  const lastUse = new LastUseTracker({ records, now, onError: () => {} });
   const keys = new ApiKeys({ records, mode, now, audit, lastUse });
   return { keys, intake: new Intake({ records, mode, now, audit, keys, hashAddress: String }) };
 }

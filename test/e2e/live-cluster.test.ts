@@ -3,7 +3,7 @@
 import { randomBytes } from "node:crypto";
 import { once } from "node:events";
 import { describe, expect, it, vi } from "vitest";
-import { kindOf } from "../../src/ingest/market-rows.ts";
+import { archiveKindOf } from "../../src/ingest/market-rows.ts";
 import { openPostgres } from "../../src/store/postgres/open.ts";
 import { newKey } from "../support/admin.ts";
 import { getWith } from "../support/agent.ts";
@@ -80,7 +80,7 @@ describe.skipIf(!postgresAvailable)(title, () => {
     // What was under way at the kill is asked for once more, and nothing else.
     expect(repeatedIn(addresses)).toBeLessThanOrEqual(1);
     expect(daily.map(repeatedIn)).toEqual([0, 0, 0, 0]);
-    const kept = await store.archive.read(kindOf("shortVolumes"), {
+    const kept = await store.archive.read(archiveKindOf("shortVolumes"), {
       ...{ order: "oldest", limit: 10_000 },
     });
     await store.close();

@@ -6,7 +6,7 @@ import {
   ownedAgentsGroup,
 } from "../../src/auth/agents/agent.ts";
 import { createAuditor } from "../../src/auth/auditor.ts";
-import { LastUse } from "../../src/auth/last-use.ts";
+import { LastUseTracker } from "../../src/auth/last-use.ts";
 import { unsealedAudit } from "../../src/store/audit/entry.ts";
 import { put } from "../../src/store/port/operations.ts";
 import { collection, type Records } from "../../src/store/port/records.ts";
@@ -22,7 +22,7 @@ export function peopleOf({ clock }: Pick<TestStore, "clock">, records: Records) 
   const fail = (error: unknown) => {
     throw error;
   };
-  const lastUse = new LastUse({ records, now, onError: fail });
+  const lastUse = new LastUseTracker({ records, now, onError: fail });
   return { now, audit, lastUse, accounts: new Accounts({ records, now, audit, lastUse }) };
 }
 

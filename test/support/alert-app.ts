@@ -9,7 +9,7 @@ import type { Caller } from "../../src/auth/caller.ts";
 import { anonymousCeiling } from "../../src/auth/scopes.ts";
 import { type AppOptions, createApp } from "../../src/http/app.ts";
 import { createStreams } from "../../src/http/open-streams.ts";
-import type { Repeat } from "../../src/lib/loop.ts";
+import type { StartLoop } from "../../src/lib/loop.ts";
 import { schedule, startLoop } from "../../src/lib/loop.ts";
 import type { Quota, QuotaName } from "../../src/limits/limits.ts";
 import { NO_METERS } from "../../src/telemetry/meters.ts";
@@ -73,7 +73,7 @@ export async function startAlertApp({
   const base = await listenLocally(server);
   const failures: unknown[] = [];
   const onError = (error: unknown) => void failures.push(error);
-  const repeat: Repeat = (tick, everyMs) => startLoop({ tick, everyMs, schedule, onError });
+  const repeat: StartLoop = (tick, everyMs) => startLoop({ tick, everyMs, schedule, onError });
   const people = peopleOf({ clock }, records);
   const { now, accounts } = people;
   const app = createApp({

@@ -15,7 +15,7 @@ import type { TrustedIssuer } from "../../src/auth/assertions/trusted-issuers.ts
 import { createAuditor } from "../../src/auth/auditor.ts";
 import { createAuthenticator } from "../../src/auth/authenticator.ts";
 import { ApiKeys } from "../../src/auth/keys/api-keys.ts";
-import { LastUse } from "../../src/auth/last-use.ts";
+import { LastUseTracker } from "../../src/auth/last-use.ts";
 import { createAuthorizationServer } from "../../src/auth/oidc/authorization-server.ts";
 import { createClientCredentialsIssuer } from "../../src/auth/oidc/client-credentials.ts";
 import { createInteractions, type Interactions } from "../../src/auth/oidc/interactions.ts";
@@ -161,7 +161,7 @@ function createParts(
   const { records, now } = options;
   const audit = auditOf(options);
   const anonymousScopes = anonymousCeiling;
-  const lastUse = new LastUse({ records, now, onError });
+  const lastUse = new LastUseTracker({ records, now, onError });
   const far = Object.keys(quotas).map((name) => [name, OUT_OF_REACH]);
   return {
     lastUse,

@@ -106,7 +106,7 @@ export async function requireManageableAlert(
   caller: Caller,
   alertId: string,
 ): Promise<StoredAlert> {
-  const account = managedAccount(caller);
+  const account = managedAccountOf(caller);
   return requireAllowed(
     await findAlert(from, alertId),
     ({ value, groups }) =>
@@ -116,7 +116,7 @@ export async function requireManageableAlert(
 }
 
 /** The account whose alerts a caller may all read and remove: that of the person whose API key it uses. */
-export const managedAccount = ({ kind, accountId }: Caller): string | undefined =>
+export const managedAccountOf = ({ kind, accountId }: Caller): string | undefined =>
   kind === "service" ? accountId : undefined;
 
 function requireAllowed(

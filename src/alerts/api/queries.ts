@@ -23,7 +23,7 @@ import {
 } from "../delivery/delivery.ts";
 import { type EndpointHealth, endpointHealth } from "../delivery/endpoint-health.ts";
 import type { AlertDependencies } from "./dependencies.ts";
-import { managedAccount } from "./ownership.ts";
+import { managedAccountOf } from "./ownership.ts";
 
 /** Maximum number of queued deliveries that are counted. */
 const MAX_COUNTED = 100;
@@ -102,7 +102,7 @@ export async function listAlerts(options: AlertDependencies, caller: Caller): Pr
   const { accountId } = caller;
   const group = accountId === undefined ? ownerGroup(caller) : accountGroup(accountId);
   const all = await alertsIn(options, group);
-  if (managedAccount(caller) !== undefined) return { alerts: all, others: 0 };
+  if (managedAccountOf(caller) !== undefined) return { alerts: all, others: 0 };
   const own = all.filter(({ alert }) => isOwnedBy(alert.owner, caller));
   return { alerts: own, others: all.length - own.length };
 }

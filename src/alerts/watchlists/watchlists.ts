@@ -9,7 +9,7 @@ import type { Operation } from "../../store/port/records.ts";
 import { alerts, type InstrumentSelector, isOwnedBy, type Owner, quotaGroup } from "../alert.ts";
 import { countChange } from "../api/count-change.ts";
 import type { AlertDependencies } from "../api/dependencies.ts";
-import { groupsOfOwner, managedAccount, ownerOf } from "../api/ownership.ts";
+import { groupsOfOwner, managedAccountOf, ownerOf } from "../api/ownership.ts";
 import { recordsWithoutOwner, shareCheckFor } from "../api/quota-share.ts";
 import { editConflictProblem } from "../api/validation.ts";
 import {
@@ -220,7 +220,7 @@ const personOf = (accountId: string): Owner => ({ kind: "user", id: accountId, a
 
 /** The owner of the lists that a caller makes: with a person's API key, the person. */
 function listOwnerOf(caller: Caller): Owner {
-  const account = managedAccount(caller);
+  const account = managedAccountOf(caller);
   return account === undefined ? ownerOf(caller) : personOf(account);
 }
 
@@ -229,7 +229,7 @@ const isOwn = (owner: Owner, caller: Caller): boolean => isOwnedBy(owner, listOw
 /** A person's key reads whatever the account has. */
 const mayRead = (owner: Owner, caller: Caller): boolean =>
   isOwn(owner, caller) ||
-  managedAccount(caller) !== undefined ||
+  managedAccountOf(caller) !== undefined ||
   (caller.accountId !== undefined && isOwnedBy(owner, personOf(caller.accountId)));
 
 const viewOf = ({ owner, name, symbols }: Watchlist, caller: Caller): ReadableWatchlist => ({

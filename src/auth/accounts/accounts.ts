@@ -5,7 +5,7 @@ import { insert } from "../../store/port/operations.ts";
 import { collection, type Records, type Stored } from "../../store/port/records.ts";
 import { accountRecordsGroup } from "../agents/agent.ts";
 import type { Auditor } from "../auditor.ts";
-import type { LastUse } from "../last-use.ts";
+import type { LastUseTracker } from "../last-use.ts";
 import {
   applicationsOf,
   type ConnectedApplication,
@@ -78,7 +78,7 @@ interface AccountsOptions {
   readonly records: Records;
   readonly now: () => Date;
   readonly audit: Auditor;
-  readonly lastUse: LastUse;
+  readonly lastUse: LastUseTracker;
 }
 
 /** The accounts of people. The account, its identity and the audit row are one commit, so

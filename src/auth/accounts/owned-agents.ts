@@ -9,7 +9,7 @@ import {
   ownedAgentsGroup,
 } from "../agents/agent.ts";
 import type { Auditor } from "../auditor.ts";
-import { type LastUse, lastUseRemoval } from "../last-use.ts";
+import { type LastUseTracker, lastUseRemoval } from "../last-use.ts";
 import type { Scope } from "../scopes.ts";
 
 /** Maximum number of agents that a page shows. */
@@ -94,7 +94,7 @@ export async function excessRemoval(
 export async function ownedAgents(
   records: Records,
   accountId: string,
-  lastUse: LastUse,
+  lastUse: LastUseTracker,
 ): Promise<readonly OwnedAgent[]> {
   const found = await records.list(clients, {
     group: ownedAgentsGroup(accountId),

@@ -8,7 +8,7 @@ import type { StoreMode } from "../../store/port/store.ts";
 import { accounts } from "../accounts/accounts.ts";
 import { accountRecordsGroup } from "../agents/agent.ts";
 import type { Auditor } from "../auditor.ts";
-import { type LastUse, lastUseRemoval } from "../last-use.ts";
+import { type LastUseTracker, lastUseRemoval } from "../last-use.ts";
 import type { Scope } from "../scopes.ts";
 import { generateKey, hintOf, isWellFormedKey } from "./key-format.ts";
 
@@ -56,7 +56,7 @@ interface ApiKeysOptions {
   readonly mode: StoreMode;
   readonly now: () => Date;
   readonly audit: Auditor;
-  readonly lastUse: LastUse;
+  readonly lastUse: LastUseTracker;
 }
 
 /** Keys by the hash of their text. */

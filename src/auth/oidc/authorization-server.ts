@@ -23,7 +23,7 @@ import {
 import { delegateAuthorizationErrors, restrictErrorRedirects } from "./error-redirects.ts";
 import { commitIssuances } from "./issuance.ts";
 import { registerJwtBearer } from "./jwt-bearer.ts";
-import { type Fetch, limitedFetch, metadataDocumentFeature } from "./metadata-documents.ts";
+import { type GlobalFetch, limitedFetch, metadataDocumentFeature } from "./metadata-documents.ts";
 import { isAllowedRedirect } from "./redirect-uris.ts";
 import { prefixRefreshTokens } from "./refresh-token-families.ts";
 import { addIdentities, newClientId } from "./registration-endpoint.ts";
@@ -56,7 +56,7 @@ export interface AuthorizationServerOptions {
   /** Bounds the number of clients without an owner. */
   readonly capacity: UnclaimedCapacity;
   /** Fetches URLs that clients name, but none within the operator's network. */
-  readonly fetch: Fetch;
+  readonly fetch: GlobalFetch;
   /** Called with every internal error other than an unavailable store. */
   readonly onError: (error: unknown) => void;
 }

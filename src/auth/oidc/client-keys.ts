@@ -1,6 +1,6 @@
 import { createPublicKey, type JsonWebKey, type KeyObject } from "node:crypto";
 import { errors } from "oidc-provider";
-import { arrayOf, type Metadata, rejectMetadata } from "./metadata-members.ts";
+import { type Metadata, rejectMetadata, requireArray } from "./metadata-members.ts";
 
 /** Maximum remaining lifetime of a client assertion, in seconds. It is stored until it expires, to
  *  detect a replay. */
@@ -67,7 +67,7 @@ export function publicKeys({
   if (typeof jwks !== "object" || jwks === null || !("keys" in jwks)) {
     rejectMetadata("jwks must be a JSON Web Key Set");
   }
-  const keys = arrayOf("jwks", jwks.keys, MAX_KEYS);
+  const keys = requireArray("jwks", jwks.keys, MAX_KEYS);
   if (keys.length === 0) rejectMetadata("jwks must contain at least one key");
   return { keys: keys.map(publicKey) };
 }

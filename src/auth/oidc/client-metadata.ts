@@ -4,12 +4,12 @@ import { allScopes, isScope, type Scope, scopeAdvice, scopeNames } from "../scop
 import { publicKeys } from "./client-keys.ts";
 import { documentMetadata, hasMetadataDocument } from "./metadata-documents.ts";
 import {
-  absoluteUrl,
-  arrayOf,
   checkInformationalMembers,
   type Metadata,
-  plainText,
   rejectMetadata,
+  requireAbsoluteUrl,
+  requireArray,
+  requirePlainText,
 } from "./metadata-members.ts";
 import { isAllowedRedirect } from "./redirect-uris.ts";
 import { requestStateOf } from "./request-state.ts";
@@ -43,8 +43,8 @@ const idTokenAlgorithm = (requested: unknown) =>
   idTokenAlgorithms.find((known) => known === requested);
 
 function redirectUrisOf(metadata: Metadata): readonly URL[] {
-  const redirects = arrayOf("redirect_uris", metadata.redirect_uris).map((uri) =>
-    absoluteUrl("redirect_uris", uri),
+  const redirects = requireArray("redirect_uris", metadata.redirect_uris).map((uri) =>
+    requireAbsoluteUrl("redirect_uris", uri),
   );
   if (!redirects.every(isAllowedRedirect)) {
     rejectMetadata(
@@ -63,7 +63,7 @@ function applicationType(redirects: readonly URL[]): "native" | "web" {
 /** The grant types that are registered. Refresh tokens are issued only with a person's consent (RFC
  *  6749 section 4.4.3). */
 function registeredGrantTypes(metadata: Metadata): readonly unknown[] {
-  const requested = arrayOf("grant_types", metadata.grant_types);
+  const requested = requireArray("grant_types", metadata.grant_types);
   const usesCode = requested.includes("authorization_code");
   const granted = grantTypes.filter(
     (type) => requested.includes(type) && (usesCode || type !== "refresh_token"),
@@ -143,9 +143,9 @@ export function normalizeRegistration(metadata: Metadata, ceiling: readonly Scop
     scope: registeredScope(metadata.scope, registrableScopes(types, ceiling)),
     jwks: publicKeys(metadata),
     id_token_signed_response_alg: idTokenAlgorithm(metadata.id_token_signed_response_alg),
-    client_name: plainText("client_name", metadata.client_name),
-    software_id: plainText("software_id", metadata.software_id),
-    software_version: plainText("software_version", metadata.software_version),
+    client_name: requirePlainText("client_name", metadata.client_name),
+    software_id: requirePlainText("software_id", metadata.software_id),
+    software_version: requirePlainText("software_version", metadata.software_version),
   };
 }
 

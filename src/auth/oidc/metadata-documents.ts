@@ -10,7 +10,7 @@ import { ConcurrentFetches } from "./concurrent-fetches.ts";
 import { LastGoodResponses, RecentFailures } from "./fetch-cache.ts";
 
 /** The type of the global `fetch`. */
-export type Fetch = typeof fetch;
+export type GlobalFetch = typeof fetch;
 
 /** Version of the draft that oidc-provider must acknowledge. */
 const DRAFT = "draft-02";
@@ -61,7 +61,7 @@ interface FetchOrigin {
  *
  * @throws {Problem} `rate_limited`
  */
-export function limitedFetch(fetchGuarded: Fetch, limits: Limits): Fetch {
+export function limitedFetch(fetchGuarded: GlobalFetch, limits: Limits): GlobalFetch {
   const failures = new RecentFailures();
   const lastGood = new LastGoodResponses();
   const underWay = new ConcurrentFetches();

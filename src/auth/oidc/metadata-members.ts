@@ -44,7 +44,7 @@ function isPlain(value: unknown, depth: number): boolean {
  *
  * @throws `invalid_client_metadata` or `unapproved_software_statement`.
  */
-export function checkBody(body: Metadata): void {
+export function checkRegistrationBody(body: Metadata): void {
   if (!isPlain(body, MAX_DEPTH)) {
     rejectMetadata(`the body must be at most ${MAX_DEPTH} levels deep, without __proto__`);
   }
@@ -61,7 +61,7 @@ export function rejectMetadata(description: string): never {
 
 /** Validates a name or label: Unicode normal form C, without markup. @throws
  *  `invalid_client_metadata` */
-export function plainText(
+export function requirePlainText(
   member: string,
   value: unknown,
   most = MAX_TEXT_CHARACTERS,
@@ -83,7 +83,11 @@ export function plainText(
 
 /** Validates a member that is an array. @returns Its entries; empty if it is absent. @throws
  *  `invalid_client_metadata` */
-export function arrayOf(member: string, value: unknown, most = MAX_ENTRIES): readonly unknown[] {
+export function requireArray(
+  member: string,
+  value: unknown,
+  most = MAX_ENTRIES,
+): readonly unknown[] {
   if (value === undefined) return [];
   if (!Array.isArray(value)) rejectMetadata(`${member} must be an array`);
   if (value.length > most) rejectMetadata(`${member} must have at most ${most} entries`);
@@ -92,7 +96,7 @@ export function arrayOf(member: string, value: unknown, most = MAX_ENTRIES): rea
 
 /** Validates an absolute URL. User information is rejected, since it could be mistaken for the
  *  host. @throws `invalid_client_metadata` */
-export function absoluteUrl(member: string, value: unknown): URL {
+export function requireAbsoluteUrl(member: string, value: unknown): URL {
   if (typeof value !== "string" || value.length > MAX_URI_LENGTH) {
     rejectMetadata(`${member} must be strings of at most ${MAX_URI_LENGTH} characters`);
   }
@@ -108,11 +112,11 @@ export function checkInformationalMembers(metadata: Metadata): void {
   for (const member of ["client_uri", "logo_uri", "policy_uri", "tos_uri", "jwks_uri"]) {
     if (metadata[member] === undefined) continue;
 
-    const { protocol } = absoluteUrl(member, metadata[member]);
+    const { protocol } = requireAbsoluteUrl(member, metadata[member]);
     if (member === "jwks_uri" && protocol !== "https:")
       rejectMetadata(`${member} must be an https uri`);
   }
-  for (const contact of arrayOf("contacts", metadata.contacts)) {
-    plainText("contacts", contact, MAX_CONTACT_LENGTH);
+  for (const contact of requireArray("contacts", metadata.contacts)) {
+    requirePlainText("contacts", contact, MAX_CONTACT_LENGTH);
   }
 }

@@ -21,7 +21,7 @@ import {
   verifyIdentity,
 } from "./agent-identity.ts";
 import { clientWriteOptions } from "./client-lifetime.ts";
-import { checkBody, type Metadata } from "./metadata-members.ts";
+import { checkRegistrationBody, type Metadata } from "./metadata-members.ts";
 import { type NewClient, requestStateOf } from "./request-state.ts";
 
 /** Settings that responses about a client depend on. */
@@ -132,7 +132,7 @@ function prepareBody({ req }: KoaContextWithOIDC): Metadata {
   if (typeof json !== "object" || json === null || Array.isArray(json)) {
     throw new errors.InvalidRequest("the body must be a JSON object in UTF-8");
   }
-  checkBody({ ...json });
+  checkRegistrationBody({ ...json });
   const body = withDefaultGrantType({ ...json });
   const bytes = Buffer.from(JSON.stringify(body));
   req.headers["content-length"] = String(bytes.length);

@@ -2,7 +2,7 @@ import { isAbsolute } from "node:path";
 import { z } from "zod";
 import { createDecisions, type Decisions } from "../../applications/decisions.ts";
 import { ApiKeys } from "../../auth/keys/api-keys.ts";
-import { LastUse } from "../../auth/last-use.ts";
+import { LastUseTracker } from "../../auth/last-use.ts";
 import { isScope, type Scope, scopeNames, scopes } from "../../auth/scopes.ts";
 import type { Mailbox } from "../../mail/outbox.ts";
 import { createOutbox } from "../../mail/outbox.ts";
@@ -32,7 +32,7 @@ export function apiKeysOf({ store, now }: CommandContext): ApiKeys {
   const { records, identity } = store;
   const clock = () => new Date(now());
   // Commands do not authenticate with keys, so no use is ever recorded here.
-  const lastUse = new LastUse({ records, now: clock, onError: () => {} });
+  const lastUse = new LastUseTracker({ records, now: clock, onError: () => {} });
   return new ApiKeys({ records, mode: identity.mode, now: clock, audit: auditOf(now), lastUse });
 }
 

@@ -5,7 +5,13 @@ import { currentFault, providerStatuses } from "../../ingest/provider-status.ts"
 import { leases } from "../../store/lease.ts";
 import { LEADER } from "../../store/maintenance.ts";
 import { readAll } from "../../store/port/read-all.ts";
-import type { Backlog, Counts, Store, StoreIdentity, StoreSize } from "../../store/port/store.ts";
+import type {
+  Backlog,
+  Store,
+  StoreCounts,
+  StoreIdentity,
+  StoreSize,
+} from "../../store/port/store.ts";
 import type { ProcessReport } from "../../telemetry/report.ts";
 import { type CommandContext, defineStoreCommand } from "../command.ts";
 import { durationText, formatCount, rowsText, sizeText } from "../format.ts";
@@ -114,7 +120,7 @@ interface Status {
   readonly holder: CommandContext["holder"];
   readonly engine: Store["engine"];
   readonly identity: StoreIdentity;
-  readonly counts: Counts;
+  readonly counts: StoreCounts;
   readonly size: StoreSize;
   readonly queue: Backlog;
   /** Whether any process is the leader. */

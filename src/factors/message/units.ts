@@ -4,18 +4,18 @@ import { comparisonSign } from "./figures.ts";
 import { isBreak } from "./tokens.ts";
 
 /** Ends a clause. */
-export const BREAK: LexiconEntry = { ...UNKNOWN_ENTRY };
+export const CLAUSE_END: LexiconEntry = { ...UNKNOWN_ENTRY };
 
 /** Ends a sentence. */
-export const STOP: LexiconEntry = { ...UNKNOWN_ENTRY };
+export const SENTENCE_END: LexiconEntry = { ...UNKNOWN_ENTRY };
 
 /** Ends a question. */
-export const QUESTION: LexiconEntry = { ...UNKNOWN_ENTRY };
+export const QUESTION_END: LexiconEntry = { ...UNKNOWN_ENTRY };
 
 const ends: ReadonlyMap<string, LexiconEntry> = new Map([
-  [".", STOP],
-  ["!", STOP],
-  ["?", QUESTION],
+  [".", SENTENCE_END],
+  ["!", SENTENCE_END],
+  ["?", QUESTION_END],
 ]);
 
 /** A percentage with its sign. */
@@ -50,7 +50,7 @@ function phrase(tokens: readonly string[], at: number) {
 
 function single(tokens: readonly string[], at: number): LexiconEntry {
   const token = tokens[at] ?? "";
-  if (isBreak(token)) return ends.get(token) ?? BREAK;
+  if (isBreak(token)) return ends.get(token) ?? CLAUSE_END;
   if (token.endsWith("%")) return percentage(token);
   const sign = comparisonSign(tokens, at);
   if (sign !== 0) return sign > 0 ? HIGHER : LOWER;

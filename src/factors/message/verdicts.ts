@@ -1,5 +1,5 @@
 import { type LexiconEntry, UNKNOWN_ENTRY } from "../lexicon.ts";
-import { BREAK, QUESTION, STOP } from "./units.ts";
+import { CLAUSE_END, QUESTION_END, SENTENCE_END } from "./units.ts";
 
 /** Number of units before an entry within which a negation inverts the entry. */
 const NEGATION_WINDOW = 3;
@@ -24,7 +24,7 @@ const isRival: Test = ({ roles }) => roles.has("rival");
 const isBlow: Test = ({ roles, valence }) => valence < 0 && !roles.has("rival");
 
 /** Whether a unit ends a statement. */
-const isEnd: Test = (unit) => unit === BREAK || unit === STOP || unit === QUESTION;
+const isEnd: Test = (unit) => unit === CLAUSE_END || unit === SENTENCE_END || unit === QUESTION_END;
 
 /** Sum of the valences in context. */
 export function sumOfVerdicts(units: readonly LexiconEntry[]): number {
@@ -32,8 +32,8 @@ export function sumOfVerdicts(units: readonly LexiconEntry[]): number {
   for (const [at, unit] of units.entries()) {
     const valence = verdict(units, at);
     if (valence !== 0) sentence += valence * context(units, at);
-    if (unit !== STOP && unit !== QUESTION) continue;
-    sum += unit === QUESTION ? sentence * ASKED : sentence;
+    if (unit !== SENTENCE_END && unit !== QUESTION_END) continue;
+    sum += unit === QUESTION_END ? sentence * ASKED : sentence;
     sentence = 0;
   }
   return sum + sentence;

@@ -2,7 +2,7 @@ import type { IncomingMessage } from "node:http";
 import type { EventLog, LoggedEvent, LoggedPage } from "../../alerts/api/event-log.ts";
 import type { Caller } from "../../auth/caller.ts";
 import { alertScopes } from "../../auth/scopes.ts";
-import type { Repeat } from "../../lib/loop.ts";
+import type { StartLoop } from "../../lib/loop.ts";
 import { alertOperations } from "../../openapi/operations/alerts.ts";
 import { Problem } from "../../problem.ts";
 import { routeOf } from "../mount.ts";
@@ -39,7 +39,7 @@ export interface AlertStreamOptions {
   readonly api: ProtectedResource;
   readonly log: EventLog;
   readonly streams: OpenStreams;
-  readonly repeat: Repeat;
+  readonly repeat: StartLoop;
 }
 
 /**

@@ -6,7 +6,7 @@ import { strongEtag } from "../../lib/etag.ts";
 import { Problem } from "../../problem.ts";
 import type { TablePage } from "../../tables/table.ts";
 import type { Meters } from "../../telemetry/meters.ts";
-import { traced } from "../../telemetry/traces.ts";
+import { traceWork } from "../../telemetry/traces.ts";
 import type { Call, Tool, ToolContext } from "../../tool.ts";
 import { parse } from "./parse.ts";
 
@@ -239,7 +239,7 @@ function measured<T>(
   run: () => Promise<T>,
 ): Promise<T> {
   const attributes = { "gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": name };
-  return traced({ name: `execute_tool ${name}`, attributes }, async () => {
+  return traceWork({ name: `execute_tool ${name}`, attributes }, async () => {
     const startedAt = performance.now();
     const seconds = () => (performance.now() - startedAt) / 1_000;
     try {

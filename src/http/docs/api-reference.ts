@@ -15,7 +15,7 @@ import { layout, type Page } from "../pages/layout.ts";
 import { CONTENT_SECURITY_POLICY, PAGE_HEADERS } from "../pages/page-answer.ts";
 import { redirectToPublicOrigin } from "../pages/public-origin.ts";
 import { styleAddress } from "../pages/style-route.ts";
-import type { Description } from "./described.ts";
+import type { ApiDescription } from "./described.ts";
 import {
   MARKDOWN_PATH,
   oauthRedirectPage,
@@ -61,7 +61,7 @@ export function apiDocsRouter(site: Site): Router {
       layout(page, { name: site.name, stylePath: styleAddress }).toString(),
     );
   const page = memo(() => {
-    const description = openApi(site, documents) as unknown as Description;
+    const description = openApi(site, documents) as unknown as ApiDescription;
     const assets = { stylePath: style.address, scriptPath: script.address };
     return pageOf(referencePage(description, assets));
   });

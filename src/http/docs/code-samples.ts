@@ -1,5 +1,5 @@
 import { FORM_TYPE } from "../../openapi/operations/tokens.ts";
-import type { DescribedOperation, Parameter } from "./described.ts";
+import type { DescribedOperation, DescribedParameter } from "./described.ts";
 
 /** Environment variable from which the code reads a token or an API key. */
 export const TOKEN_VARIABLE = "MARKET_SIGNAL_TOKEN";
@@ -23,14 +23,14 @@ interface Sample {
 
 /** The example value of a parameter: the recorded one; for a required parameter without one, any
  *  valid value. */
-const givenValue = ({ example, required, schema }: Parameter): unknown =>
+const givenValue = ({ example, required, schema }: DescribedParameter): unknown =>
   example ?? (required ? (schema.examples?.[0] ?? schema.enum?.[0]) : undefined);
 
 /** The example request of an operation, from its recorded example. Parameters without an example
  *  value are omitted, or remain in braces if they are in the path. */
 export function sampleRequest(operation: DescribedOperation, baseUrl: string): SampleRequest {
   const { method, path, parameters, body, scopes } = operation;
-  const valued = (place: Parameter["in"]): readonly [name: string, value: string][] =>
+  const valued = (place: DescribedParameter["in"]): readonly [name: string, value: string][] =>
     parameters.flatMap((one) => {
       const value = one.in === place ? givenValue(one) : undefined;
       return value === undefined ? [] : [[one.name, String(value)]];

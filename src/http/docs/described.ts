@@ -21,7 +21,7 @@ export interface Schema {
 }
 
 /** A parameter of a request. */
-export interface Parameter {
+export interface DescribedParameter {
   readonly name: string;
   readonly in: "path" | "query" | "header";
   readonly required: boolean;
@@ -55,13 +55,13 @@ interface OperationObject {
   readonly summary: string;
   readonly description: string;
   readonly security: readonly Readonly<Record<string, readonly string[]>>[];
-  readonly parameters?: readonly Parameter[];
+  readonly parameters?: readonly DescribedParameter[];
   readonly requestBody?: { readonly content: Content };
   readonly responses: Readonly<Record<string, ResponseObject>>;
 }
 
 /** The members of the description that the page shows. */
-export interface Description {
+export interface ApiDescription {
   readonly info: { readonly title: string; readonly version: string; readonly description: string };
   readonly servers: readonly { readonly url: string }[];
   readonly paths: Readonly<Record<string, Readonly<Record<string, OperationObject>>>>;
@@ -73,7 +73,7 @@ export interface Description {
 }
 
 /** A body of a request or response. */
-export interface Body {
+export interface DescribedBody {
   readonly mediaType: string;
   readonly schema: Schema | undefined;
   /** The recorded example; absent where there is none. */
@@ -81,14 +81,14 @@ export interface Body {
 }
 
 /** A successful response. */
-export interface Answer {
+export interface DescribedResponse {
   readonly status: string;
   readonly description: string;
-  readonly bodies: readonly Body[];
+  readonly bodies: readonly DescribedBody[];
 }
 
 /** A failure of an operation. */
-export interface Failure {
+export interface DescribedFailure {
   readonly status: string;
   /** Problem code, or OAuth error code. */
   readonly code: string;
@@ -108,14 +108,14 @@ export interface DescribedOperation {
   readonly description: string;
   /** Scopes that a credential needs; `undefined` if none is sent. */
   readonly scopes: readonly string[] | undefined;
-  readonly parameters: readonly Parameter[];
-  readonly body: Body | undefined;
-  readonly answers: readonly Answer[];
-  readonly failures: readonly Failure[];
+  readonly parameters: readonly DescribedParameter[];
+  readonly body: DescribedBody | undefined;
+  readonly answers: readonly DescribedResponse[];
+  readonly failures: readonly DescribedFailure[];
 }
 
 /** Every operation of a description, in its order. */
-export const operationsOf = (description: Description): readonly DescribedOperation[] =>
+export const operationsOf = (description: ApiDescription): readonly DescribedOperation[] =>
   Object.entries(description.paths).flatMap(([path, methods]) =>
     Object.entries(methods).map(([method, operation]) =>
       described(operation, method, path, description),
@@ -123,7 +123,7 @@ export const operationsOf = (description: Description): readonly DescribedOperat
   );
 
 /** The events that webhooks receive, by type. */
-export const eventsOf = (description: Description): readonly DescribedOperation[] =>
+export const eventsOf = (description: ApiDescription): readonly DescribedOperation[] =>
   Object.entries(description.webhooks).map(([type, { post }]) =>
     described(post, "post", type, description),
   );
@@ -132,7 +132,7 @@ function described(
   operation: OperationObject,
   method: string,
   path: string,
-  { components }: Description,
+  { components }: ApiDescription,
 ): DescribedOperation {
   const { operationId, tags, summary, requestBody } = operation;
   const responses = Object.entries(operation.responses).map(
@@ -169,13 +169,13 @@ function scopesOf({ security }: OperationObject): readonly string[] | undefined 
 
 function resolved(
   response: ResponseObject,
-  { responses }: Description["components"],
+  { responses }: ApiDescription["components"],
 ): ResponseObject {
   const name = response.$ref?.split("/").at(-1);
   return name === undefined ? response : (responses[name] ?? response);
 }
 
-const bodiesOf = (content: Content): readonly Body[] =>
+const bodiesOf = (content: Content): readonly DescribedBody[] =>
   Object.entries(content).map(([mediaType, { schema, examples = {} }]) => ({
     mediaType,
     schema,
@@ -189,7 +189,7 @@ const CODE_LINE = /^`(\w+)`: (.*)$/;
 function failuresOf(
   status: string,
   { description = "", content = {} }: ResponseObject,
-): readonly Failure[] {
+): readonly DescribedFailure[] {
   const examples = Object.assign({}, ...Object.values(content).map((body) => body.examples ?? {}));
   return description.split("\n").flatMap((line) => {
     const [, code, meaning = ""] = CODE_LINE.exec(line) ?? [];

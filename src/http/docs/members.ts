@@ -1,10 +1,10 @@
 import type { Json } from "../../openapi/components.ts";
 import { typeText } from "../../openapi/type-text.ts";
 import { type Html, html } from "../pages/html.ts";
-import type { Description, Parameter, Schema } from "./described.ts";
+import type { ApiDescription, DescribedParameter, Schema } from "./described.ts";
 import { richLine } from "./rich-text.ts";
 
-type Schemas = Description["components"]["schemas"];
+type Schemas = ApiDescription["components"]["schemas"];
 
 /** A member of a request or an answer. */
 interface Member {
@@ -18,7 +18,7 @@ interface Member {
 const MAX_LEVELS = 3;
 
 /** Parameters of an operation. */
-export const parameterList = (parameters: readonly Parameter[]): Html =>
+export const parameterList = (parameters: readonly DescribedParameter[]): Html =>
   html`<ul class="members">${parameters.map(({ name, required, description, schema, ...one }) =>
     item(
       { name, schema, isRequired: required, description },

@@ -6,12 +6,12 @@ import type { Page } from "../pages/layout.ts";
 import { ACCOUNT_PATH } from "../pages/return-to.ts";
 import { sampleRequest, samplesOf, TOKEN_VARIABLE } from "./code-samples.ts";
 import {
-  type Answer,
-  type Body,
+  type ApiDescription,
+  type DescribedBody,
+  type DescribedFailure,
   type DescribedOperation,
-  type Description,
+  type DescribedResponse,
   eventsOf,
-  type Failure,
   operationsOf,
 } from "./described.ts";
 import { memberList, parameterList } from "./members.ts";
@@ -35,7 +35,7 @@ interface ReferenceAssets {
 }
 
 /** The API reference, rendered from the OpenAPI description alone. */
-export function referencePage(description: Description, assets: ReferenceAssets): Page {
+export function referencePage(description: ApiDescription, assets: ReferenceAssets): Page {
   const groups = groupBySection(operationsOf(description));
   return {
     heading: "API reference",
@@ -70,7 +70,7 @@ ${groups.map(
 </nav>`;
 
 /** What applies to all operations, and the fields for a credential to try them. */
-const start = ({ info }: Description): Html => html`<section id="start">
+const start = ({ info }: ApiDescription): Html => html`<section id="start">
 <h2>Before you call</h2>
 ${richText(info.description)}
 <p>The code reads a token or an API key from the variable <code>${TOKEN_VARIABLE}</code>.</p>
@@ -87,7 +87,7 @@ ${richText(info.description)}
 const sectionPart = (
   { id, title, about }: Section,
   operations: readonly DescribedOperation[],
-  description: Description,
+  description: ApiDescription,
 ): Html => html`<section id="${id}" class="group">
 <h2>${title}</h2>
 <p>${richLine(about)}</p>
@@ -95,7 +95,7 @@ ${operations.map((one) => operationPart(one, description))}
 ${id === "alerts" && eventsPart(description)}
 </section>`;
 
-function operationPart(operation: DescribedOperation, description: Description): Html {
+function operationPart(operation: DescribedOperation, description: ApiDescription): Html {
   const { id, method, path, summary, parameters, body, answers, failures } = operation;
   const { schemas } = description.components;
   return html`<article id="${id}">
@@ -114,7 +114,7 @@ ${exampleOf(id, answers)}
 </article>`;
 }
 
-function answersPart(answers: readonly Answer[], { components }: Description): Html {
+function answersPart(answers: readonly DescribedResponse[], { components }: ApiDescription): Html {
   return html`<h4>Answer</h4><ul class="members">${answers.map(
     ({ status, description, bodies }) =>
       html`<li><code>${status}</code> <span class="type">${bodies.map(({ mediaType }) => mediaType).join(", ")}</span>${richText(description)}${membersPart(bodies, components.schemas)}</li>`,
@@ -122,8 +122,8 @@ function answersPart(answers: readonly Answer[], { components }: Description): H
 }
 
 function membersPart(
-  bodies: readonly Body[],
-  schemas: Description["components"]["schemas"],
+  bodies: readonly DescribedBody[],
+  schemas: ApiDescription["components"]["schemas"],
 ): Html | undefined {
   const list = memberList(bodies[0]?.schema, schemas);
   const table = bodies.find(({ mediaType }) => mediaType === "text/csv");
@@ -133,7 +133,7 @@ function membersPart(
   }`;
 }
 
-function failuresPart(failures: readonly Failure[]): Html | false {
+function failuresPart(failures: readonly DescribedFailure[]): Html | false {
   return (
     failures.length > 0 &&
     html`<details><summary>Errors and what to do next</summary><ul class="members">${failures.map(
@@ -144,7 +144,7 @@ function failuresPart(failures: readonly Failure[]): Html | false {
 }
 
 /** Code in each language, the first one open, and the form to try the request. */
-function codePart(operation: DescribedOperation, { servers }: Description): Html {
+function codePart(operation: DescribedOperation, { servers }: ApiDescription): Html {
   const { id, method } = operation;
   const baseUrl = servers[0]?.url ?? "";
   const request = sampleRequest(operation, baseUrl);
@@ -171,19 +171,19 @@ ${request.body}</textarea></div>`
 }`;
 }
 
-function exampleOf(id: string, answers: readonly Answer[]): Html | undefined {
+function exampleOf(id: string, answers: readonly DescribedResponse[]): Html | undefined {
   const body = answers.flatMap(({ bodies }) => bodies).find(({ example }) => example !== undefined);
   return body && jsonPart(`${id}-answer`, "Example of an answer", body);
 }
 
-function jsonPart(id: string, title: string, { example }: Body): Html {
+function jsonPart(id: string, title: string, { example }: DescribedBody): Html {
   const text = JSON.stringify(example?.value, undefined, 2);
   return html`<details class="sample"><summary>${title}</summary>
 <div class="code-block"><pre tabindex="0" role="group" aria-label="${title}: ${id}"><code id="${id}">${text}</code></pre>${copyButton(id, "the example")}</div></details>`;
 }
 
 /** The events that a webhook receives. */
-const eventsPart = (description: Description): Html => html`<article id="events">
+const eventsPart = (description: ApiDescription): Html => html`<article id="events">
 <h3><a href="#events">Events that your webhook receives</a></h3>
 <ul class="members">${eventsOf(description).map(
   ({ id, path, summary, description: words, body }) =>
@@ -193,7 +193,10 @@ const eventsPart = (description: Description): Html => html`<article id="events"
 )}</ul>
 </article>`;
 
-function memberDetails(body: Body | undefined, { components }: Description): Html | undefined {
+function memberDetails(
+  body: DescribedBody | undefined,
+  { components }: ApiDescription,
+): Html | undefined {
   const list = memberList(body?.schema, components.schemas);
   return list && html`<details><summary>Members</summary>${list}</details>`;
 }

@@ -173,7 +173,7 @@ const notes: Readonly<Record<string, RouteNotes>> = {
 };
 
 /** The overrides of a route. */
-export const notesOf = ({ method, path }: ToolRoute): RouteNotes =>
+export const routeNotesOf = ({ method, path }: ToolRoute): RouteNotes =>
   notes[`${method} ${path}`] ?? {};
 
 /** Routes that have overrides. */

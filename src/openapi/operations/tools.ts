@@ -6,7 +6,7 @@ import type { HttpMethod, Operation, SuccessResponse } from "../operation.ts";
 import { BODY_PROBLEMS, PROTECTED_PROBLEMS } from "../problems.ts";
 import { anyCredentialWith, scopeSentence } from "../security.ts";
 import { csvContent, FormatQuery } from "../tables.ts";
-import { notesOf, type RouteNotes } from "./tool-routes.ts";
+import { type RouteNotes, routeNotesOf } from "./tool-routes.ts";
 
 const JSON_TYPE = { mediaType: "application/json" } as const;
 
@@ -21,7 +21,7 @@ const IdempotencyHeader = z.object({
 });
 
 function operationOf(tool: Tool, route: ToolRoute): Operation {
-  const notes = notesOf(route);
+  const notes = routeNotesOf(route);
   const { id = tool.name, summary = tool.title, description = tool.description } = notes;
   return {
     id,

@@ -1,9 +1,9 @@
 import type { Packing } from "../../market/packed-list.ts";
 import type { Bar, ReportedBar } from "../../market/records.ts";
-import type { DayContext, World } from "./day-context.ts";
+import type { DayContext, SandboxWorld } from "./day-context.ts";
 import { dividendYieldOn } from "./price-paths.ts";
 import type { Profile } from "./profile.ts";
-import { normal } from "./rng.ts";
+import { standardNormal } from "./rng.ts";
 
 /** Share of a day's move that happens before the open. */
 const OVERNIGHT_SHARE = 0.3;
@@ -30,9 +30,9 @@ export function barOf(context: DayContext): ReportedBar | undefined {
   const price = Math.exp(path?.logPrices[offset] ?? 0);
   const rng = world.rngFor("bar", profile.index, day);
   const wick = 0.4 * profile.volatility;
-  const start = price * Math.exp(wick * normal(rng) - (1 - OVERNIGHT_SHARE) * move);
-  const high = Math.max(start, price) * Math.exp(wick * Math.abs(normal(rng)));
-  const low = Math.min(start, price) * Math.exp(-wick * Math.abs(normal(rng)));
+  const start = price * Math.exp(wick * standardNormal(rng) - (1 - OVERNIGHT_SHARE) * move);
+  const high = Math.max(start, price) * Math.exp(wick * Math.abs(standardNormal(rng)));
+  const low = Math.min(start, price) * Math.exp(-wick * Math.abs(standardNormal(rng)));
   const close = toTick(profile, price);
   const paid = dividendYieldOn(profile, day);
   const dividend = paid === 0 ? 0 : toTick(profile, close * paid);
@@ -44,7 +44,7 @@ export function barOf(context: DayContext): ReportedBar | undefined {
     high: toTick(profile, high),
     low: toTick(profile, low),
     close,
-    volume: volumeOf(profile, 0.35 * normal(rng) + 5 * Math.abs(move), close),
+    volume: volumeOf(profile, 0.35 * standardNormal(rng) + 5 * Math.abs(move), close),
     dividend,
     split,
   };
@@ -54,7 +54,7 @@ export function barOf(context: DayContext): ReportedBar | undefined {
 export const barPacking = ({
   dayMs,
   sessionOf,
-}: Pick<World, "dayMs" | "sessionOf">): Packing<Bar, Bar> => ({
+}: Pick<SandboxWorld, "dayMs" | "sessionOf">): Packing<Bar, Bar> => ({
   bytes: 65,
   write(view, at, bar) {
     view.setUint32(at, bar.availableAt / dayMs - 1);

@@ -20,7 +20,7 @@ const FEED_MEMORY_DAYS = 70;
  * A sandbox year and the first days of its records, in days since the Unix epoch. The first days
  * are the same all year long, so that every process gives the same scores.
  */
-export interface Year {
+export interface SandboxYear {
   /** Years since the Unix epoch. */
   readonly number: number;
   /** First day of bars, filings and on-chain figures. */
@@ -30,7 +30,7 @@ export interface Year {
 }
 
 /** The year in which a day lies. */
-export function yearOf(day: number): Year {
+export function yearOf(day: number): SandboxYear {
   const number = Math.floor(day / YEAR_DAYS);
   const firstScored = firstScoredDay(number * YEAR_DAYS);
   return {

@@ -1,14 +1,14 @@
 import type { ReportedBar } from "../../market/records.ts";
-import type { SegmentOf } from "./price-paths.ts";
+import type { FindSegment } from "./price-paths.ts";
 import type { Profile } from "./profile.ts";
 import type { RngFor } from "./rng.ts";
 
 /** What does not change while a sandbox runs. */
-export interface World {
+export interface SandboxWorld {
   /** Every instrument of the universe, in its order. */
   readonly profiles: readonly Profile[];
   readonly rngFor: RngFor;
-  readonly segmentOf: SegmentOf;
+  readonly segmentOf: FindSegment;
   /** Length of a simulated day in milliseconds. */
   readonly dayMs: number;
   /** Label of the session of a day (since the Unix epoch): its first instant. */
@@ -17,7 +17,7 @@ export interface World {
 
 /** One instrument on one simulated day, as its feeds see it. */
 export interface DayContext {
-  readonly world: World;
+  readonly world: SandboxWorld;
   readonly profile: Profile;
   /** Days since the Unix epoch. */
   readonly day: number;

@@ -1,9 +1,9 @@
 import type { Packing } from "../../market/packed-list.ts";
 import type { Bar, Fundamental, FundamentalMetric, OnChain } from "../../market/records.ts";
 import { QUARTER_DAYS } from "./calendar.ts";
-import type { DayContext, World } from "./day-context.ts";
+import type { DayContext, SandboxWorld } from "./day-context.ts";
 import { SEGMENT_DAYS } from "./price-paths.ts";
-import { normal } from "./rng.ts";
+import { standardNormal } from "./rng.ts";
 
 /** A quarter is published 20..50 days after its end. */
 const SHORTEST_LAG_DAYS = 20;
@@ -43,10 +43,10 @@ export function filingsOf(context: DayContext): readonly Fundamental[] {
   if (Math.floor(publishedDay) !== day || !isFiled(context, quarter)) return [];
   const baseValue = profile.basePrice * profile.baseShares;
   const year = world.rngFor("filingYear", profile.index, Math.floor(quarter / 4));
-  const earned = 1 + 0.15 * normal(year) + 0.1 * normal(rng);
+  const earned = 1 + 0.15 * standardNormal(year) + 0.1 * standardNormal(rng);
   const values: readonly (readonly [FundamentalMetric, number])[] = [
     ["netIncome", (baseValue * profile.earningsYield * earned) / 4],
-    ["equity", baseValue * profile.bookYield * (1 + 0.03 * normal(rng))],
+    ["equity", baseValue * profile.bookYield * (1 + 0.03 * standardNormal(rng))],
     ["shares", sharesOn(context, endDay)],
   ];
   return values.map(([metric, value]) => ({
@@ -74,7 +74,8 @@ export function onChainOf(
 ): PackedOnChain {
   const day = today - 1;
   const rng = world.rngFor("onChain", profile.index, day);
-  const ratio = 1.2 * (yesterday.close / profile.basePrice) ** 0.5 * Math.exp(0.03 * normal(rng));
+  const ratio =
+    1.2 * (yesterday.close / profile.basePrice) ** 0.5 * Math.exp(0.03 * standardNormal(rng));
   const mvrv = rng() < UNPUBLISHED_PROBABILITY ? null : Math.round(ratio * 10_000) / 10_000;
   return { day, mvrv };
 }
@@ -83,7 +84,7 @@ export function onChainOf(
 export const onChainPacking = ({
   dayMs,
   sessionOf,
-}: Pick<World, "dayMs" | "sessionOf">): Packing<PackedOnChain, OnChain> => ({
+}: Pick<SandboxWorld, "dayMs" | "sessionOf">): Packing<PackedOnChain, OnChain> => ({
   bytes: 12,
   write(view, at, { day, mvrv }) {
     view.setUint32(at, day);

@@ -1,8 +1,8 @@
 import type { Packing } from "../../market/packed-list.ts";
 import type { Mention } from "../../market/records.ts";
-import { type DayContext, idPrefixes, type World } from "./day-context.ts";
+import { type DayContext, idPrefixes, type SandboxWorld } from "./day-context.ts";
 import type { Profile } from "./profile.ts";
-import { clamp, eventCount, normal, type Rng, whole } from "./rng.ts";
+import { clamp, eventCount, type Rng, standardNormal, uniformInteger } from "./rng.ts";
 import { UNIVERSE } from "./universe.ts";
 
 /** A quiet instrument has messages on 20 of 200 days. */
@@ -57,7 +57,7 @@ function leaningOf({ world, profile, day }: DayContext): number {
     offset + 1,
   );
   const returned = recent?.reduce((sum, value) => sum + value, 0) ?? 0;
-  const mood = normal(world.rngFor("mood", profile.index, Math.floor(day / MOOD_DAYS)));
+  const mood = standardNormal(world.rngFor("mood", profile.index, Math.floor(day / MOOD_DAYS)));
   return 0.15 + 0.4 * mood + clamp((0.25 * returned) / profile.volatility, [-1, 1]);
 }
 
@@ -95,7 +95,7 @@ type Words = Pick<PackedMention, "mood" | "sentence" | "isTagged">;
 
 function wordsOf(rng: Rng, feeling: number, phrases: Profile["phrases"]): Words {
   const mood = moodOf(feeling);
-  const sentence = whole(rng, (phrases[mood] as readonly string[]).length);
+  const sentence = uniformInteger(rng, (phrases[mood] as readonly string[]).length);
   return { mood, sentence, isTagged: rng() < STANCE_PROBABILITY };
 }
 
@@ -114,8 +114,8 @@ function usualMentions(context: DayContext): readonly PackedMention[] {
     const repeats = before !== undefined && rng() < REPEAT_PROBABILITY;
     const { mood, sentence, isTagged } = repeats
       ? before
-      : wordsOf(rng, leaning + 0.7 * normal(rng), profile.phrases);
-    const named = whole(rng, NAMED);
+      : wordsOf(rng, leaning + 0.7 * standardNormal(rng), profile.phrases);
+    const named = uniformInteger(rng, NAMED);
     const author = rng() < HIDDEN_AUTHOR_PROBABILITY ? HIDDEN : named;
     mentions.push({
       day,
@@ -137,10 +137,10 @@ function spamMentions(context: DayContext): readonly PackedMention[] {
   const { world, profile, day } = context;
   const rng = world.rngFor("spam", 0, Math.floor(day / SPAM_CYCLE_DAYS));
   const isHit =
-    day % SPAM_CYCLE_DAYS === whole(rng, SPAM_CYCLE_DAYS) &&
-    profile.index === whole(rng, UNIVERSE.length);
+    day % SPAM_CYCLE_DAYS === uniformInteger(rng, SPAM_CYCLE_DAYS) &&
+    profile.index === uniformInteger(rng, UNIVERSE.length);
   if (!isHit) return [];
-  const sentence = whole(rng, 16);
+  const sentence = uniformInteger(rng, 16);
   const start = day + 0.8 * rng();
   return Array.from({ length: SPAM_COPIES }, (_, copy) => ({
     day,
@@ -179,7 +179,7 @@ function write(view: DataView, at: number, draft: PackedMention): void {
 /** Binary layout of the messages about an instrument. */
 export function mentionPacking(
   profile: Profile,
-  { dayMs }: Pick<World, "dayMs">,
+  { dayMs }: Pick<SandboxWorld, "dayMs">,
 ): Packing<PackedMention, Mention> {
   const prefixOf = idPrefixes(profile);
   return {

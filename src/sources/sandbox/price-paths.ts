@@ -1,6 +1,6 @@
 import { QUARTER_DAYS } from "./calendar.ts";
 import type { Profile } from "./profile.ts";
-import { clamp, normal, type Rng, type RngFor, whole } from "./rng.ts";
+import { clamp, type Rng, type RngFor, standardNormal, uniformInteger } from "./rng.ts";
 import { SECTOR_NAMES } from "./universe.ts";
 
 /** Daily drift and standard deviation of log returns while a regime lasts. */
@@ -52,10 +52,10 @@ function regimeReturns(rng: Rng, regimes: Regimes): Float64Array {
   let until = 0;
   for (let day = 0; day < SEGMENT_DAYS; day++) {
     if (day === until) {
-      regime = regimes[whole(rng, regimes.length)] as Regime;
-      until += SHORTEST_DAYS + whole(rng, LONGEST_DAYS - SHORTEST_DAYS + 1);
+      regime = regimes[uniformInteger(rng, regimes.length)] as Regime;
+      until += SHORTEST_DAYS + uniformInteger(rng, LONGEST_DAYS - SHORTEST_DAYS + 1);
     }
-    returns[day] = regime.drift + regime.volatility * normal(rng);
+    returns[day] = regime.drift + regime.volatility * standardNormal(rng);
   }
   return returns;
 }
@@ -104,7 +104,7 @@ interface PriceSegment {
 }
 
 /** The segment in which a day lies. */
-export type SegmentOf = (day: number) => PriceSegment;
+export type FindSegment = (day: number) => PriceSegment;
 
 /** Dividend per share as a fraction of the price on a day, 0 on most days. */
 export function dividendYieldOn(profile: Profile, day: number): number {
@@ -121,10 +121,10 @@ function haltsOf(rngFor: RngFor, profiles: readonly Profile[], firstDay: number)
   for (let cycle = 0; cycle < SEGMENT_DAYS / HALT_CYCLE_DAYS; cycle++) {
     const start = cycle * HALT_CYCLE_DAYS;
     const rng = rngFor("halt", 0, firstDay + start);
-    const change = start + 1 + whole(rng, HALT_CYCLE_DAYS);
+    const change = start + 1 + uniformInteger(rng, HALT_CYCLE_DAYS);
     // Consecutive halts draw from different quarters of the candidates, so that none joins the next.
     const pick = (part: number) =>
-      candidates[whole(rng, quarter) * 4 + ((cycle * 2 + part) % 4)] as Profile;
+      candidates[uniformInteger(rng, quarter) * 4 + ((cycle * 2 + part) % 4)] as Profile;
     halted.fill(pick(0).index, start, change);
     halted.fill(pick(1).index, change, start + HALT_CYCLE_DAYS);
   }
@@ -138,7 +138,7 @@ function splitOf(
 ) {
   if (!profile.splits) return null;
   const rng = rngFor("split", profile.index, segment.firstDay);
-  const offset = 100 + whole(rng, SEGMENT_DAYS - 200);
+  const offset = 100 + uniformInteger(rng, SEGMENT_DAYS - 200);
   const ratio = rng() < 0.75 ? 2 : 3;
   return segment.halted[offset] === profile.index ? null : { offset, ratio };
 }
@@ -157,7 +157,7 @@ function commonOf(rngFor: RngFor, firstDay: number): Common {
 }
 
 function anchor(rngFor: RngFor, profile: Profile, day: number): number {
-  const spread = ANCHOR_SPREAD * normal(rngFor("anchor", profile.index, day));
+  const spread = ANCHOR_SPREAD * standardNormal(rngFor("anchor", profile.index, day));
   return Math.log(profile.basePrice) + spread;
 }
 
@@ -221,7 +221,7 @@ function createSegment(
  * Generates segments on demand, 0.8 MB each. Days are read in order and look back by half a year at
  * most, so that a segment and its neighbors are enough.
  */
-export function createPriceSegments(rngFor: RngFor, profiles: readonly Profile[]): SegmentOf {
+export function createPriceSegments(rngFor: RngFor, profiles: readonly Profile[]): FindSegment {
   const segments = new Map<number, PriceSegment>();
   return (day) => {
     const firstDay = Math.floor(day / SEGMENT_DAYS) * SEGMENT_DAYS;

@@ -1,8 +1,13 @@
 import type { Packing } from "../../market/packed-list.ts";
 import type { Print, ReportedBar } from "../../market/records.ts";
-import { type DayContext, idPrefixes, type TradedDayContext, type World } from "./day-context.ts";
+import {
+  type DayContext,
+  idPrefixes,
+  type SandboxWorld,
+  type TradedDayContext,
+} from "./day-context.ts";
 import type { Profile } from "./profile.ts";
-import { clamp, eventCount, logUniform, normal, type Rng, whole } from "./rng.ts";
+import { clamp, eventCount, logUniform, type Rng, standardNormal, uniformInteger } from "./rng.ts";
 
 /** Maximum prints of a day; with more, late reports could change their order. */
 const MAX_PRINTS = 30;
@@ -46,7 +51,7 @@ function quoteAt(rng: Rng, bar: ReportedBar, dayFraction: number): Quote {
  */
 function positionOf(rng: Rng, buyProbability: number): number {
   const direction = rng() < buyProbability ? 1 : -1;
-  const kind = whole(rng, 3);
+  const kind = uniformInteger(rng, 3);
   if (kind === 0) return 0.5;
   return 0.5 + direction * (kind === 1 ? 0.1 + 0.35 * rng() : 0.5);
 }
@@ -58,7 +63,10 @@ function priceAt({ bid, ask }: Quote, position: number): number {
 
 function buyProbabilityOf({ world, profile, day }: DayContext): number {
   const block = Math.floor(day / PRESSURE_DAYS);
-  return clamp(0.5 + 0.15 * normal(world.rngFor("pressure", profile.index, block)), [0.1, 0.9]);
+  return clamp(
+    0.5 + 0.15 * standardNormal(world.rngFor("pressure", profile.index, block)),
+    [0.1, 0.9],
+  );
 }
 
 /** A print as it is stored. */
@@ -101,7 +109,7 @@ function printOf({ context, rng, buyProbability, turn, position }: PrintContext)
     delayMs: Math.max(1, Math.round(rng() * MAX_DELAY_FRACTION * world.dayMs)),
     price: priceAt(quote, place),
     sizeShares: Math.round(logUniform(() => rng() ** 1.6, SIZE_SHARES)),
-    conditions: signable ? REGULAR : 1 + whole(rng, CONDITIONS.length - 1),
+    conditions: signable ? REGULAR : 1 + uniformInteger(rng, CONDITIONS.length - 1),
     canceled: rng() < CANCELED_PROBABILITY,
   };
 }
@@ -134,7 +142,7 @@ function write(view: DataView, at: number, draft: PackedPrint): void {
 /** Binary layout of the prints of an instrument. */
 export function printPacking(
   profile: Profile,
-  { dayMs, sessionOf }: Pick<World, "dayMs" | "sessionOf">,
+  { dayMs, sessionOf }: Pick<SandboxWorld, "dayMs" | "sessionOf">,
 ): Packing<PackedPrint, Print> {
   const prefixOf = idPrefixes(profile);
   return {

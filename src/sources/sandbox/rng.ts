@@ -65,12 +65,12 @@ export function createRngFor(seed: number): RngFor {
 }
 
 /** A standard normal variate. */
-export function normal(rng: Rng): number {
+export function standardNormal(rng: Rng): number {
   return quantile(rng(), 0, 1);
 }
 
 /** A uniform integer of 0..`count` - 1. */
-export function whole(rng: Rng, count: number): number {
+export function uniformInteger(rng: Rng, count: number): number {
   return Math.floor(rng() * count);
 }
 
@@ -81,7 +81,7 @@ export function logUniform(rng: Rng, [low, high]: readonly [number, number]): nu
 
 /** Number of events with the given mean: normal approximation of a Poisson variate. */
 export function eventCount(rng: Rng, mean: number): number {
-  return Math.max(0, Math.round(mean + Math.sqrt(mean) * normal(rng)));
+  return Math.max(0, Math.round(mean + Math.sqrt(mean) * standardNormal(rng)));
 }
 
 /** The value clipped to the bounds. */

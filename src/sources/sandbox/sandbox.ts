@@ -5,8 +5,14 @@ import type { Market, Source } from "../../market/market.ts";
 import { createPackedList } from "../../market/packed-list.ts";
 import type { Fundamental } from "../../market/records.ts";
 import { barOf, barPacking } from "./bars.ts";
-import { firstScoredDay, firstServedDay, listedFrom, type Year, yearOf } from "./calendar.ts";
-import type { DayContext, World } from "./day-context.ts";
+import {
+  firstScoredDay,
+  firstServedDay,
+  listedFrom,
+  type SandboxYear,
+  yearOf,
+} from "./calendar.ts";
+import type { DayContext, SandboxWorld } from "./day-context.ts";
 import { filingsOf, onChainOf, onChainPacking } from "./fundamentals.ts";
 import { mentionPacking, mentionsOf } from "./mentions.ts";
 import { createPriceSegments } from "./price-paths.ts";
@@ -24,7 +30,7 @@ const SOURCE: Source = {
 
 /** Every day of a year's records up to and including `lastDay`. */
 interface GeneratedYear {
-  readonly year: Year;
+  readonly year: SandboxYear;
   readonly lastDay: number;
   /** In the order of the profiles, as the filters. */
   readonly lists: readonly RecordLists[];
@@ -33,7 +39,7 @@ interface GeneratedYear {
 }
 
 /** The growing lists of records of one instrument. A list is absent where no feed observes it. */
-function openRecordLists(profile: Profile, world: World, filter: BarFilter) {
+function openRecordLists(profile: Profile, world: SandboxWorld, filter: BarFilter) {
   const { instrument, traits } = profile;
   const isCoin = instrument.assetClass === "crypto";
   const { messages, filings, offExchange, onChain } = traits;
@@ -62,7 +68,7 @@ type RecordLists = ReturnType<typeof openRecordLists>;
 const REMEMBERED_DAYS = 2_000;
 
 /** Creates session labels; all records of a day share one string. */
-function createLabels(dayMs: number): World["sessionOf"] {
+function createLabels(dayMs: number): SandboxWorld["sessionOf"] {
   const labels = new Map<number, string>();
   return (day) => {
     const known = labels.get(day);
@@ -74,7 +80,7 @@ function createLabels(dayMs: number): World["sessionOf"] {
   };
 }
 
-function startYear(year: Year, world: World): GeneratedYear {
+function startYear(year: SandboxYear, world: SandboxWorld): GeneratedYear {
   const filters = world.profiles.map(() => new BarFilter());
   const lists = world.profiles.map((profile, index) =>
     openRecordLists(profile, world, filters[index] as BarFilter),
@@ -99,7 +105,7 @@ function addDay(lists: RecordLists, filter: BarFilter, context: DayContext, feed
 }
 
 /** Appends the missing days up to and including `day`. */
-function generateUntil(day: number, generated: GeneratedYear, world: World): GeneratedYear {
+function generateUntil(day: number, generated: GeneratedYear, world: SandboxWorld): GeneratedYear {
   const { year, lastDay, lists, filters } = generated;
   const firstDays = world.profiles.map(({ traits }) => listedFrom(traits, year.number));
   for (let next = lastDay + 1; next <= day; next++) {
@@ -127,7 +133,7 @@ export function createSandbox(options: {
   const profiles = createProfiles(rngFor);
   const sessionOf = createLabels(dayMs);
   const segmentOf = createPriceSegments(rngFor, profiles);
-  const world: World = { profiles, rngFor, segmentOf, dayMs, sessionOf };
+  const world: SandboxWorld = { profiles, rngFor, segmentOf, dayMs, sessionOf };
   let generated: GeneratedYear | undefined;
   return {
     mode: "sandbox",

@@ -1,7 +1,7 @@
 import type { Packing } from "../../market/packed-list.ts";
 import type { Bar, ShortVolume } from "../../market/records.ts";
-import type { DayContext, World } from "./day-context.ts";
-import { clamp, normal } from "./rng.ts";
+import type { DayContext, SandboxWorld } from "./day-context.ts";
+import { clamp, standardNormal } from "./rng.ts";
 
 /** Short share of off-exchange volume: mean .47, sd .08, of which a part lasts for days. */
 const SHORT_RATIO = { mean: 0.47, ownSd: 0.03, levelSd: 0.05, dailySd: 0.055 } as const;
@@ -26,9 +26,9 @@ export function shortVolumeOf(
   const own = world.rngFor("shortOwn", profile.index, 0);
   const ratio =
     SHORT_RATIO.mean +
-    SHORT_RATIO.ownSd * normal(own) +
-    SHORT_RATIO.levelSd * normal(level) +
-    SHORT_RATIO.dailySd * normal(rng);
+    SHORT_RATIO.ownSd * standardNormal(own) +
+    SHORT_RATIO.levelSd * standardNormal(level) +
+    SHORT_RATIO.dailySd * standardNormal(rng);
   const totalShares = Math.round(yesterday.volume * (0.3 + 0.1 * rng()));
   return { day, totalShares, shortShares: Math.round(totalShares * clamp(ratio, [0.1, 0.9])) };
 }
@@ -37,7 +37,7 @@ export function shortVolumeOf(
 export const shortVolumePacking = ({
   dayMs,
   sessionOf,
-}: Pick<World, "dayMs" | "sessionOf">): Packing<PackedShortVolume, ShortVolume> => ({
+}: Pick<SandboxWorld, "dayMs" | "sessionOf">): Packing<PackedShortVolume, ShortVolume> => ({
   bytes: 20,
   write(view, at, { day, shortShares, totalShares }) {
     view.setUint32(at, day);

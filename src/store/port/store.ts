@@ -28,7 +28,7 @@ export type DumpRow =
     };
 
 /** Number of rows. */
-export interface Counts {
+export interface StoreCounts {
   readonly records: number;
   readonly archive: number;
 }
@@ -68,7 +68,7 @@ export interface Store {
   readonly counters?: Counters;
 
   /** Counts every row, which is slow for large stores. */
-  counts(): Promise<Counts>;
+  counts(): Promise<StoreCounts>;
 
   /** Estimates the size quickly. */
   size(): Promise<StoreSize>;

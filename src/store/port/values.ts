@@ -19,7 +19,7 @@ function faultOfName(name: string): string | undefined {
 }
 
 /** Whether a record can have the name. */
-export function isName(name: string): boolean {
+export function isValidName(name: string): boolean {
   return faultOfName(name) === undefined;
 }
 

@@ -1,6 +1,6 @@
 import { setTimeout as pause } from "node:timers/promises";
 import { NOTIFY_CHANNEL } from "./record-sql.ts";
-import type { Session } from "./session.ts";
+import type { DatabaseSession } from "./session.ts";
 
 /** First and longest pause before reconnecting, in milliseconds. */
 const PAUSE_MS = { first: 50, longest: 2_000 };
@@ -16,7 +16,7 @@ export interface Announcements {
 /** Dependencies of the announcements. */
 export interface AnnouncementsOptions {
   /** Opens a dedicated connection. */
-  connect(): Promise<Session>;
+  connect(): Promise<DatabaseSession>;
   /** Interval of connection checks, in milliseconds; a dead connection can stay silent for hours. */
   readonly tryMs: number;
   /** Called when the connection was lost, and when a listener failed. */
@@ -25,7 +25,7 @@ export interface AnnouncementsOptions {
 
 /** A listening connection. */
 interface Subscription {
-  readonly session: Session;
+  readonly session: DatabaseSession;
   /** Resolves when the connection is lost. */
   readonly lost: Promise<void>;
 }

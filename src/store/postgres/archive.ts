@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import type { Archive, ArchiveRow, ArchiveSelection } from "../port/archive.ts";
-import { checkNames, isName, jsonOf } from "../port/values.ts";
-import type { Connection, Statement } from "./connection.ts";
+import { checkNames, isValidName, jsonOf } from "../port/values.ts";
+import type { Connection, PreparedStatement } from "./connection.ts";
 import type { Once } from "./once.ts";
 
 /** Rows deleted per step, so that no step takes long. */
@@ -25,12 +25,12 @@ export function postgresArchive(connection: Connection, once: Once): Archive {
     },
     async read(kind, selection) {
       const { subject = "", after = { id: "" } } = selection;
-      if (![kind, subject, after.id].every(isName)) return [];
+      if (![kind, subject, after.id].every(isValidName)) return [];
       const { rows } = await connection.query<Row>(reading(kind, selection));
       return rows.map(decode);
     },
     async prune(kind, before) {
-      if (!isName(kind)) return 0;
+      if (!isValidName(kind)) return 0;
       const text = "select market_signal.prune($1, $2, $3) as gone";
       const values = [kind, bound(Math.ceil(before)), PRUNE_ROWS];
       for (let total = 0; ; ) {
@@ -66,7 +66,7 @@ const bound = (at: number) => Math.max(RANGE.first - 1, Math.min(at, RANGE.last 
 /** A condition of a selection with its values, in the order of the `?`. */
 type Condition = readonly [name: string, sql: string, ...values: readonly unknown[]];
 
-function reading(kind: string, selection: ArchiveSelection): Statement {
+function reading(kind: string, selection: ArchiveSelection): PreparedStatement {
   const { order, limit } = selection;
   const conditions: readonly Condition[] = [["kind", "kind = ?", kind], ...conditionsOf(selection)];
   const direction = order === "oldest" ? "asc" : "desc";

@@ -8,7 +8,7 @@ import {
 } from "pg";
 import { storeUnavailable } from "../port/unavailable.ts";
 import { retry } from "./retry.ts";
-import type { Target } from "./target.ts";
+import type { DatabaseTarget } from "./target.ts";
 /**
  * Runs a statement on a given connection.
  *
@@ -37,7 +37,7 @@ const CONNECT_SHARE = 0.4;
 const LOCK_SHARE = 0.7;
 
 /** A statement that is prepared once per connection, under its name. */
-export type Statement = QueryConfig<unknown[]> & { readonly name: string };
+export type PreparedStatement = QueryConfig<unknown[]> & { readonly name: string };
 
 /** Work on one connection of the pool, retried if that connection fails. */
 type Work<T> = (client: PoolClient, leftMs: number) => Promise<T>;
@@ -54,7 +54,7 @@ export interface Connection {
    *
    * @throws {Problem} Like `run`.
    */
-  query<R extends QueryResultRow>(statement: Statement): Promise<QueryResult<R>>;
+  query<R extends QueryResultRow>(statement: PreparedStatement): Promise<QueryResult<R>>;
   /** Waits for the work in progress; later work is rejected. */
   close(): Promise<void>;
 }
@@ -65,7 +65,7 @@ export interface Connection {
  * @param budgetMs How long work is retried while the database is unavailable, in milliseconds. No work
  *   lasts longer than 1.5 times that, plus the additional time of large work.
  */
-export function openConnection({ config }: Target, budgetMs: number): Connection {
+export function openConnection({ config }: DatabaseTarget, budgetMs: number): Connection {
   const pool = new Pool({
     ...config,
     max: POOL_SIZE,

@@ -1,7 +1,7 @@
 import type { DumpRow } from "../port/store.ts";
 import { INSERT_RECORDS } from "./record-sql.ts";
 import { inTransaction } from "./schema.ts";
-import type { Session } from "./session.ts";
+import type { DatabaseSession } from "./session.ts";
 
 type RecordRow = Extract<DumpRow, { table: "record" }>;
 type ArchivedRow = Extract<DumpRow, { table: "archive" }>;
@@ -23,7 +23,7 @@ interface Position {
  * @param onRows Called with how many rows of the dump have been copied.
  */
 export async function copyRows(
-  session: Session,
+  session: DatabaseSession,
   batches: AsyncIterable<readonly DumpRow[]>,
   onRows: (rows: number) => void,
 ): Promise<void> {
@@ -41,7 +41,7 @@ export async function copyRows(
   ]);
 }
 
-async function findPosition(session: Session): Promise<Position> {
+async function findPosition(session: DatabaseSession): Promise<Position> {
   const [found] = await session.query<Position["copied"]>(
     `select
        (select coalesce(max(revision), 0) from market_signal.record) as revision,
@@ -51,7 +51,7 @@ async function findPosition(session: Session): Promise<Position> {
 }
 
 async function copyBatch(
-  session: Session,
+  session: DatabaseSession,
   batch: readonly DumpRow[],
   position: Position,
 ): Promise<void> {
@@ -61,7 +61,7 @@ async function copyBatch(
 }
 
 async function copyRecords(
-  session: Session,
+  session: DatabaseSession,
   rows: readonly RecordRow[],
   position: Position,
 ): Promise<void> {
@@ -80,7 +80,7 @@ async function copyRecords(
 }
 
 async function copyArchive(
-  session: Session,
+  session: DatabaseSession,
   rows: readonly ArchivedRow[],
   position: Position,
 ): Promise<void> {
@@ -92,7 +92,7 @@ async function copyArchive(
 
 /** Finds missing rows, and removes those in between that the source no longer has. */
 async function missingOf(
-  session: Session,
+  session: DatabaseSession,
   rows: readonly ArchivedRow[],
   position: Position,
 ): Promise<readonly ArchivedRow[]> {

@@ -2,7 +2,7 @@ import type { DumpRow, StoreIdentity } from "../port/store.ts";
 import { lockKey } from "./locks.ts";
 import { INSERT_RECORDS, NOTIFY_CHANNEL } from "./record-sql.ts";
 import { changeEpoch, inTransaction, writeMeta } from "./schema.ts";
-import type { Session } from "./session.ts";
+import type { DatabaseSession } from "./session.ts";
 
 /** Rows per batch. */
 const BATCH_ROWS = 500;
@@ -27,7 +27,7 @@ const ARCHIVE = `
   from market_signal.archive order by place`;
 
 /** A consistent snapshot of the database; the session is closed at the end. */
-export async function* dumpRows(session: Session): AsyncGenerator<readonly DumpRow[]> {
+export async function* dumpRows(session: DatabaseSession): AsyncGenerator<readonly DumpRow[]> {
   try {
     await session.query("begin isolation level repeatable read read only");
     // Locked before the snapshot, so that no partition in it can be dropped.
@@ -39,7 +39,10 @@ export async function* dumpRows(session: Session): AsyncGenerator<readonly DumpR
   }
 }
 
-async function* fetchRows(session: Session, select: string): AsyncGenerator<readonly DumpRow[]> {
+async function* fetchRows(
+  session: DatabaseSession,
+  select: string,
+): AsyncGenerator<readonly DumpRow[]> {
   await session.query(`declare dumped no scroll cursor for ${select}`);
   for (;;) {
     const rows = await session.query<DumpRow>(`fetch ${BATCH_ROWS} from dumped`);
@@ -55,7 +58,7 @@ async function* fetchRows(session: Session, select: string): AsyncGenerator<read
  * @returns The new epoch of the store.
  */
 export async function replaceAll(
-  session: Session,
+  session: DatabaseSession,
   identity: StoreIdentity,
   batches: AsyncIterable<readonly DumpRow[]>,
 ): Promise<string> {
@@ -75,7 +78,7 @@ export async function replaceAll(
   });
 }
 
-async function insertRows(session: Session, batch: readonly DumpRow[]): Promise<void> {
+async function insertRows(session: DatabaseSession, batch: readonly DumpRow[]): Promise<void> {
   const { record = [], archive = [] } = Object.groupBy(batch, ({ table }) => table);
   if (record.length > 0) await session.query(INSERT_RECORDS, [JSON.stringify(record)]);
   if (archive.length > 0) {
@@ -87,7 +90,7 @@ async function insertRows(session: Session, batch: readonly DumpRow[]): Promise<
  * Makes the next revision higher, by a gap, than every one of the copy and than every one assigned here
  * before.
  */
-export async function raiseRevision(session: Session): Promise<void> {
+export async function raiseRevision(session: DatabaseSession): Promise<void> {
   await session.query(
     `select setval('market_signal.revision', greatest(
        (select last_value from market_signal.revision),

@@ -4,8 +4,8 @@ import { copyRows } from "./copy.ts";
 import { dumpRows, raiseRevision } from "./dump.ts";
 import { lockKey } from "./locks.ts";
 import { inTransaction, prepareSchema, type StoreMeta, writeMeta } from "./schema.ts";
-import { openSession, type Session } from "./session.ts";
-import { explainConnectionErrors, readTarget, type Target } from "./target.ts";
+import { type DatabaseSession, openSession } from "./session.ts";
+import { type DatabaseTarget, explainConnectionErrors, readTarget } from "./target.ts";
 
 /** Timeouts of connecting and of one statement, in milliseconds. */
 const TIMES = { connectMs: 5_000, answerMs: 300_000 };
@@ -52,8 +52,8 @@ export async function migrate({ source, url, onProgress }: Migration): Promise<M
 
 /** A migration whose database has been claimed. */
 interface Move extends Omit<Migration, "url"> {
-  readonly target: Target;
-  readonly session: Session;
+  readonly target: DatabaseTarget;
+  readonly session: DatabaseSession;
   readonly meta: StoreMeta;
 }
 
@@ -87,9 +87,9 @@ async function copyAndCompare(to: Move): Promise<ReadonlyMap<string, Digest>> {
  * Ensures that the database is empty or belongs to this migration, and that no other process fills it.
  */
 async function claimTarget(
-  session: Session,
+  session: DatabaseSession,
   { identity }: Store,
-  { name }: Target,
+  { name }: DatabaseTarget,
 ): Promise<StoreMeta> {
   const [lock] = await session.query<{ ours: boolean }>(
     `select pg_try_advisory_lock(${lockKey("migration")}) as ours`,
@@ -102,7 +102,7 @@ async function claimTarget(
 }
 
 function checkSame(
-  { name }: Target,
+  { name }: DatabaseTarget,
   source: ReadonlyMap<string, Digest>,
   target: ReadonlyMap<string, Digest>,
 ): void {
@@ -114,7 +114,7 @@ function checkSame(
   );
 }
 
-async function finish(session: Session, meta: StoreMeta): Promise<void> {
+async function finish(session: DatabaseSession, meta: StoreMeta): Promise<void> {
   await inTransaction(session, async () => {
     await raiseRevision(session);
     await writeMeta(session, { ...meta, isCopying: false });

@@ -1,6 +1,13 @@
 import { randomUUID } from "node:crypto";
 import type { QueryResultRow } from "pg";
-import type { Backlog, Counts, Store, StoreIdentity, StoreMode, StoreSize } from "../port/store.ts";
+import type {
+  Backlog,
+  Store,
+  StoreCounts,
+  StoreIdentity,
+  StoreMode,
+  StoreSize,
+} from "../port/store.ts";
 import { storeUnavailable } from "../port/unavailable.ts";
 import { listenForAnnouncements } from "./announcements.ts";
 import { postgresArchive } from "./archive.ts";
@@ -11,8 +18,8 @@ import { dumpRows, replaceAll } from "./dump.ts";
 import { createOnce } from "./once.ts";
 import { postgresRecords } from "./records.ts";
 import { type ExistingStore, type ExpectedStore, prepareSchema } from "./schema.ts";
-import { openSession, type Session } from "./session.ts";
-import { explainConnectionErrors, readTarget, type Target } from "./target.ts";
+import { type DatabaseSession, openSession } from "./session.ts";
+import { type DatabaseTarget, explainConnectionErrors, readTarget } from "./target.ts";
 
 /** How long work is retried while the database is unavailable, in milliseconds. */
 const BUDGET_MS = 2_000;
@@ -94,8 +101,8 @@ export async function openPostgres(options: PostgresOptions): Promise<Store> {
 }
 
 async function prepare(
-  { name }: Target,
-  session: Session,
+  { name }: DatabaseTarget,
+  session: DatabaseSession,
   { mode, onWarning }: { readonly mode: StoreMode | undefined } & Pick<ExpectedStore, "onWarning">,
 ): Promise<ExistingStore> {
   const created = mode && { id: randomUUID(), mode, isCopying: false };
@@ -112,10 +119,10 @@ async function prepare(
   );
 }
 
-async function count(connection: Connection): Promise<Counts> {
+async function count(connection: Connection): Promise<StoreCounts> {
   const text = `select (select count(*) from market_signal.record) as records,
     (select count(*) from market_signal.archive) as archive`;
-  const { rows } = await connection.query<Counts & QueryResultRow>({ name: "count", text });
+  const { rows } = await connection.query<StoreCounts & QueryResultRow>({ name: "count", text });
   return rows[0] ?? { records: 0, archive: 0 };
 }
 

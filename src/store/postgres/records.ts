@@ -1,8 +1,8 @@
 import type { Collection, DueSelection, Records, Selection, Stored } from "../port/records.ts";
-import { isName } from "../port/values.ts";
+import { isValidName } from "../port/values.ts";
 import type { Announcements } from "./announcements.ts";
 import type { Commits } from "./commits.ts";
-import type { Connection, Statement } from "./connection.ts";
+import type { Connection, PreparedStatement } from "./connection.ts";
 
 /** Dependencies of the records. */
 export interface RecordsOptions {
@@ -32,25 +32,25 @@ const ALIVE =
 /** The records of one database. */
 export function postgresRecords(options: RecordsOptions): Records {
   const { connection, commits, announcements, now } = options;
-  const ask = async <T>(statement: Statement) => {
+  const ask = async <T>(statement: PreparedStatement) => {
     const values = [now?.(), ...(statement.values ?? [])];
     const { rows } = await connection.query<Row>({ ...statement, values });
     return rows.map((row) => stored<T>(row));
   };
   return {
     async get<T>(from: Collection<T>, key: string) {
-      if (![from.name, key].every(isName)) return undefined;
+      if (![from.name, key].every(isValidName)) return undefined;
       const [found] = await ask<T>(getting(from.name, key));
       return found;
     },
     async list<T>(from: Collection<T>, selection: Selection) {
-      if (![from.name, selection.group ?? ""].every(isName)) return [];
+      if (![from.name, selection.group ?? ""].every(isValidName)) return [];
       return ask<T>(listing(from.name, selection));
     },
     commit: commits.commit,
     async claimDue<T>(from: Collection<T>, { limit, leaseMs, except = [] }: DueSelection) {
-      if (!isName(from.name)) return [];
-      return ask<T>(claiming([from.name, limit, Math.round(leaseMs), except.filter(isName)]));
+      if (!isValidName(from.name)) return [];
+      return ask<T>(claiming([from.name, limit, Math.round(leaseMs), except.filter(isValidName)]));
     },
     async purgeExpired(limit) {
       const values = [limit, now?.()];
@@ -62,13 +62,13 @@ export function postgresRecords(options: RecordsOptions): Records {
   };
 }
 
-function getting(collection: string, key: string): Statement {
+function getting(collection: string, key: string): PreparedStatement {
   const text = `select ${COLUMNS} from market_signal.record
     where collection = $2 and key = $3 and ${ALIVE}`;
   return { name: "get", text, values: [collection, key] };
 }
 
-function listing(collection: string, { group, after = 0, limit }: Selection): Statement {
+function listing(collection: string, { group, after = 0, limit }: Selection): PreparedStatement {
   const rest = `collection = $2 and revision > $3 and ${ALIVE} order by revision limit $4`;
   const values = [collection, after, limit];
   if (group === undefined) {
@@ -82,7 +82,7 @@ function listing(collection: string, { group, after = 0, limit }: Selection): St
   return { name: "list-group", text, values: [...values, group] };
 }
 
-function claiming(values: unknown[]): Statement {
+function claiming(values: unknown[]): PreparedStatement {
   const text = `select ${COLUMNS} from market_signal.claim($2, $3, $4, $1, $5)`;
   return { name: "claim", text, values };
 }

@@ -5,7 +5,7 @@ import { counterTable } from "./counters.ts";
 import { lockKey } from "./locks.ts";
 import { onceFunctions, onceTables } from "./once-sql.ts";
 import { commitFunction, outboxMigration, recordFunctions, recordTables } from "./record-sql.ts";
-import type { Session } from "./session.ts";
+import type { DatabaseSession } from "./session.ts";
 
 const migrations = `
 /* "if not exists" would ask for the right to create schemas even where there is one. */
@@ -83,7 +83,7 @@ export interface ExpectedStore {
  * @throws {Error} Says what to do if the server or the schema cannot be used, or if there is no store.
  */
 export async function prepareSchema(
-  session: Session,
+  session: DatabaseSession,
   wanted: ExpectedStore,
 ): Promise<ExistingStore> {
   const { name, created } = wanted;
@@ -102,7 +102,7 @@ export async function prepareSchema(
   });
 }
 
-async function versionOf(session: Session): Promise<number> {
+async function versionOf(session: DatabaseSession): Promise<number> {
   const [schema] = await session.query<{ is_there: boolean }>(
     "select to_regclass('market_signal.migration') is not null as is_there",
   );
@@ -113,7 +113,7 @@ async function versionOf(session: Session): Promise<number> {
   return newest?.version ?? 0;
 }
 
-async function migrateFrom(session: Session, version: number): Promise<void> {
+async function migrateFrom(session: DatabaseSession, version: number): Promise<void> {
   for (const [at, sql] of steps.entries()) {
     if (at < version) continue;
     await session.query(sql);
@@ -121,7 +121,7 @@ async function migrateFrom(session: Session, version: number): Promise<void> {
   }
 }
 
-async function readMeta(session: Session): Promise<ExistingStore | undefined> {
+async function readMeta(session: DatabaseSession): Promise<ExistingStore | undefined> {
   const [found] = await session.query<ExistingStore>(
     `select id, mode, is_copying as "isCopying", epoch from market_signal.meta`,
   );
@@ -129,7 +129,7 @@ async function readMeta(session: Session): Promise<ExistingStore | undefined> {
 }
 
 async function createMeta(
-  session: Session,
+  session: DatabaseSession,
   { name, created }: ExpectedStore,
 ): Promise<ExistingStore> {
   const [rows] = await session.query<{ remain: boolean }>(
@@ -153,7 +153,7 @@ async function createMeta(
  *
  * @returns The new epoch.
  */
-export async function changeEpoch(session: Session): Promise<string> {
+export async function changeEpoch(session: DatabaseSession): Promise<string> {
   const [changed] = await session.query<{ epoch: string }>(
     "update market_signal.meta set epoch = gen_random_uuid() returning epoch",
   );
@@ -162,7 +162,7 @@ export async function changeEpoch(session: Session): Promise<string> {
 
 /** Writes the store's facts. */
 export async function writeMeta(
-  session: Session,
+  session: DatabaseSession,
   { id, mode, isCopying }: StoreMeta,
 ): Promise<void> {
   await session.query(
@@ -174,7 +174,10 @@ export async function writeMeta(
 }
 
 /** Runs work in a durable transaction, which is rolled back if the work fails. */
-export async function inTransaction<T>(session: Session, work: () => Promise<T>): Promise<T> {
+export async function inTransaction<T>(
+  session: DatabaseSession,
+  work: () => Promise<T>,
+): Promise<T> {
   await session.query("begin");
   try {
     await session.query(DURABLY);
@@ -217,7 +220,7 @@ interface Checked {
 
 /** @throws {Error} Says what to do if the server or its database cannot be used. */
 async function checkServer(
-  session: Session,
+  session: DatabaseSession,
   { name, onWarning = () => undefined }: Checked,
 ): Promise<void> {
   const [found] = await session.query<Server>(

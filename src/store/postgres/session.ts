@@ -1,13 +1,13 @@
 import { Client, type ClientConfig, type QueryResultRow } from "pg";
 import { runStatement } from "./connection.ts";
 import { retry, unavailableProblem } from "./retry.ts";
-import type { Target } from "./target.ts";
+import type { DatabaseTarget } from "./target.ts";
 
 /** Timeout of closing a connection, in milliseconds. */
 const FAREWELL_MS = 1_000;
 
 /** A connection outside the pool, for long work or work bound to one connection. */
-export interface Session {
+export interface DatabaseSession {
   /** @throws {Problem} `store_unavailable`, without retries. */
   query<R extends QueryResultRow>(text: string, values?: unknown[]): Promise<readonly R[]>;
   /** Subscribes to announcements and to the loss of the connection. */
@@ -26,9 +26,9 @@ export interface SessionTimes {
 /** Opens a connection of its own, outside the pool. @throws {Problem} `store_unavailable` if that times
  *  out. */
 export async function openSession(
-  { config }: Target,
+  { config }: DatabaseTarget,
   { connectMs, answerMs }: SessionTimes,
-): Promise<Session> {
+): Promise<DatabaseSession> {
   const client = await retry((leftMs) => connectAlone(config, leftMs), connectMs);
   return {
     async query<R extends QueryResultRow>(text: string, values: unknown[] = []) {

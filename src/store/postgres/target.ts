@@ -7,7 +7,7 @@ const parsers = new TypeOverrides();
 parsers.setTypeParser(INT8, Number);
 
 /** Connection settings of a database. */
-export interface Target {
+export interface DatabaseTarget {
   /** The database and its host, without the password, for messages. */
   readonly name: string;
   readonly config: ClientConfig;
@@ -18,7 +18,7 @@ export interface Target {
  *
  * @throws {Error} If it is invalid; the message does not repeat it.
  */
-export function readTarget(url: string): Target {
+export function readTarget(url: string): DatabaseTarget {
   const config = { connectionString: url, types: parsers, application_name: "market-signal" };
   try {
     const { host, port, database } = new Client(config);
@@ -36,7 +36,7 @@ export function readTarget(url: string): Target {
  *   unchanged.
  */
 export async function explainConnectionErrors<T>(
-  { name }: Target,
+  { name }: DatabaseTarget,
   work: () => Promise<T>,
 ): Promise<T> {
   try {

@@ -9,7 +9,7 @@ import { isSqliteError } from "./sqlite-errors.ts";
 export type UnitOfWork<T> = () => T;
 
 /** Runs the units of work of a batch together. */
-export interface Transactions {
+export interface BatchTransaction {
   /**
    * Runs units of work in one transaction: durable when this returns, rolled back when it throws.
    */
@@ -50,12 +50,12 @@ type Answer = () => void;
 
 /** Runs units of work in order, many per transaction. */
 export class GroupCommit {
-  readonly #transactions: Transactions;
+  readonly #transactions: BatchTransaction;
   readonly #gate: StoreGate;
   #queue: Waiting[] = [];
   #isPlanned = false;
 
-  constructor(transactions: Transactions, gate: StoreGate) {
+  constructor(transactions: BatchTransaction, gate: StoreGate) {
     this.#transactions = transactions;
     this.#gate = gate;
   }

@@ -7,9 +7,9 @@ import type { Archive } from "../port/archive.ts";
 import type { Collection } from "../port/records.ts";
 import type {
   Backlog,
-  Counts,
   DumpRow,
   Store,
+  StoreCounts,
   StoreIdentity,
   StoreMode,
   StoreSize,
@@ -222,7 +222,7 @@ class SqliteStore implements EmbeddedStore {
     if (opened.hasCrashed) void this.#checkAfterCrash(onWarning);
   }
 
-  readonly counts = async (): Promise<Counts> => {
+  readonly counts = async (): Promise<StoreCounts> => {
     const records = this.#gate.answer(() => this.#opened.records.count());
     try {
       return { records, archive: await this.#opened.archive.count() };

@@ -1,6 +1,6 @@
 import type { Stored } from "../port/records.ts";
 import type { Backlog, DumpRow } from "../port/store.ts";
-import { PartialWrite, type Transactions, type UnitOfWork } from "./group-commit.ts";
+import { type BatchTransaction, PartialWrite, type UnitOfWork } from "./group-commit.ts";
 import { damagedRowProblem, isSqliteError } from "./sqlite-errors.ts";
 import { type Column, checksumOf, type StoreFile } from "./store-file.ts";
 
@@ -73,7 +73,7 @@ const LIST_GROUP = `SELECT ${COLUMNS} FROM record WHERE id IN (
   ORDER BY revision`;
 
 /** The record table of a file, its indexes, and the revision counter. */
-export class RecordTable implements Transactions {
+export class RecordTable implements BatchTransaction {
   readonly #file: StoreFile;
   #revision: number;
 

@@ -7,7 +7,7 @@ import type {
   Selection,
   Stored,
 } from "../port/records.ts";
-import { checkInstant, isName } from "../port/values.ts";
+import { checkInstant, isValidName } from "../port/values.ts";
 import type { OnWarning, StoreGate } from "./gate.ts";
 import type { GroupCommit } from "./group-commit.ts";
 import { storedOf } from "./record-table.ts";
@@ -39,7 +39,7 @@ export class SqliteRecords implements Records {
   readonly get = async <T>(from: Collection<T>, key: string): Promise<Stored<T> | undefined> => {
     const { gate, tables, now } = this.#options;
     gate.checkReadable();
-    if (!isName(key)) return undefined;
+    if (!isValidName(key)) return undefined;
     const row = gate.answer(() => tables().records.find(from.name, key, now()));
     return row && storedOf<T>(row);
   };

@@ -9,7 +9,7 @@ import {
 } from "../../../src/applications/intake-records.ts";
 import { createAuditor, withCallerAddress } from "../../../src/auth/auditor.ts";
 import { ApiKeys } from "../../../src/auth/keys/api-keys.ts";
-import { LastUse } from "../../../src/auth/last-use.ts";
+import { LastUseTracker } from "../../../src/auth/last-use.ts";
 import { anonymousCeiling } from "../../../src/auth/scopes.ts";
 import { emailGroup } from "../../../src/mail/email-address.ts";
 import { createOutbox, mails, openEmail } from "../../../src/mail/outbox.ts";
@@ -31,7 +31,7 @@ async function open(engine: Engine, mode: StoreMode = "sandbox") {
   const now = () => new Date(clock.now);
   const hashAddress = (address: string) => `hash of ${address}`;
   const audit = createAuditor({ hashAddress, now });
-  const lastUse = new LastUse({ records, now, onError: () => {} });
+  const lastUse = new LastUseTracker({ records, now, onError: () => {} });
   const keys = new ApiKeys({ records, mode, now, audit, lastUse });
   /** The intake of the same store, parts of which do something else. */
   const again = (others: Partial<Records>) =>

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { LastUse, lastUseRemoval } from "../../../src/auth/last-use.ts";
+import { LastUseTracker, lastUseRemoval } from "../../../src/auth/last-use.ts";
 import type { Records } from "../../../src/store/port/records.ts";
 import { describeEngines, openStore, START, type TestStore } from "../../support/stores.ts";
 
@@ -22,7 +22,7 @@ function lastUseOf(store: TestStore) {
   const { records, writes, state } = watched(store);
   const errors: unknown[] = [];
   const now = () => new Date(store.clock.now);
-  const lastUse = new LastUse({ records, now, onError: (error) => errors.push(error) });
+  const lastUse = new LastUseTracker({ records, now, onError: (error) => errors.push(error) });
   return { lastUse, writes, state, errors };
 }
 
@@ -73,7 +73,7 @@ describeEngines("last uses", (engine) => {
       },
     };
     const now = () => new Date(store.clock.now);
-    const lastUse = new LastUse({ records: counting, now, onError: () => {} });
+    const lastUse = new LastUseTracker({ records: counting, now, onError: () => {} });
     for (let id = 0; id <= 10_000; id += 1) lastUse.record(`${id}`);
     expect(writes).toBe(10_001);
     lastUse.record("10000");

@@ -9,7 +9,7 @@ import { anonymousCeiling, type Scope } from "../../../src/auth/scopes.ts";
 import { alertStreamRoute } from "../../../src/http/api/alert-stream.ts";
 import { createStreams, type OpenStreams } from "../../../src/http/open-streams.ts";
 import { ProtectedResource } from "../../../src/http/protected-resource.ts";
-import type { Repeat } from "../../../src/lib/loop.ts";
+import type { StartLoop } from "../../../src/lib/loop.ts";
 import { startLoop } from "../../../src/lib/loop.ts";
 import { Problem } from "../../../src/problem.ts";
 import { looseLimits } from "../../support/alert-service.ts";
@@ -68,7 +68,7 @@ export async function startStreams(dataBytes = 10): Promise<StreamApp> {
   const timers = manualTimers();
   const failures: unknown[] = [];
   const onError = (error: unknown) => void failures.push(error);
-  const repeat: Repeat = (tick, everyMs) =>
+  const repeat: StartLoop = (tick, everyMs) =>
     startLoop({ tick, everyMs, onError, schedule: timers.schedule });
   const callers = new Map([["reader", reader("reader")]]);
   const log = writtenLog(dataBytes);

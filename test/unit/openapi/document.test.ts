@@ -3,7 +3,7 @@ import { z } from "zod";
 import { jsonSchema } from "../../../src/lib/json-schema.ts";
 import { openApi } from "../../../src/openapi/document.ts";
 import { allOperations } from "../../../src/openapi/operations/all-operations.ts";
-import { notedRoutes, notesOf } from "../../../src/openapi/operations/tool-routes.ts";
+import { notedRoutes, routeNotesOf } from "../../../src/openapi/operations/tool-routes.ts";
 import { referenceMarkdown } from "../../../src/openapi/reference-markdown.ts";
 import { isAboutAlerts } from "../../../src/tool.ts";
 import { tools } from "../../../tools/index.ts";
@@ -102,7 +102,7 @@ describe("the operations", () => {
     const names = routes.map(({ route: { method, path } }) => `${method} ${path}`);
     expect(notedRoutes.filter((name) => !names.includes(name))).toEqual([]);
     const several = routes.filter(({ tool }) => tool.routes.length > 1);
-    const unnoted = several.filter(({ route }) => Object.keys(notesOf(route)).length === 0);
+    const unnoted = several.filter(({ route }) => Object.keys(routeNotesOf(route)).length === 0);
     const byTool = Object.groupBy(unnoted, ({ tool }) => tool.name);
     expect(Object.values(byTool).filter((some = []) => some.length > 1)).toEqual([]);
   });
@@ -110,7 +110,7 @@ describe("the operations", () => {
   it.each(routes.map(({ tool, route }) => [`${route.method} ${route.path}`, tool, route] as const))(
     "at %s have the tool's input",
     (_name, { input, output }, route) => {
-      const { inputs = [], outputs = [] } = notesOf(route);
+      const { inputs = [], outputs = [] } = routeNotesOf(route);
       expect(inputs.filter((name) => !Object.hasOwn(input.shape, name))).toEqual([]);
       const inPath = Array.from(route.path.matchAll(/\{(\w+)\}/g), ([, name]) => name);
       expect(inPath.filter((name) => !Object.hasOwn(input.shape, name ?? ""))).toEqual([]);

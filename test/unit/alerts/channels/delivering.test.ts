@@ -10,7 +10,7 @@ import {
 } from "../../../../src/alerts/delivery/delivery.ts";
 import { releaseHeld } from "../../../../src/alerts/delivery/held-deliveries.ts";
 import { accountRecordsGroup } from "../../../../src/auth/agents/agent.ts";
-import { causeGroupIn, mails, openEmail } from "../../../../src/mail/outbox.ts";
+import { causeGroupAmong, mails, openEmail } from "../../../../src/mail/outbox.ts";
 import { removeGroup, replace } from "../../../../src/store/port/operations.ts";
 import { createCertificate } from "../../../support/certificate.ts";
 import {
@@ -341,7 +341,7 @@ describeEngines("delivery to a channel", (engine) => {
     await store.records.commit(queuedShift(made.alert, "AAPL", store.clock.now));
     await worker.look();
     const [mail] = await store.records.list(mails, { limit: 10 });
-    expect(causeGroupIn(mail?.groups ?? [])).toContain("acc_of_channels");
+    expect(causeGroupAmong(mail?.groups ?? [])).toContain("acc_of_channels");
     await store.records.commit([removeGroup(accountRecordsGroup("acc_of_channels"))]);
     expect(await store.records.list(mails, { limit: 10 })).toEqual([]);
   });

@@ -3,7 +3,7 @@ import { accounts } from "../../../../src/auth/accounts/accounts.ts";
 import { accountRecordsGroup } from "../../../../src/auth/agents/agent.ts";
 import { ApiKeys, KEYS_PER_ACCOUNT } from "../../../../src/auth/keys/api-keys.ts";
 import { generateKey } from "../../../../src/auth/keys/key-format.ts";
-import { LastUse } from "../../../../src/auth/last-use.ts";
+import { LastUseTracker } from "../../../../src/auth/last-use.ts";
 import { type AuditEntry, audited, unsealedAudit } from "../../../../src/store/audit/entry.ts";
 import { insert, remove, removeGroup } from "../../../../src/store/port/operations.ts";
 import type { Records } from "../../../../src/store/port/records.ts";
@@ -28,7 +28,7 @@ function keysOn({ clock }: TestStore, records: Records, mode: "sandbox" | "live"
   return new ApiKeys({
     ...{ records, mode, now },
     audit: (entry) => audited(entry, clock.now),
-    lastUse: new LastUse({ records, now, onError }),
+    lastUse: new LastUseTracker({ records, now, onError }),
   });
 }
 

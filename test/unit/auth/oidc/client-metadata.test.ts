@@ -2,7 +2,7 @@ import { generateKeyPairSync } from "node:crypto";
 import { describe, expect, it } from "vitest";
 import { JWT_BEARER } from "../../../../src/auth/assertions/oauth-urns.ts";
 import { normalizeRegistration } from "../../../../src/auth/oidc/client-metadata.ts";
-import { checkBody } from "../../../../src/auth/oidc/metadata-members.ts";
+import { checkRegistrationBody } from "../../../../src/auth/oidc/metadata-members.ts";
 import { anonymousCeiling, type Scope } from "../../../../src/auth/scopes.ts";
 import { EXAMPLE_REGISTRATION as example } from "../../../support/agent.ts";
 
@@ -307,7 +307,7 @@ describe("the keys of a registration", () => {
 describe("the whole body of a registration", () => {
   const fault = (text: string): unknown => {
     try {
-      checkBody(JSON.parse(text));
+      checkRegistrationBody(JSON.parse(text));
     } catch (error) {
       return error;
     }

@@ -7,7 +7,7 @@ import {
 } from "../../../../market/calendar.ts";
 import { ProviderFault } from "../../fault.ts";
 import { addDays, stockBarAsked, utcDay } from "../../publication-times.ts";
-import { Edges } from "./splits.ts";
+import { WindowEdges } from "./splits.ts";
 
 /** Maximum sessions of a window. */
 export const MAX_SPAN = 60;
@@ -31,7 +31,7 @@ export const BarCursor = z.object({
   /**
    * A window whose adjusted closes were read and whose prices as traded are still to be requested.
    */
-  half: z.object({ end: z.iso.date(), edges: z.array(Edges.nullable()) }).optional(),
+  half: z.object({ end: z.iso.date(), edges: z.array(WindowEdges.nullable()) }).optional(),
 });
 export type BarCursor = z.infer<typeof BarCursor>;
 

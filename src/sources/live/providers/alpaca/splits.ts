@@ -6,13 +6,13 @@ import type { BarRow, FoundSplit } from "./bar-rows.ts";
  * window and the close: the last bar before the new ones (if there is none, the first new one), and
  * the last bar. They are kept of the first answer, to be compared with the second.
  */
-export const Edges = z.tuple([
+export const WindowEdges = z.tuple([
   z.int().min(0),
   z.number().positive(),
   z.int().min(0),
   z.number().positive(),
 ]);
-export type Edges = z.infer<typeof Edges>;
+export type WindowEdges = z.infer<typeof WindowEdges>;
 
 /** Digits that are kept of an adjusted close. */
 const DIGITS = 8;
@@ -26,7 +26,7 @@ interface Span {
 }
 
 /** The edges of bars with adjusted prices, `null` without a bar. */
-export function edgesOf(rows: readonly BarRow[], { from, done }: Span): Edges | null {
+export function edgesOf(rows: readonly BarRow[], { from, done }: Span): WindowEdges | null {
   const sound = rows.filter((row) => impossibility(row) === undefined);
   const first = sound.findLast(({ session }) => session <= done) ?? sound[0];
   const last = sound.at(-1);
@@ -39,7 +39,7 @@ export function edgesOf(rows: readonly BarRow[], { from, done }: Span): Edges | 
 /** The split that bars as traded and the edges of the adjusted bars imply together. */
 export function splitIn(
   rows: readonly BarRow[],
-  edges: Edges | null,
+  edges: WindowEdges | null,
   { from }: Pick<Span, "from">,
 ): FoundSplit | undefined {
   if (edges === null) return undefined;
