@@ -36,7 +36,9 @@ export class LogSigner {
     if (kept === undefined && isOurs && !isShared) {
       return "log-head is missing in DATA_DIR, so the store may be an old copy";
     }
-    const known = isOurs ? [{ ...stored, root: Buffer.from(stored.root, "base64") }] : [];
+    const isKept = kept !== undefined && stored?.note.startsWith(`${kept.note.text}\n`);
+    const known =
+      isOurs && !isKept ? [{ ...stored, root: Buffer.from(stored.root, "base64") }] : [];
     for (const signed of kept === undefined ? known : [kept, ...known]) {
       const reason = await contradictionOf(store, state, signed);
       if (reason !== undefined) return reason;

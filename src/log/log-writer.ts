@@ -240,9 +240,8 @@ export class LogWriter {
     if (market.mode === "sandbox" && (await this.#endYear(state, close))) return 1;
     const symbols = snapshots
       .allNewest()
-      .map(({ instrument }) => instrument)
-      .filter((one) => one.assetClass === assetClass)
-      .map(({ symbol }) => symbol)
+      .filter(({ instrument }) => instrument.assetClass === assetClass)
+      .map(({ instrument }) => instrument.symbol)
       .filter((symbol) => snapshots.lastAt(symbol, close) !== undefined);
     const anchor = await this.#nextAnchor(state.value);
     const leaves: Leaf[] = anchor === undefined ? [] : [anchorLeaf(anchor.note)];
@@ -324,17 +323,14 @@ export class LogWriter {
     // Once started, a writer skips nothing, however far it falls behind.
     const isStart = this.#listedUntil === Number.NEGATIVE_INFINITY;
     const from = isStart ? until - CATCH_UP_DAYS * market.dayMs : this.#listedUntil + 1;
-    const found = new Map<string, Session>();
+    const closes = new Map(AssetClass.options.map((one) => [one, new Set<number>()]));
     for (const { instrument } of snapshots.allNewest()) {
-      const { assetClass, symbol } = instrument;
-      for (const { at } of snapshots.history(symbol, from, until)) {
-        found.set(`${assetClass} ${at}`, { assetClass, close: at });
-      }
+      const ofClass = closes.get(instrument.assetClass);
+      for (const { at } of snapshots.history(instrument.symbol, from, until)) ofClass?.add(at);
     }
-    const order = AssetClass.options;
-    return [...found.values()].sort(
-      (a, b) => a.close - b.close || order.indexOf(a.assetClass) - order.indexOf(b.assetClass),
-    );
+    return [...closes]
+      .flatMap(([assetClass, found]) => [...found].map((close) => ({ assetClass, close })))
+      .sort((a, b) => a.close - b.close);
   }
 
   /** Appends the next results of the open run. */
