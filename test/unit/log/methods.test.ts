@@ -278,16 +278,17 @@ async function upgraded(engine: Parameters<typeof openStore>[0], isGraded: boole
   const absent = isGraded ? {} : { record: undefined, risk: undefined };
   const ofEarlier = (leaf: string, change = {}) =>
     canonicalize({ ...JSON.parse(leaf), methodHash: EARLIER_HASH, ...change }) as string;
-  const run = { index: 2, assetClass: "stock", close: closeOf(0) } as const;
-  const manifest = { ...run, at: closeOf(0), universe: 1, results: SYMBOLS.length };
+  const run = { index: 3, assetClass: "stock", close: closeOf(0) } as const;
+  const manifest = { ...run, at: closeOf(0), universe: 2, results: SYMBOLS.length };
   await earlier.store.append(state, {
     leaves: [
+      ofEarlier(methodLeaf({ ...registration, riskTable: RISK_TABLE }, closeOf(0)), absent),
       ofEarlier(methodLeaf(registration, closeOf(0)), absent),
       ...universeLeaves("stock", SYMBOLS),
       ofEarlier(runLeaf(manifest)),
     ],
     change: { open: run },
-    run: { ...run, universe: 1, symbols: SYMBOLS },
+    run: { ...run, universe: 2, symbols: SYMBOLS },
   });
   await writeEarlierState(earlier, isGraded ? [] : undefined);
 
@@ -320,7 +321,7 @@ async function upgraded(engine: Parameters<typeof openStore>[0], isGraded: boole
 describeEngines("a log of an earlier version", (engine) => {
   it("has no result of another method in a run that the earlier version began", async () => {
     const { contents, graded, checks } = await upgraded(engine, true);
-    const results = contents.filter(({ kind, run }) => kind === "signal" && run === 2);
+    const results = contents.filter(({ kind, run }) => kind === "signal" && run === 3);
     expect(results.map(({ symbol, status }) => [symbol, status])).toEqual(
       SYMBOLS.map((symbol, at) => [symbol, at < 6 ? "ok" : "failed"]),
     );
@@ -334,7 +335,7 @@ describeEngines("a log of an earlier version", (engine) => {
     const { contents, checks } = await upgraded(engine, false);
     const settled = contents.filter(({ kind }) => kind === "settlement").map(({ run }) => run);
     expect(settled).toHaveLength(3);
-    expect(settled).not.toContain(2);
+    expect(settled).not.toContain(3);
     expect(checks.filter(({ outcome }) => outcome === "failed")).toEqual([]);
     expect(checks).toContainEqual(expect.objectContaining({ name: "record", outcome: "proved" }));
     expect(checks.find(({ name }) => name === "settlements")).toMatchObject({
@@ -384,6 +385,29 @@ it("methods from before settlements and corrections existed can be parsed", () =
   const { at, kind, market, methodHash, settings, v } = method;
   const text = JSON.stringify({ at, kind, market, methodHash, record, settings, v });
   expect(readLeaf(text)).toMatchObject({ record: { rules: { correctedWithin: 10 } } });
+});
+
+it("a method whose terms are out of bounds is rejected", () => {
+  const record = recordTerms(0);
+  const leaf = methodLeaf({ market: "live", riskTable: RISK_TABLE, record }, 0);
+  const read = (change: object) =>
+    readLeaf(canonicalize({ ...JSON.parse(leaf), ...change }) as string);
+  const ofRecord = (change: object) => read({ record: { ...JSON.parse(leaf).record, ...change } });
+  expect(ofRecord({})).toMatchObject({ kind: "method", record: { horizons: { stock: [5, 21] } } });
+  const [stock] = RISK_TABLE.classes.stock;
+  for (const forge of [
+    () => ofRecord({ horizons: { stock: [0] } }),
+    () => ofRecord({ horizons: { stock: [1.5] } }),
+    () => ofRecord({ headline: { stock: 0 } }),
+    () => ofRecord({ rules: { ...record.rules, significance: 0 } }),
+    () => ofRecord({ rules: { ...record.rules, significance: 1 } }),
+    () => ofRecord({ rules: { ...record.rules, correctedWithin: -1 } }),
+    () => ofRecord({ verdictDates: ["some day"] }),
+    () => read({ risk: { stock: [{ ...stock, horizon: 0 }] } }),
+    () => read({ risk: { stock: [{ ...stock, quantiles: [] }] } }),
+  ]) {
+    expect(forge).toThrow("is no method of version 1");
+  }
 });
 
 it("a verdict on a class without outcomes, or on another horizon, is detected", () => {
