@@ -38,7 +38,7 @@ export interface State {
   readonly store: Store;
   readonly keyring: Keyring;
   /** Subscribes to commits of any process after which a credential may be revoked or narrowed.
-   *  @returns Unsubscribes. */
+   *  @returns A function that unsubscribes. */
   readonly onCredentialChange: (listener: () => void) => () => void;
   /** Starts the maintenance of the store. Must be called only when nothing will block the process
    *  for long any more, because a leader that does not respond is replaced. */

@@ -1,6 +1,6 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 
-/** Starts a timer. @returns Cancels it. */
+/** Starts a timer. @returns A function that cancels it. */
 export type Schedule = (run: () => void, delayMs: number) => () => void;
 
 /** A timer of Node.js that does not keep the process alive. */

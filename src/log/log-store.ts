@@ -266,7 +266,7 @@ export class LogStore {
   }
 
   /** Subscribes to three changes in every process: a checkpoint was signed, one was published, or
-   *  signing was refused or allowed again. @returns Unsubscribes. */
+   *  signing was refused or allowed again. @returns A function that unsubscribes. */
   onSigned(listener: () => void): () => void {
     return this.#records.onAnnounce(LOG_TOPIC, listener);
   }

@@ -6,7 +6,7 @@ import { description } from "./description.ts";
 import { recordedDeliveries } from "./exchanges.ts";
 import { commonResponses } from "./failures.ts";
 import { headers } from "./headers.ts";
-import { tags } from "./operation.ts";
+import { operationTags } from "./operation.ts";
 import { allOperations } from "./operations/all-operations.ts";
 import type { DocumentRoute } from "./operations/documents.ts";
 import { parametersIn, pathItems } from "./path-items.ts";
@@ -38,7 +38,7 @@ export function openApi(site: Site, documents: readonly DocumentRoute[]): Json {
       url: site.baseUrl + paths.llms,
       description: "Summary of the service, with links to everything else",
     },
-    tags: Object.entries(tags).map(([name, about]) => ({ name, description: about })),
+    tags: Object.entries(operationTags).map(([name, about]) => ({ name, description: about })),
     paths: pathItems(operations),
     webhooks: Object.fromEntries(webhooks.map((webhook) => [webhook.type, webhookItem(webhook)])),
     components: {

@@ -7,7 +7,7 @@ import type { OAuthError } from "./refusals.ts";
 import type { SecurityRequirement } from "./security.ts";
 
 /** Groups of operations with descriptions, in display order. */
-export const tags = {
+export const operationTags = {
   Market: "Scores, signals, their factors, and off-exchange trading. All operations are read-only.",
   Alerts: "Subscriptions to events, which are sent to a webhook, polled, or streamed.",
   Log: "The log of signals (C2SP tlog-tiles); its entries need `signals:read` outside the sandbox.",
@@ -19,7 +19,7 @@ export const tags = {
 } as const;
 
 /** Name of a group. */
-export type Tag = keyof typeof tags;
+export type Tag = keyof typeof operationTags;
 
 /** An HTTP method in OpenAPI's spelling. */
 export type HttpMethod = "get" | "post" | "put" | "patch" | "delete";
@@ -40,14 +40,17 @@ export interface SuccessResponse {
 }
 
 /** A JSON body. */
-export const json = (schema: z.ZodType): Content => ({ mediaType: "application/json", schema });
+export const jsonContent = (schema: z.ZodType): Content => ({
+  mediaType: "application/json",
+  schema,
+});
 
 /** A successful response with a JSON body. */
-export const jsonAnswer = (
+export const jsonResponse = (
   description: string,
   schema: z.ZodType,
   headers: readonly HeaderName[] = [],
-): SuccessResponse => ({ description, content: [json(schema)], headers });
+): SuccessResponse => ({ description, content: [jsonContent(schema)], headers });
 
 /** OAuth errors of every operation that counts requests, by status. */
 export const TEMPORARY_ERRORS = {

@@ -4,7 +4,7 @@ import { AnswerOrigin, CommonMembers, InstrumentAnswer } from "../answers/common
 import type { ProblemCode } from "../problem.ts";
 import { type Json, schemaOf, schemas } from "./components.ts";
 import { description } from "./description.ts";
-import { type Operation, type SuccessResponse, type Tag, tags } from "./operation.ts";
+import { type Operation, operationTags, type SuccessResponse, type Tag } from "./operation.ts";
 import { allOperations } from "./operations/all-operations.ts";
 import type { DocumentRoute } from "./operations/documents.ts";
 import { BODY_PROBLEMS, PROTECTED_PROBLEMS, problemStatus } from "./problems.ts";
@@ -25,7 +25,7 @@ export function referenceMarkdown(site: Site, documents: readonly DocumentRoute[
     `Base URL: ${site.baseUrl}. Every schema and example: ${site.baseUrl}${paths.openapi}`,
     description(site),
     `A star marks required members, a question mark values that can be null. Operations that need a credential can also fail with ${failureList(byStatus(PROTECTED_PROBLEMS))}; operations with a body with ${failureList(byStatus(BODY_PROBLEMS))}; those under /oauth with 429, 503 ${quoted(OAUTH_TEMPORARY)}.`,
-    ...Object.keys(tags).map((tag) => group(tag as Tag, operations)),
+    ...Object.keys(operationTags).map((tag) => group(tag as Tag, operations)),
     `## Webhooks\n\n${webhooks.map(({ type, summary }) => `- \`${type}\`: ${summary}`).join("\n")}`,
     `## Members\n\n${memberLines({ ...shared(), ...schemas() }).join("\n")}`,
   ];
@@ -40,7 +40,7 @@ function group(tag: Tag, operations: readonly Operation[]): string {
   const isListed = LISTED.includes(tag);
   const write = isListed ? line : section;
   const separator = isListed ? "\n" : "\n\n";
-  return `## ${tag}\n\n${tags[tag]}\n\n${own.map(write).join(separator)}`;
+  return `## ${tag}\n\n${operationTags[tag]}\n\n${own.map(write).join(separator)}`;
 }
 
 const line = ({ method, path, summary }: Operation): string =>

@@ -13,7 +13,7 @@ export interface SteadyClockSources {
  * it is held. A corrected machine clock takes effect at the next start of the process. On Linux,
  * time during which the machine is suspended does not count.
  *
- * @returns Reads the clock, in whole milliseconds since the epoch; never decreases.
+ * @returns A function that reads the clock, in whole milliseconds since the epoch; never decreases.
  */
 export function createSteadyClock({ wall, monotonic }: SteadyClockSources): () => number {
   const start = wall();

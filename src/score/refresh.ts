@@ -106,7 +106,7 @@ export class SignalUpdates {
   /** By symbol. */
   readonly #seen = new Map<string, string>();
 
-  /** @returns Stops listening. */
+  /** @returns A function that stops listening. */
   onUpdate(listener: Listener): () => void {
     const added = { listener };
     this.#listeners.add(added);

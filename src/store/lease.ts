@@ -45,7 +45,7 @@ export interface Lease {
   /**
    * Subscribes to changes of `isHeld`.
    *
-   * @returns Unsubscribes.
+   * @returns A function that unsubscribes.
    */
   onChange(listener: () => void): () => void;
   /** Stops trying, and lets another process take over immediately. */

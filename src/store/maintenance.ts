@@ -31,7 +31,7 @@ export interface LeaderJob {
   /** Pause between rounds, in milliseconds. */
   readonly everyMs: number;
   /** Subscribes to work: `wake` is called when a round has something to do. Absent if nothing
-   *  announces work. @returns Unsubscribes. */
+   *  announces work. @returns A function that unsubscribes. */
   readonly onWork?: (wake: () => void) => () => void;
 }
 

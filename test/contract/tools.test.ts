@@ -217,7 +217,7 @@ describe("the context that get_factors shows next to its evidence", () => {
 describe("the list of tools", () => {
   verifies(
     ["1/mcp", "4.10/mcp"],
-    "has the same schemas and annotations for an MCP client",
+    "offers an MCP client every tool with its title, schemas and annotations",
     async () => {
       const { tools: listed } = await client.listTools();
       expect(listed.map(({ name }) => name)).toEqual(tools.map(({ name }) => name));

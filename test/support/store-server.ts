@@ -18,7 +18,7 @@ const WRITERS = 20;
 
 type Env = Readonly<Record<string, string | undefined>>;
 
-/** Starts the server in this process. @param write Takes what it says, by lines. @returns Stops it. */
+/** Starts the server in this process. @param write Takes what it says, by lines. @returns A function that stops it. */
 export async function startStoreServer(
   env: Env,
   write: (line: string) => void = () => {},

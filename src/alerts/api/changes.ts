@@ -142,9 +142,8 @@ function withUrl(
   return { way: { ...way, url, scopes: [...scopes], state }, isMoved };
 }
 
-/**
- * Sends a disabled or unverified webhook a new challenge. An active one is unchanged.
- */
+/** Sends a new challenge to a webhook that is disabled or unverified. An active webhook is
+ *  unchanged. */
 export function enableAlert(
   options: AlertDependencies,
   wanted: AlertRequest,

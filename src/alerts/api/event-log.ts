@@ -68,7 +68,7 @@ export interface EventLog {
   after(reader: EventReader, cursor: string, limit: number): Promise<LoggedPage>;
   /** The cursor after all events so far. */
   end(reader: EventReader): Promise<string>;
-  /** Listens for new events of any owner. @returns Stops listening. */
+  /** Listens for new events of any owner. @returns A function that stops listening. */
   onNewEvents(listener: () => void): () => void;
 }
 

@@ -70,11 +70,11 @@ export async function assertedAgentEviction(
   const asserted = all
     .filter(({ value }) => value.agent.identityType === "identity_assertion")
     .toSorted((a, b) => a.value.agent.registeredAt - b.value.agent.registeredAt);
-  return excessRemoval(records, asserted, MAX_ASSERTED);
+  return evictionSteps(records, asserted, MAX_ASSERTED);
 }
 
 /** The steps that delete the first of the given agents to make room for one more. */
-export async function excessRemoval(
+export async function evictionSteps(
   records: Records,
   agents: readonly Stored<ClientRecord>[],
   most: number,

@@ -3,7 +3,7 @@ import { removeAt, removeGroup, replace } from "../../store/port/operations.ts";
 import { readAll } from "../../store/port/read-all.ts";
 import type { Operation, Records, Stored } from "../../store/port/records.ts";
 import { type GrantRecord, grantGroup, grants, isGrantGroup } from "../accounts/grants.ts";
-import { excessRemoval } from "../accounts/owned-agents.ts";
+import { evictionSteps } from "../accounts/owned-agents.ts";
 import { allScopes, type Scope, scopeNames } from "../scopes.ts";
 import {
   type ActingApplication,
@@ -86,7 +86,7 @@ export async function claimedAgentEviction(
       (a, b) => (a.value.agent.owner?.claimedAt ?? 0) - (b.value.agent.owner?.claimedAt ?? 0),
     );
   const most = grantId === undefined ? MAX_CLAIMED : MAX_CLAIMED_THROUGH;
-  return excessRemoval(records, claimed, most);
+  return evictionSteps(records, claimed, most);
 }
 
 /** Input of `completedClaim`. */

@@ -18,7 +18,7 @@ import { reportPage } from "../../research/backtest/report/page.ts";
 import { summaryText } from "../../research/backtest/report/summary.ts";
 import { CLASS_WORDS } from "../../research/backtest/report/words.ts";
 import { runBacktest } from "../../research/backtest/run-backtest.ts";
-import { logTrials, readTrials } from "../../research/backtest/trial-log.ts";
+import { appendTrials, readTrials } from "../../research/backtest/trial-log.ts";
 import { openMarket } from "../../sources/open-market.ts";
 import { defineLocalCommand } from "../command.ts";
 import { UsageError } from "../command-line.ts";
@@ -103,7 +103,7 @@ export const backtest = defineLocalCommand({
     const file = join(outFolder, fileName(question));
     await writeFile(`${file}.json`, `${JSON.stringify(result)}\n`);
     await writeFile(`${file}.html`, reportPage(result));
-    await logTrials(outFolder, result);
+    await appendTrials(outFolder, result);
     // `styleText` adds no colors without a terminal or with NO_COLOR.
     const summary = summaryText(result, (styles, text) =>
       styleText([...styles], text, { stream: terminal.stdout }),

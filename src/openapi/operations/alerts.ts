@@ -3,7 +3,7 @@ import { paths } from "../../../wellknown/paths.ts";
 import { WebhookKeySet } from "../../alerts/delivery/webhook-keys.ts";
 import { alertScopes } from "../../auth/scopes.ts";
 import { LIMIT_HEADERS } from "../headers.ts";
-import { jsonAnswer, type Operation } from "../operation.ts";
+import { jsonResponse, type Operation } from "../operation.ts";
 import { PROTECTED_PROBLEMS, PUBLIC_PROBLEMS } from "../problems.ts";
 import { anyCredentialWith, scopeSentence } from "../security.ts";
 
@@ -43,7 +43,7 @@ export const alertOperations = [
     security: [],
     allowsAnyOrigin: true,
     answers: {
-      200: jsonAnswer("The keys, newest first.", WebhookKeySet),
+      200: jsonResponse("The keys, newest first.", WebhookKeySet),
     },
     problems: PUBLIC_PROBLEMS,
   },

@@ -4,7 +4,7 @@ import { Instant } from "../../answers/common.ts";
 import { ApplicationFields, InquiryFields } from "../../applications/fields.ts";
 import { focuses } from "../../applications/intake-records.ts";
 import { LIMIT_HEADERS } from "../headers.ts";
-import { json, jsonAnswer, type Operation } from "../operation.ts";
+import { jsonContent, jsonResponse, type Operation } from "../operation.ts";
 import { BODY_PROBLEMS, PUBLIC_PROBLEMS } from "../problems.ts";
 
 const Email = (field: z.ZodType) => field.meta({ format: "email" });
@@ -80,9 +80,9 @@ export const applicationOperations = [
     summary: "Apply for early access",
     description:
       "Reserves a place in the queue; sending the same application again changes nothing. Unknown members are ignored.",
-    body: json(Application),
+    body: jsonContent(Application),
     answers: {
-      200: jsonAnswer("The place is reserved.", AcceptedApplication, LIMIT_HEADERS),
+      200: jsonResponse("The place is reserved.", AcceptedApplication, LIMIT_HEADERS),
     },
   },
   {
@@ -92,9 +92,9 @@ export const applicationOperations = [
     path: paths.contact,
     summary: "Ask a question",
     description: "Records an inquiry for the operator.",
-    body: json(Inquiry),
+    body: jsonContent(Inquiry),
     answers: {
-      200: jsonAnswer("The inquiry was recorded.", RecordedInquiry, LIMIT_HEADERS),
+      200: jsonResponse("The inquiry was recorded.", RecordedInquiry, LIMIT_HEADERS),
     },
   },
 ] as const satisfies readonly Operation[];

@@ -2,7 +2,7 @@ import { z } from "zod";
 import { paths } from "../../../wellknown/paths.ts";
 import { Instant } from "../../answers/common.ts";
 import { LIMIT_HEADERS } from "../headers.ts";
-import { json, jsonAnswer, type Operation, TEMPORARY_ERRORS } from "../operation.ts";
+import { jsonContent, jsonResponse, type Operation, TEMPORARY_ERRORS } from "../operation.ts";
 import { OAUTH_BODY_PROBLEMS } from "../problems.ts";
 
 const AgentId = z.string().max(200).describe("The client_id of the agent.");
@@ -82,9 +82,9 @@ export const claimOperations = [
     summary: "Complete a claim",
     description:
       "Makes a person the owner of an agent. Takes the person's token, from a sign-in within five minutes, and the agent's code; or the agent's token and the code that was shown to the person. The agent's earlier tokens are revoked, including its registration access token; the response has a new one. An agent that an application claims with a person's token is deleted with that person's grant to the application.",
-    body: json(Claim),
+    body: jsonContent(Claim),
     answers: {
-      200: jsonAnswer("The agent is claimed.", Claimed, LIMIT_HEADERS),
+      200: jsonResponse("The agent is claimed.", Claimed, LIMIT_HEADERS),
     },
     errorsByStatus: {
       400: ["invalid_request", "invalid_claim_code"],
@@ -101,9 +101,9 @@ export const claimOperations = [
     summary: "Start a claim",
     description:
       "Takes the agent's own token or its registration access token. The code is valid for ten minutes and five attempts; it replaces the previous one.",
-    body: json(ClaimStart),
+    body: jsonContent(ClaimStart),
     answers: {
-      200: jsonAnswer("A new code.", ClaimStarted, LIMIT_HEADERS),
+      200: jsonResponse("A new code.", ClaimStarted, LIMIT_HEADERS),
     },
     errorsByStatus: {
       400: ["invalid_request"],

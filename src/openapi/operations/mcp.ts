@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { paths } from "../../../wellknown/paths.ts";
 import { LIMIT_HEADERS } from "../headers.ts";
-import { json, type Operation } from "../operation.ts";
+import { jsonContent, type Operation } from "../operation.ts";
 import { BODY_PROBLEMS, PROTECTED_PROBLEMS } from "../problems.ts";
 import { anyCredentialWith } from "../security.ts";
 
@@ -23,7 +23,7 @@ export const JsonRpcError = z.object({
 });
 
 const ERROR_RESPONSE = {
-  content: [json(JsonRpcError)],
+  content: [jsonContent(JsonRpcError)],
   headers: LIMIT_HEADERS,
 } as const;
 
@@ -48,7 +48,7 @@ export const mcpOperations = [
     security: anyCredentialWith(),
     allowsAnyOrigin: true,
     header: Headers,
-    body: json(JsonRpcMessage),
+    body: jsonContent(JsonRpcMessage),
     answers: {
       200: {
         description:

@@ -2,7 +2,7 @@ import { z } from "zod";
 import { WIDGET_FOLDER } from "../../openbb/widget.ts";
 import { widgetSources } from "../../openbb/widgets.ts";
 import { LIMIT_HEADERS } from "../headers.ts";
-import { jsonAnswer, type Operation } from "../operation.ts";
+import { jsonResponse, type Operation } from "../operation.ts";
 import { PROTECTED_PROBLEMS } from "../problems.ts";
 import { anyCredentialWith } from "../security.ts";
 
@@ -37,7 +37,7 @@ export const openbbOperations = [
     pathMembers: z.object({ widget: Widget }),
     query: Params,
     answers: {
-      200: jsonAnswer(
+      200: jsonResponse(
         "Rows, figures with labels, or Markdown.",
         z.union([z.array(z.looseObject({})), z.string()]),
         ["ETag", ...LIMIT_HEADERS],

@@ -4,7 +4,7 @@ import { Instant } from "../../answers/common.ts";
 import { ID_JAG, JWT_BEARER } from "../../auth/assertions/oauth-urns.ts";
 import { allScopes, scopes } from "../../auth/scopes.ts";
 import { LIMIT_HEADERS } from "../headers.ts";
-import { json, type Operation, TEMPORARY_ERRORS } from "../operation.ts";
+import { jsonContent, type Operation, TEMPORARY_ERRORS } from "../operation.ts";
 import { OAUTH_BODY_PROBLEMS, PUBLIC_PROBLEMS } from "../problems.ts";
 
 const Names = z.array(z.string());
@@ -110,11 +110,11 @@ const managementCommon = {
 } as const;
 
 const CLIENT = {
-  content: [json(RegisteredClient)],
+  content: [jsonContent(RegisteredClient)],
   headers: LIMIT_HEADERS,
 } as const;
 
-const BODY = json(Registration);
+const BODY = jsonContent(Registration);
 
 const METADATA_ERRORS = [
   "invalid_client_metadata",

@@ -5,7 +5,7 @@ import { Method, MethodQuery, MethodVersion } from "../../answers/method.ts";
 import { MarketMode } from "../../market/market.ts";
 import { METHOD_VERSION } from "../../score/snapshot.ts";
 import { LIMIT_HEADERS } from "../headers.ts";
-import { json, jsonAnswer, type Operation } from "../operation.ts";
+import { jsonContent, jsonResponse, type Operation } from "../operation.ts";
 import { PROTECTED_PROBLEMS, TRANSIENT_PROBLEMS } from "../problems.ts";
 import { anyCredentialWith } from "../security.ts";
 
@@ -41,7 +41,7 @@ export const Readiness = z.object({
 /** Liveness of the process. */
 export const Liveness = z.object({ status: z.literal("alive") });
 
-const READINESS = [json(Readiness)];
+const READINESS = [jsonContent(Readiness)];
 
 /** Operations on the service's status and method. */
 export const serviceOperations = [
@@ -63,7 +63,10 @@ export const serviceOperations = [
     }),
     query: MethodQuery,
     answers: {
-      200: jsonAnswer("The method with the requested tables.", Method, ["ETag", ...LIMIT_HEADERS]),
+      200: jsonResponse("The method with the requested tables.", Method, [
+        "ETag",
+        ...LIMIT_HEADERS,
+      ]),
       304: { description: "Not modified.", headers: ["ETag"] },
     },
     problems: [...PROTECTED_PROBLEMS, "not_found", "not_available_then"],
@@ -79,7 +82,7 @@ export const serviceOperations = [
     security: [],
     allowsAnyOrigin: true,
     answers: {
-      200: jsonAnswer("The health of the service.", Health),
+      200: jsonResponse("The health of the service.", Health),
     },
     problems: TRANSIENT_PROBLEMS,
   },
@@ -110,7 +113,7 @@ export const serviceOperations = [
     description: "For supervisors that restart a hanging process; checks no component.",
     security: [],
     answers: {
-      200: jsonAnswer("The process is alive.", Liveness),
+      200: jsonResponse("The process is alive.", Liveness),
     },
     problems: TRANSIENT_PROBLEMS,
   },

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { paths } from "../../../wellknown/paths.ts";
 import { LIMIT_HEADERS } from "../headers.ts";
-import { jsonAnswer, type Operation } from "../operation.ts";
+import { jsonResponse, type Operation } from "../operation.ts";
 import { PROTECTED_PROBLEMS, PUBLIC_PROBLEMS } from "../problems.ts";
 import { anyCredentialWith, scopeSentence } from "../security.ts";
 
@@ -121,7 +121,7 @@ export const signalLogOperations = [
     allowsAnyOrigin: true,
     query: ConsistencyQuery,
     answers: {
-      200: jsonAnswer("The proof.", LogConsistency),
+      200: jsonResponse("The proof.", LogConsistency),
     },
     problems: [...PUBLIC_PROBLEMS, "invalid_request", "not_found"],
   },

@@ -2,7 +2,7 @@ import { z } from "zod";
 import { paths } from "../../../wellknown/paths.ts";
 import { JWT_BEARER } from "../../auth/assertions/oauth-urns.ts";
 import { LIMIT_HEADERS } from "../headers.ts";
-import { jsonAnswer, type Operation, TEMPORARY_ERRORS } from "../operation.ts";
+import { jsonResponse, type Operation, TEMPORARY_ERRORS } from "../operation.ts";
 import { OAUTH_BODY_PROBLEMS, PUBLIC_PROBLEMS } from "../problems.ts";
 
 /** Media type of OAuth requests (RFC 6749 section 4.1.3). */
@@ -86,7 +86,7 @@ const userInfo = {
   description: "For an access token with the scope `openid`, which a person consented to.",
   security: [{ openIdConnect: ["openid"] }, { bearer: [] }],
   answers: {
-    200: jsonAnswer("The claims of the person.", UserInfo, LIMIT_HEADERS),
+    200: jsonResponse("The claims of the person.", UserInfo, LIMIT_HEADERS),
   },
   errorsByStatus: {
     401: ["invalid_token"],
@@ -115,7 +115,7 @@ export const getToken = {
   allowsAnyOrigin: true,
   body: { mediaType: FORM_TYPE, schema: TokenRequest },
   answers: {
-    200: jsonAnswer("A token.", AccessToken, LIMIT_HEADERS),
+    200: jsonResponse("A token.", AccessToken, LIMIT_HEADERS),
   },
   errorsByStatus: {
     400: [

@@ -31,7 +31,7 @@ export async function readTrials(folder: string): Promise<readonly Trial[]> {
 }
 
 /** Appends all variants of a run with their results. */
-export async function logTrials(folder: string, result: BacktestResult): Promise<void> {
+export async function appendTrials(folder: string, result: BacktestResult): Promise<void> {
   const lines = result.classes.flatMap(({ trial, verdict, headline, horizons }) => {
     const ic = horizons.find(({ horizon }) => horizon === headline)?.ic;
     if (!ic) return [];

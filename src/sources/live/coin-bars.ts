@@ -1,6 +1,6 @@
 import { z } from "zod";
 import type { Bar } from "../../market/records.ts";
-import { cursorAt, type DayQuery } from "./cursor.ts";
+import { cursorText, type DayQuery } from "./cursor.ts";
 import type { Observation, ParsedResponse, Rejected } from "./provider.ts";
 import {
   addDays,
@@ -50,7 +50,7 @@ export function readCoinDays(page: CoinPage): ParsedResponse {
   return {
     data: wanted.map((day) => barOf(day, symbol)),
     rejected: days.filter(isEarly).map((day) => earlyDay(day, symbol)),
-    cursor: cursorAt(last < from ? from : addDays(last, 1)),
+    cursor: cursorText(last < from ? from : addDays(last, 1)),
     ...(last < through && { notBefore: receivedAt + (isInTime ? AGAIN_MS.early : AGAIN_MS.late) }),
   };
 }
@@ -61,7 +61,7 @@ export const readNotTraded = (
   receivedAt: number,
 ): ParsedResponse => ({
   data: [],
-  cursor: cursorAt(from),
+  cursor: cursorText(from),
   unknown: [symbol],
   notBefore: receivedAt + NOT_TRADED_MS,
 });

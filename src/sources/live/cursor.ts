@@ -20,7 +20,7 @@ export interface DayQuery {
 export const DayCursor = z.object({ day: z.iso.date() });
 
 /** Serializes a `DayCursor`. */
-export const cursorAt = (day: string): string =>
+export const cursorText = (day: string): string =>
   JSON.stringify({ day } satisfies z.infer<typeof DayCursor>);
 
 /** Malformed answers in a row after which a page token counts as expired. */

@@ -57,7 +57,7 @@ export interface Keyring {
   /**
    * Subscribes to changes of the keys in memory.
    *
-   * @returns Unsubscribes.
+   * @returns A function that unsubscribes.
    */
   onChange(listener: () => void): () => void;
 }

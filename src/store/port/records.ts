@@ -160,7 +160,7 @@ export interface Records {
    * Subscribes to a topic. An announcement is only a wake-up call: it may be lost with a connection, so
    * listeners must also poll.
    *
-   * @returns Unsubscribes.
+   * @returns A function that unsubscribes.
    */
   onAnnounce(topic: string, listener: (text: string) => void): () => void;
 }

@@ -50,7 +50,7 @@ export function checkInstant(at: number): number {
 }
 
 /** @throws {TypeError} If the value is not JSON, for example `undefined`. */
-export function jsonOf(value: unknown): string {
+export function jsonText(value: unknown): string {
   const text: string | undefined = JSON.stringify(value);
   if (text === undefined) throw new TypeError("A value of the store is not JSON.");
   return text;

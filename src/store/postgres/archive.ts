@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import type { Archive, ArchiveRow, ArchiveSelection } from "../port/archive.ts";
-import { checkNames, isValidName, jsonOf } from "../port/values.ts";
+import { checkNames, isValidName, jsonText } from "../port/values.ts";
 import type { Connection, PreparedStatement } from "./connection.ts";
 import type { Once } from "./once.ts";
 
@@ -53,7 +53,7 @@ export function encodeArchiveRow({ kind, at, id, subject, body }: ArchiveRow): o
   if (!Number.isInteger(at) || at < RANGE.first || at > RANGE.last) {
     throw new RangeError("Instants are whole milliseconds in the years from 1 to 9999.");
   }
-  return { kind, at, id, subject, text: jsonOf(body) };
+  return { kind, at, id, subject, text: jsonText(body) };
 }
 
 function decode({ subject, ...row }: Row): ArchiveRow {

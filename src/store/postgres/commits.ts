@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import type { Operation, ReplaceOptions } from "../port/records.ts";
 import { storeUnavailable } from "../port/unavailable.ts";
-import { checkNames, jsonOf } from "../port/values.ts";
+import { checkNames, jsonText } from "../port/values.ts";
 import { encodeArchiveRow } from "./archive.ts";
 import type { Once } from "./once.ts";
 import { isRefused } from "./retry.ts";
@@ -151,7 +151,7 @@ function placed(operation: Extract<Operation, { readonly value: unknown }>): obj
   const { groups, ttlMs, dueInMs }: ReplaceOptions = operation.placing;
   checkNames([collection, key, ...(groups ?? [])]);
   const spans = { ttl: wholeMs(ttlMs), due: wholeMs(dueInMs) };
-  return { kind, collection, key, value: jsonOf(value), groups, ...spans };
+  return { kind, collection, key, value: jsonText(value), groups, ...spans };
 }
 
 /** NaN would become `null` in JSON, which means an unconditional remove or check. */

@@ -1,7 +1,7 @@
 import { setImmediate } from "node:timers/promises";
 import type { Archive, ArchiveRow, ArchiveSelection } from "../port/archive.ts";
 import type { DumpRow } from "../port/store.ts";
-import { checkInstant, checkName, jsonOf } from "../port/values.ts";
+import { checkInstant, checkName, jsonText } from "../port/values.ts";
 import type { StoreGate } from "./gate.ts";
 import type { GroupCommit } from "./group-commit.ts";
 import { damagedRowProblem } from "./sqlite-errors.ts";
@@ -127,7 +127,7 @@ export class ArchiveTable {
  */
 export function archiveRowOf({ kind, at, id, subject, body }: Row): ArchiveDumpRow {
   for (const name of [kind, id, subject ?? ""]) checkName(name);
-  const text = jsonOf(body);
+  const text = jsonText(body);
   return { table: "archive", kind, at: checkInstant(at), id, subject: subject ?? null, text };
 }
 

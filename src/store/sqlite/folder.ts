@@ -108,7 +108,7 @@ export function createFolder(folder: string): void {
 /**
  * Locks the folder of a store against other processes.
  *
- * @returns Releases the lock; the system does when the process dies.
+ * @returns A function that releases the lock; the system does so when the process dies.
  * @throws {Error} If another process holds it, or the folder is not writable.
  */
 export function lockFolder({ folder, lock, store }: StorePaths): () => void {

@@ -33,7 +33,7 @@ export class StoreGate {
   /**
    * Rejects writes, with a public reason.
    *
-   * @returns Allows them again.
+   * @returns A function that allows them again.
    */
   freeze(reason: string): () => void {
     const problem = storeUnavailable(reason);

@@ -71,7 +71,7 @@ export interface EmbeddedStore extends Store {
    * Rejects all writes, including pending ones.
    *
    * @param reason For the callers.
-   * @returns Allows them again.
+   * @returns A function that allows them again.
    */
   freeze(reason: string): () => void;
   /**

@@ -1,5 +1,5 @@
 import type { Operation, ReplaceOptions, WriteOptions } from "../port/records.ts";
-import { checkInstant, checkName, checkRevision, jsonOf } from "../port/values.ts";
+import { checkInstant, checkName, checkRevision, jsonText } from "../port/values.ts";
 import { type ArchiveTable, archiveRowOf } from "./archive.ts";
 import type { RecordRow, RecordTable } from "./record-table.ts";
 
@@ -50,7 +50,7 @@ export function commitStepOf(operation: Operation): CommitStep {
 
 function putStep({ collection, key, value, placing }: OfKind<"put" | "insert">): CommitStep {
   checkPlace(collection, key);
-  const text = jsonOf(value);
+  const text = jsonText(value);
   const { groups = [], ttlMs, dueInMs } = placing;
   checkPlacing(placing);
   const content = { text, groups: JSON.stringify(groups), consumedAt: null };
@@ -69,7 +69,7 @@ function insertStep(operation: OfKind<"insert">): CommitStep {
 }
 
 function replaceStep(operation: OfKind<"replace">): CommitStep {
-  const text = jsonOf(operation.value);
+  const text = jsonText(operation.value);
   const { groups, ttlMs, dueInMs } = operation.placing;
   checkPlacing(operation.placing);
   const content = groups === undefined ? { text } : { text, groups: JSON.stringify(groups) };

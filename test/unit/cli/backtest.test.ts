@@ -5,7 +5,7 @@ import { afterAll, describe, expect, it } from "vitest";
 import { commands } from "../../../src/cli/all-commands.ts";
 import { readCommandLine } from "../../../src/cli/command-line.ts";
 import type { BacktestResult } from "../../../src/research/backtest/run-backtest.ts";
-import { logTrials, readTrials } from "../../../src/research/backtest/trial-log.ts";
+import { appendTrials, readTrials } from "../../../src/research/backtest/trial-log.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "backtest-"));
 afterAll(() => rmSync(folder, { recursive: true }));
@@ -93,9 +93,9 @@ describe("the log of variants", () => {
 
   it("is empty before the first variant, and preserves each later one", async () => {
     expect(await readTrials(folder)).toEqual([]);
-    await logTrials(folder, tried("a", { mean: 0.01, t: 1, interval: {}, dates: 9 }));
-    await logTrials(folder, tried("b", { mean: 0.02, t: 2, interval: {}, dates: 9 }));
-    await logTrials(folder, tried("could not be measured", null));
+    await appendTrials(folder, tried("a", { mean: 0.01, t: 1, interval: {}, dates: 9 }));
+    await appendTrials(folder, tried("b", { mean: 0.02, t: 2, interval: {}, dates: 9 }));
+    await appendTrials(folder, tried("could not be measured", null));
     expect(await readTrials(folder)).toEqual([
       { variant: "a", sharpePerYear: 0.5 },
       { variant: "b", sharpePerYear: 0.5 },

@@ -101,7 +101,7 @@ describe("the next report", () => {
     expect(inDays(askedOn(figures, 411))).toMatchObject({ days: [484, 477, 492, 462] });
   });
 
-  it("is the following one as soon as a report is filed", () => {
+  it("is the report of the following quarter as soon as a report is filed", () => {
     const figures = quarters(30, 31, 32, 45, 29);
     const told = (day: number) => inDays(askedOn(figures, day));
     expect(told(455 + 28)).toMatchObject({ days: [485, 478, 493, 455] });

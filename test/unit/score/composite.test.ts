@@ -41,7 +41,7 @@ describe("the composite", () => {
     expect(coverage).toBe(1);
   });
 
-  it("equals it with two missing: Z .893666, score 81.4250, confidence .456", () => {
+  it("equals the worked example with two factors missing: Z .893666, score 81.4250, confidence .456", () => {
     const missing = missingReading("not_observed");
     const composite = compose({ ...all, valuation: missing, darkpool: missing }, WEIGHTS.stock);
     expect(composite.z).toBeCloseTo(0.893666, 6);
@@ -50,7 +50,7 @@ describe("the composite", () => {
     expect(composite.coverage).toBeCloseTo(0.54, 9);
   });
 
-  it("equals it with momentum at half confidence: Z .262064, score 60.3364, confidence .643", () => {
+  it("equals the worked example with momentum at half confidence: Z .262064, score 60.3364, confidence .643", () => {
     const composite = compose({ ...all, momentum: reading(1.2, 0.5) }, WEIGHTS.stock);
     expect(composite.z).toBeCloseTo(0.262064, 6);
     expect(composite.score).toBeCloseTo(60.3364, 4);

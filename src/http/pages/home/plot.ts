@@ -164,7 +164,7 @@ export const plotText = (
 export const dot = (place: number, time: TimeAxis, name: string): Html =>
   html`<circle class="${name}" cx="${across(place, time)}"/>`;
 
-/** The descriptions of a figure of several panels. */
+/** The texts and the table of a figure with several panels. */
 export interface PlotText {
   /** Text alternative of the figure. */
   readonly label: string;

@@ -13,7 +13,7 @@ export const coefficient = (value: number | null | undefined): string => signed(
 export const tValue = (value: number | null | undefined): string => signed(value, 1);
 
 /** An interval of coefficients, for example `-0.0435 to -0.0002`. */
-export const range = ({ low, high }: ConfidenceInterval): string =>
+export const coefficientRange = ({ low, high }: ConfidenceInterval): string =>
   `${coefficient(low)} to ${coefficient(high)}`;
 
 /** A share in percent, for example `49.8 %`. */
@@ -27,7 +27,7 @@ export const signedPercent = (share: number | null | undefined): string =>
   share === null || share === undefined ? NO_VALUE : `${signed(100 * share, 2)}${PERCENT}`;
 
 /** A whole number with thousands, for example `12,345`. */
-export const whole = (value: number | null | undefined): string =>
+export const wholeNumber = (value: number | null | undefined): string =>
   value === null || value === undefined ? NO_VALUE : Math.round(value).toLocaleString("en-US");
 
 /** A coefficient without trailing zeros, for axes, for example `+0.02`. */

@@ -13,7 +13,15 @@ import {
   yearChart,
 } from "./charts.ts";
 import { coefficientChart } from "./coefficient-chart.ts";
-import { coefficient, NO_VALUE, percent, range, signedPercent, tValue, whole } from "./figures.ts";
+import {
+  coefficient,
+  coefficientRange,
+  NO_VALUE,
+  percent,
+  signedPercent,
+  tValue,
+  wholeNumber,
+} from "./figures.ts";
 import { RISK_RULE, riskSection } from "./risk.ts";
 import { STYLE } from "./style.ts";
 import { bookTable, coefficientTable, hitTable, sliceTable } from "./tables.ts";
@@ -104,9 +112,9 @@ function keyFigures({ horizon, ic, book }: HorizonResult): Html | undefined {
   const net = book?.net.find(({ costBp }) => costBp === 10)?.mean;
   const figures = [
     [`Rank correlation, ${sessionCount(horizon)}`, coefficient(ic.mean)],
-    ["95 % interval", range(ic.interval)],
+    ["95 % interval", coefficientRange(ic.interval)],
     ["t", tValue(ic.t)],
-    ["Dates", whole(ic.dates)],
+    ["Dates", wholeNumber(ic.dates)],
     ["Top minus bottom decile, at 10\u00a0bp", signedPercent(net)],
   ].filter(([, value]) => value !== NO_VALUE);
   return html`<dl>${figures.map(([name, value]) => html`<div><dt>${name}</dt><dd>${value}</dd></div>`)}</dl>`;
@@ -133,7 +141,7 @@ ${hitTable(result)}
 <p>The published signal was LONG ${percent(signals.shares.LONG, 0)}, WAIT ${percent(signals.shares.WAIT, 0)} and SHORT ${percent(signals.shares.SHORT, 0)} of the time. It changed ${signals.changesPerYear.toFixed(1)} times a year per instrument; ${percent(signals.flipBackShare)} of the changes were reversed within five sessions.${coverage.autocorrelation !== null && ` From one date to the next the values keep a rank correlation of ${coverage.autocorrelation.toFixed(2)}.`}</p>
 ${
   probabilities &&
-  html`<p>Probabilities of beating the median over ${sessionCount(probabilities.horizon)}, derived from these scores and calibrated on earlier years, had a Brier score of ${probabilities.brier.toFixed(4)}; the constant forecast of the frequency has ${probabilities.climatology.toFixed(4)}. Skill: ${percent(probabilities.skill, 3)}${probabilities.skillInterval && ` (95 % interval ${percent(probabilities.skillInterval.low, 3)} to ${percent(probabilities.skillInterval.high, 3)})`}, from ${whole(probabilities.forecasts)} forecasts. Calibrated on all dates, rho is ${probabilities.next.rho.toFixed(4)}.</p>`
+  html`<p>Probabilities of beating the median over ${sessionCount(probabilities.horizon)}, derived from these scores and calibrated on earlier years, had a Brier score of ${probabilities.brier.toFixed(4)}; the constant forecast of the frequency has ${probabilities.climatology.toFixed(4)}. Skill: ${percent(probabilities.skill, 3)}${probabilities.skillInterval && ` (95 % interval ${percent(probabilities.skillInterval.low, 3)} to ${percent(probabilities.skillInterval.high, 3)})`}, from ${wholeNumber(probabilities.forecasts)} forecasts. Calibrated on all dates, rho is ${probabilities.next.rho.toFixed(4)}.</p>`
 }
 <details><summary>By year and by regime, in figures</summary>
 ${sliceTable(`Coefficients ${over} by year`, main.years)}
@@ -142,10 +150,10 @@ ${sliceTable(`Coefficients ${over} by regime`, main.regimes)}
 }
 
 const sameDayNote = ({ mean, t, interval, dates }: SeriesSummary): Html =>
-  html`<p>Sentiment and the return of the same session have a rank correlation of ${coefficient(mean)} (95 % interval ${range(interval)}, t ${tValue(t)}, ${whole(dates)} sessions with at least 20 names). This is not a prediction; it validates the sentiment analysis.</p>`;
+  html`<p>Sentiment and the return of the same session have a rank correlation of ${coefficient(mean)} (95 % interval ${coefficientRange(interval)}, t ${tValue(t)}, ${wholeNumber(dates)} sessions with at least 20 names). This is not a prediction; it validates the sentiment analysis.</p>`;
 
 const nextOpenNote = ({ mean, t, interval, dates }: SeriesSummary): Html =>
-  html`<p>The short ratio is published after the close, so the score at a close contains that of the session before. Against the first session after its publication, from open to close, it has a rank correlation of ${coefficient(mean)} (95 % interval ${range(interval)}, t ${tValue(t)}, ${whole(dates)} sessions).</p>`;
+  html`<p>The short ratio is published after the close, so the score at a close contains that of the session before. Against the first session after its publication, from open to close, it has a rank correlation of ${coefficient(mean)} (95 % interval ${coefficientRange(interval)}, t ${tValue(t)}, ${wholeNumber(dates)} sessions).</p>`;
 
 const methodSection = (result: BacktestResult): Html => html`<section id="method">
 <h2>How to read this</h2>

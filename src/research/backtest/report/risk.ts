@@ -5,8 +5,8 @@ import type { QlikeFigures, RiskEvidence, RiskVerdict } from "../../../risk/tabl
 import type { ClassResult } from "../class-results.ts";
 import type { CoverageSlice, RiskMeasures } from "../risk/measures.ts";
 import { reliabilityChart } from "./charts.ts";
-import { NO_VALUE, percent, signedPercent, tValue, whole } from "./figures.ts";
-import { table } from "./tables.ts";
+import { NO_VALUE, percent, signedPercent, tValue, wholeNumber } from "./figures.ts";
+import { scrollableTable } from "./tables.ts";
 import { sessionCount } from "./words.ts";
 
 const VERDICT_WORDS: Readonly<Record<RiskVerdict, string>> = {
@@ -57,7 +57,9 @@ function sentence({ horizon, fallPercent, evidence }: RiskMeasures): string {
   return (
     `${sessionCount(horizon)}: ${VERDICT_WORDS[verdict]}. ` +
     `QLIKE before ${FITTED_BEFORE} ${qlikeWords(qlike.before)}, after ${qlikeWords(qlike.after)}. ` +
-    (forecasts === 0 ? "" : `Held after it: ${held}, of ${whole(forecasts)} forecasts.${skill}`)
+    (forecasts === 0
+      ? ""
+      : `Held after it: ${held}, of ${wholeNumber(forecasts)} forecasts.${skill}`)
   ).trim();
 }
 
@@ -69,7 +71,7 @@ const qlikeWords = (figures: QlikeFigures | null): string =>
 const loss = (value: number): string => value.toFixed(3);
 
 const volatilityTable = (risk: readonly RiskMeasures[]): Html =>
-  table({
+  scrollableTable({
     caption: `QLIKE of the volatility forecast and its rivals, before and from ${FITTED_BEFORE}`,
     columns: ["Sessions", "Forecast", "Weighted mean", "Random walk", "t", "Verdict"],
     rows: risk.flatMap(({ horizon, evidence }) =>
@@ -89,12 +91,12 @@ const cellsOf = (figures: QlikeFigures | null): readonly string[] =>
 const verdictCell = ({ verdict }: RiskEvidence): string => VERDICT_WORDS[verdict];
 
 const coverageTable = (caption: string, slices: readonly CoverageSlice[]): Html =>
-  table({
+  scrollableTable({
     caption,
     columns: ["Part", ...RANGES.map((share) => percent(share, 0)), "Forecasts"],
     rows: slices.map(({ label, coverage, forecasts }) => [
       label,
       ...coverage.map((share) => (forecasts === 0 ? NO_VALUE : percent(share))),
-      whole(forecasts),
+      wholeNumber(forecasts),
     ]),
   });

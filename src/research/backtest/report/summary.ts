@@ -2,7 +2,15 @@ import type { SeriesSummary } from "../../../grading/series-summary.ts";
 import type { ClassResult } from "../class-results.ts";
 import type { BacktestQuestion } from "../question.ts";
 import type { BacktestResult } from "../run-backtest.ts";
-import { coefficient, NO_VALUE, percent, range, signedPercent, tValue, whole } from "./figures.ts";
+import {
+  coefficient,
+  coefficientRange,
+  NO_VALUE,
+  percent,
+  signedPercent,
+  tValue,
+  wholeNumber,
+} from "./figures.ts";
 import { riskLines } from "./risk.ts";
 import {
   CLASS_WORDS,
@@ -74,8 +82,8 @@ const extraLine = (what: string, summary: SeriesSummary | null): readonly string
   summary === null
     ? []
     : [
-        `  ${what}: ${coefficient(summary.mean)}, 95 % interval ${range(summary.interval)}, ` +
-          `t ${tValue(summary.t)}, ${whole(summary.dates)} sessions.`,
+        `  ${what}: ${coefficient(summary.mean)}, 95 % interval ${coefficientRange(summary.interval)}, ` +
+          `t ${tValue(summary.t)}, ${wholeNumber(summary.dates)} sessions.`,
       ];
 
 const HEADS = [
@@ -94,7 +102,7 @@ function horizonLines({ horizons }: ClassResult, paint: StyleText): readonly str
   const rows = horizons.map(({ horizon, ic, neutralIc, hits, book }) => [
     String(horizon),
     coefficient(ic?.mean),
-    ic ? range(ic.interval) : NO_VALUE,
+    ic ? coefficientRange(ic.interval) : NO_VALUE,
     tValue(ic?.t),
     coefficient(neutralIc?.mean),
     tValue(neutralIc?.t),

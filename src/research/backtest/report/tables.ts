@@ -2,7 +2,15 @@ import { type Content, type Html, html } from "../../../http/pages/html.ts";
 import type { ClassResult } from "../class-results.ts";
 import type { HitRate } from "../hit-rates.ts";
 import type { Slice } from "../slices.ts";
-import { coefficient, NO_VALUE, percent, range, signedPercent, tValue, whole } from "./figures.ts";
+import {
+  coefficient,
+  coefficientRange,
+  NO_VALUE,
+  percent,
+  signedPercent,
+  tValue,
+  wholeNumber,
+} from "./figures.ts";
 import { VERDICT_WORDS } from "./words.ts";
 
 /** A table of figures whose first column is the row header. */
@@ -13,7 +21,7 @@ interface Table {
 }
 
 /** Renders a table that scrolls horizontally on narrow pages. */
-export function table({ caption, columns, rows }: Table): Html {
+export function scrollableTable({ caption, columns, rows }: Table): Html {
   return html`<div class="table" role="region" tabindex="0" aria-label="${caption}"><table>
 <caption>${caption}</caption>
 <thead><tr>${columns.map((column) => html`<th scope="col">${column}</th>`)}</tr></thead>
@@ -26,7 +34,7 @@ export function table({ caption, columns, rows }: Table): Html {
 
 /** Coefficients of all horizons. */
 export const coefficientTable = ({ horizons }: ClassResult): Html =>
-  table({
+  scrollableTable({
     caption: "Rank correlation of score and return",
     columns: [
       "Sessions",
@@ -43,13 +51,13 @@ export const coefficientTable = ({ horizons }: ClassResult): Html =>
     rows: horizons.map(({ horizon, verdict, ic, neutralIc, shuffledIc }) => [
       horizon,
       coefficient(ic?.mean),
-      ic ? range(ic.interval) : NO_VALUE,
+      ic ? coefficientRange(ic.interval) : NO_VALUE,
       tValue(ic?.neweyWestT),
       tValue(ic?.plainT),
       coefficient(neutralIc?.mean),
       tValue(neutralIc?.t),
       coefficient(shuffledIc?.mean),
-      whole(ic?.dates),
+      wholeNumber(ic?.dates),
       VERDICT_WORDS[verdict],
     ]),
   });
@@ -61,7 +69,7 @@ export function bookTable({ horizons }: ClassResult): Html | undefined {
   );
   const costs = books[0]?.book.net.map(({ costBp }) => costBp);
   if (costs === undefined) return undefined;
-  return table({
+  return scrollableTable({
     caption: "Top minus bottom decile, per holding period",
     columns: [
       "Sessions",
@@ -82,7 +90,7 @@ export function bookTable({ horizons }: ClassResult): Html | undefined {
 
 /** Hit rates beside base rates. */
 export const hitTable = ({ horizons }: ClassResult): Html =>
-  table({
+  scrollableTable({
     caption: "Hit rates of the calls, and base rates without any information",
     columns: [
       "Sessions",
@@ -111,13 +119,13 @@ const rateCells = (rate: HitRate | undefined): readonly string[] =>
 
 /** Means by subset of the dates. */
 export const sliceTable = (caption: string, slices: readonly Slice[]): Html =>
-  table({
+  scrollableTable({
     caption,
     columns: ["Part", "Mean", "t (plain)", "Dates"],
     rows: slices.map(({ label, mean, plainT, dates }) => [
       label,
       coefficient(mean),
       tValue(plainT),
-      whole(dates),
+      wholeNumber(dates),
     ]),
   });

@@ -9,7 +9,14 @@ import type { ReportAccuracy } from "../report-dates.ts";
 import type { BacktestResult } from "../run-backtest.ts";
 import { SAME_DAY_NAMES } from "../same-day.ts";
 import { MIN_PERIODS, STRONG_T, WEAK_T } from "../verdict.ts";
-import { coefficient, percent, plainNumber, range, tValue, whole } from "./figures.ts";
+import {
+  coefficient,
+  coefficientRange,
+  percent,
+  plainNumber,
+  tValue,
+  wholeNumber,
+} from "./figures.ts";
 
 /** Names of the subjects. */
 export const SUBJECT_WORDS: Readonly<Record<Subject, string>> = {
@@ -58,7 +65,7 @@ export function verdictSentences(result: ClassResult): readonly string[] {
   const tried =
     trials.variants > 1
       ? [
-          `${whole(trials.variants)} variants were tried so far, which the verdict takes into account.`,
+          `${wholeNumber(trials.variants)} variants were tried so far, which the verdict takes into account.`,
         ]
       : [];
   return [MEANINGS[verdict], ...tried, ...suspicion(result)];
@@ -89,7 +96,7 @@ export function headlineSentence(result: ClassResult): string | undefined {
   if (!ic) return undefined;
   return (
     `Rank correlation of score and return over ${sessionCount(result.headline)}: ${coefficient(ic.mean)}, ` +
-    `95 % interval ${range(ic.interval)}, t ${tValue(ic.t)}, ${whole(ic.dates)} dates.`
+    `95 % interval ${coefficientRange(ic.interval)}, t ${tValue(ic.t)}, ${wholeNumber(ic.dates)} dates.`
   );
 }
 
@@ -105,7 +112,7 @@ export function powerSentence(result: ClassResult): string | undefined {
   const years = (ic.dates * step) / SESSIONS_PER_YEAR[assetClass];
   const needed = years * factor;
   return (
-    `A true coefficient of this size would need ${needed > 1_000 ? "more than 1,000" : `about ${whole(needed)}`} years ` +
+    `A true coefficient of this size would need ${needed > 1_000 ? "more than 1,000" : `about ${wholeNumber(needed)}`} years ` +
     `to be detected with 80 % power; there are ${years.toFixed(1)}.`
   );
 }
@@ -124,7 +131,7 @@ export const VERDICT_RULE: readonly string[] = [
 export function caveats({ classes, question, source }: BacktestResult): readonly string[] {
   const counts = classes.map(
     ({ assetClass, coverage }) =>
-      `${CLASS_WORDS[assetClass].toLowerCase()}: ${whole(coverage.ended)} of ${whole(coverage.instruments)}`,
+      `${CLASS_WORDS[assetClass].toLowerCase()}: ${wholeNumber(coverage.ended)} of ${wholeNumber(coverage.instruments)}`,
   );
   return [
     `Survivorship: a market folder holds the instruments that somebody chose to put there, often those that exist today. Of those here, this many stopped trading before the end: ${counts.join("; ")}. Names that failed and are missing make every long position look better than it was.`,
@@ -143,15 +150,15 @@ export function coverageSentence({ comparison, coverage, leftOut }: ClassResult)
   const { instruments, dates, names, share } = coverage;
   if (comparison === "through_time") {
     return (
-      `One instrument, ${whole(dates)} dates: its own values are compared with what followed each. ` +
+      `One instrument, ${wholeNumber(dates)} dates: its own values are compared with what followed each. ` +
       `It had a value on ${percent(share)} of the dates on which it traded.` +
       leftOutSentence(leftOut)
     );
   }
   return (
-    `${whole(instruments)} instruments, ${whole(dates)} dates, ` +
-    `${whole(names.fewest)} to ${whole(names.most)} with a value per date ` +
-    `(median ${whole(names.median)}; ${percent(share)} of those that traded).` +
+    `${wholeNumber(instruments)} instruments, ${wholeNumber(dates)} dates, ` +
+    `${wholeNumber(names.fewest)} to ${wholeNumber(names.most)} with a value per date ` +
+    `(median ${wholeNumber(names.median)}; ${percent(share)} of those that traded).` +
     leftOutSentence(leftOut)
   );
 }
@@ -204,4 +211,4 @@ export const reportsSentence = ({
   inside,
   windowDays,
 }: ReportAccuracy): string =>
-  `Next report: of ${whole(filings)} filings ${percent(within7)} came within 7 days of the expected day, and ${percent(inside)} inside the window of ${windowDays.toFixed(1)} days; median error in days: ${plainNumber(medianError)}. ${whole(missing)} more were expected and not filed before the next quarter's.`;
+  `Next report: of ${wholeNumber(filings)} filings ${percent(within7)} came within 7 days of the expected day, and ${percent(inside)} inside the window of ${windowDays.toFixed(1)} days; median error in days: ${plainNumber(medianError)}. ${wholeNumber(missing)} more were expected and not filed before the next quarter's.`;

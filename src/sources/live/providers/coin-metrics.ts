@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { cursorAt, DayCursor, type DayQuery, readCursor } from "../cursor.ts";
+import { cursorText, DayCursor, type DayQuery, readCursor } from "../cursor.ts";
 import { ProviderFault } from "../fault.ts";
 import type { Observation, ParsedResponse, PolledProvider, Rejected, Series } from "../provider.ts";
 import { type ProviderResponse, parseJsonBody, quoted } from "../provider-response.ts";
@@ -99,7 +99,7 @@ function read(answer: ProviderResponse, query: DayQuery): ParsedResponse {
   return {
     data: given.filter((one) => "record" in one),
     rejected: given.filter((one) => "reason" in one),
-    cursor: cursorAt(end),
+    cursor: cursorText(end),
     ...(open && { notBefore: receivedAt + AGAIN_MS }),
   };
 }
@@ -110,7 +110,7 @@ function readRefusal(answer: ProviderResponse, { symbol, from }: DayQuery): Pars
     throw new ProviderFault("malformed", `it says ${quoted(message)}`);
   }
   const notBefore = answer.receivedAt + NOT_COVERED_MS;
-  return { data: [], cursor: cursorAt(from), notBefore, unknown: [symbol] };
+  return { data: [], cursor: cursorText(from), notBefore, unknown: [symbol] };
 }
 
 /** The first recent day that lacks a figure and may still get it. */

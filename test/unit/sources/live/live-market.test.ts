@@ -82,7 +82,7 @@ describe("history that arrives after sessions were scored", () => {
     expect(after.newest[0]?.score).not.toBe(before.newest[0]?.score);
   });
 
-  it("is not delayed by records that arrive in order", () => {
+  it("does not count as late when it arrives in order", () => {
     const market = newMarket();
     market.take(recent);
     const list = market.recordsUntil(NOW);
