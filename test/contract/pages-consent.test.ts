@@ -177,14 +177,14 @@ describe("the consent page", () => {
     expect(textOf(account.html)).toContain("Access factor:read Allowed");
   });
 
-  it("returns a denial to the application at a redirect URI that the person approved before", async () => {
+  it("after a denial, returns to the application at a redirect URI that the person approved before", async () => {
     const { person, page } = await atConsentAgain();
     const { leavesFor } = await person.web.submit(formIn(page), { decision: "deny" });
     expect(leavesFor?.searchParams.get("error")).toBe("access_denied");
     expect(leavesFor?.searchParams.get("code")).toBeNull();
   });
 
-  it("offers only a link for a denial to a redirect URI that was never approved", async () => {
+  it("after a denial, offers only a link to a redirect URI that the person never approved", async () => {
     const redirect_uri = "https://evil.example:8443/callback";
     const changes = { redirect_uris: [redirect_uri], application_type: "web" };
     const { person, page } = await atConsent(changes, { redirect_uri });

@@ -49,7 +49,9 @@ export function noWebhookProblem(by: Exclude<DeliveryMethod["by"], "webhook">): 
   });
 }
 
-/** The problem of a request to send the events of a webhook elsewhere. */
+/**
+ * The problem of a request to send events to a channel, or to none, when the alert has a webhook.
+ */
 export const hasWebhookProblem = (): Problem =>
   new Problem("wrong_state", {
     detail: "The alert has a webhook, which stays: only its URL can be another.",

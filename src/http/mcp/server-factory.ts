@@ -123,7 +123,7 @@ interface Sender {
   readonly ip: string | undefined;
 }
 
-/** The sender as the SDK passes it to tools, without the token. */
+/** The caller as the SDK passes it to tools, without the token. */
 export const authInfoOf = (caller: Caller, ip: string | undefined): AuthInfo => ({
   token: "",
   clientId: caller.clientId ?? caller.id,

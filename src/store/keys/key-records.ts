@@ -61,14 +61,14 @@ export function openedKey(
 }
 
 /** The steps that create the first key of a use; the commit fails if there is one. */
-export function firstKey(use: KeyUse, change: KeyChange): readonly Operation[] {
+export function firstKeySteps(use: KeyUse, change: KeyChange): readonly Operation[] {
   return insertKey(newRecord(use, 1, change), "key.created", change);
 }
 
 /**
  * The steps that add a successor to the newest key of a use; the commit fails if there already is one.
  */
-export function nextKey(newest: Stored<KeyRecord>, change: KeyChange) {
+export function successorKeySteps(newest: Stored<KeyRecord>, change: KeyChange) {
   const { use, generation } = newest.value;
   const record = newRecord(use, generation + 1, change);
   const value = { ...newest.value, retiredAt: change.now };
@@ -77,7 +77,7 @@ export function nextKey(newest: Stored<KeyRecord>, change: KeyChange) {
 }
 
 /** The steps that remove a key. */
-export function endedKey(ended: Stored<KeyRecord>, now: number): readonly Operation[] {
+export function keyRemovalSteps(ended: Stored<KeyRecord>, now: number): readonly Operation[] {
   const { kid, use } = ended.value;
   const entry = { action: "key.removed", actor: "system", target: kid, detail: { use } };
   return [removeAt(keyRecords, ended), ...audited(entry, now), announce(KEYS_TOPIC)];

@@ -297,7 +297,7 @@ describe("the due time of bars", () => {
     ]);
   });
 
-  it("is after the first instant and up to the last", () => {
+  it("is listed if it is later than the first instant and not later than the last", () => {
     const [first, last] = [stockBarKnown("2026-11-24"), stockBarKnown("2026-11-25")];
     expect(newMarket().barsDue?.(first, last, "stock")).toEqual([last]);
     expect(newMarket().barsDue?.(first - 1, last - 1, "stock")).toEqual([first]);
