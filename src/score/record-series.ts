@@ -1,6 +1,6 @@
 import { PrefixHash } from "../lib/prefix-hash.ts";
 import { countKnown } from "../market/point-in-time.ts";
-import { RECORD_COLUMNS } from "../market/record-columns.ts";
+import { type ContentWriter, RECORD_CONTENT } from "../market/record-content.ts";
 import {
   FEEDS,
   type Feed,
@@ -21,12 +21,6 @@ const RECORDS_PER_STEP = 20_000;
 /** First numbers of elements other than records: those of records are not negative. */
 const [CLOSE, LIST] = [-1, -2];
 
-/** A record, and the list that it comes from. */
-interface Fresh {
-  readonly cursor: FeedCursor;
-  readonly record: Known;
-}
-
 /**
  * The series that scores belong to: SHA-256 of every record that was known at an instant, over all
  * instruments and scored feeds, and of the sessions that had closed. Signals depend on all records
@@ -45,6 +39,8 @@ export class RecordSeries {
   #list: readonly InstrumentRecords[] = [];
   /** By symbol and feed. */
   #cursors: readonly FeedCursor[] = [];
+  /** When the next record of each cursor became known, Unix milliseconds; infinite if none is known. */
+  #nextAt = new Float64Array();
   /** Number of lists that have begun. */
   #begun = 0;
   #until = Number.NEGATIVE_INFINITY;
@@ -105,32 +101,48 @@ export class RecordSeries {
       );
       this.#list = list;
     }
-    for (const cursor of this.#cursors) cursor.open(at);
+    this.#nextAt = Float64Array.from(this.#cursors, (cursor) => cursor.open(at));
   }
 
   /** Hashes what became known by an instant. @returns The number of records. */
   #take(at: number): number {
-    const fresh: Fresh[] = [];
-    for (const cursor of this.#cursors) {
-      while (cursor.nextAt <= at) fresh.push({ cursor, record: cursor.next() });
+    const nextAt = this.#nextAt;
+    const timeOf = (place: number) => nextAt[place] as number;
+    const due = this.#due(at);
+    due.sort((one, other) => timeOf(one) - timeOf(other));
+    let taken = 0;
+    for (let head = 0; head < due.length; taken++) {
+      const place = due[head] as number;
+      nextAt[place] = this.#addNext(this.#cursors[place] as FeedCursor);
+      if (timeOf(place) > at) head++;
+      else moveBack(due, head, timeOf);
     }
-    fresh.sort((one, other) => one.record.availableAt - other.record.availableAt);
-    for (const { cursor, record } of fresh) this.#add(cursor, record);
-    return fresh.length;
+    return taken;
   }
 
-  /** A list is named at its first record, and from then on identified by its number. */
-  #add(cursor: FeedCursor, record: Known): void {
+  /** Indexes of the cursors whose next record became known by an instant. */
+  #due(at: number): number[] {
+    const nextAt = this.#nextAt;
+    const due: number[] = [];
+    for (let place = 0; place < nextAt.length; place++) {
+      if ((nextAt[place] as number) <= at) due.push(place);
+    }
+    return due;
+  }
+
+  /** Hashes the next record of a list. A list is named at its first record, and identified by its number
+   *  from then on. @returns When the record after it became known; infinite if it is not known. */
+  #addNext(cursor: FeedCursor): number {
     const hash = this.#hash;
+    const record = cursor.read();
     if (cursor.number === undefined) {
       cursor.number = this.#begun++;
       hash.number(LIST);
       hash.text(cursor.identity);
     }
     hash.number(cursor.number);
-    const members = record as unknown as Readonly<Record<string, unknown>>;
-    for (const name of cursor.numbers) hash.number(Number(members[name] ?? Number.NaN));
-    for (const name of cursor.texts) hash.text(String(members[name] ?? ""));
+    cursor.write(record, hash);
+    return cursor.advance();
   }
 
   #addClose(calendar: number, at: number): void {
@@ -159,15 +171,25 @@ function closesIn(
 /** Records that are read from a list at once: a list may unpack them. */
 const RECORDS_AHEAD = 32;
 
+/** Moves the first of some places behind those that come earlier; places of one time are in order. */
+function moveBack(places: number[], first: number, timeOf: (place: number) => number): void {
+  const moved = places[first] as number;
+  const time = timeOf(moved);
+  let at = first;
+  for (; at + 1 < places.length; at++) {
+    const next = places[at + 1] as number;
+    if (timeOf(next) > time || (timeOf(next) === time && next > moved)) break;
+    places[at] = next;
+  }
+  places[at] = moved;
+}
+
 /** A reader of one list of records, each of which is read once. */
 class FeedCursor {
   readonly identity: string;
-  readonly numbers: readonly string[];
-  readonly texts: readonly string[];
+  readonly write: (record: Known, to: ContentWriter) => void;
   /** Number of the list; `undefined` before its first record. */
   number: number | undefined;
-  /** When the next record became known, Unix milliseconds; infinite while it is not known. */
-  nextAt = Number.POSITIVE_INFINITY;
   readonly #list: RecordList<Known>;
   /** Number of records that were taken, and of those that are known. */
   #taken = 0;
@@ -179,7 +201,7 @@ class FeedCursor {
   constructor(records: InstrumentRecords, feed: Feed) {
     const { symbol, assetClass, sector } = records.instrument;
     this.identity = JSON.stringify([symbol, assetClass, sector, feed]);
-    [this.numbers, this.texts] = RECORD_COLUMNS[feed];
+    this.write = RECORD_CONTENT[feed] as typeof this.write;
     this.#list = records[feed] ?? [];
   }
 
@@ -192,32 +214,34 @@ class FeedCursor {
     return this;
   }
 
-  /** Counts the records that are known by an instant, Unix milliseconds. */
-  open(at: number): void {
+  /** Opens the records that are known by an instant, Unix milliseconds. @returns When the next of them
+   *  became known; infinite if there is none. */
+  open(at: number): number {
     this.#known = countKnown(this.#list, at, this.#taken);
-    this.#look();
+    return this.#nextAt();
   }
 
-  /** Reads the next record, which must be known. */
-  next(): Known {
-    const record = this.#ahead[this.#taken++ - this.#aheadFrom] as Known;
-    this.#look();
-    return record;
+  /** The next record, which must be known. */
+  read(): Known {
+    return this.#ahead[this.#taken - this.#aheadFrom] as Known;
   }
 
-  #look(): void {
+  /** Moves on by one record. @returns As `open` does. */
+  advance(): number {
+    this.#taken++;
+    return this.#nextAt();
+  }
+
+  #nextAt(): number {
     if (this.#taken >= this.#known) {
       this.#ahead = [];
-      this.nextAt = Number.POSITIVE_INFINITY;
-      return;
+      return Number.POSITIVE_INFINITY;
     }
     if (this.#taken >= this.#aheadFrom + this.#ahead.length) {
+      const to = Math.min(this.#taken + RECORDS_AHEAD, this.#known);
       this.#aheadFrom = this.#taken;
-      this.#ahead = this.#list.slice(
-        this.#taken,
-        Math.min(this.#taken + RECORDS_AHEAD, this.#known),
-      );
+      this.#ahead = this.#list.slice(this.#taken, to);
     }
-    this.nextAt = (this.#ahead[this.#taken - this.#aheadFrom] as Known).availableAt;
+    return this.read().availableAt;
   }
 }

@@ -1,8 +1,8 @@
 import { createHash } from "node:crypto";
 import type { Market } from "../market/market.ts";
 import { countKnown } from "../market/point-in-time.ts";
-import { RECORD_COLUMNS } from "../market/record-columns.ts";
-import { FEEDS, type Feed, type InstrumentRecords } from "../market/records.ts";
+import { type ContentWriter, RECORD_CONTENT } from "../market/record-content.ts";
+import { FEEDS, type InstrumentRecords, type Known } from "../market/records.ts";
 
 /**
  * SHA-256 of everything that a market knew at some instants, one after another: identities, records
@@ -43,24 +43,18 @@ export class DataHash {
       const list = records[feed];
       if (list === undefined) continue;
       const from = Number.isFinite(after) ? countKnown(list, after) : 0;
-      const fresh = list.slice(from, countKnown(list, until)) as readonly object[];
+      const fresh = list.slice(from, countKnown(list, until)) as readonly Known[];
       if (fresh.length === 0) continue;
       this.#hash.update(JSON.stringify([symbol, assetClass, sector, feed, fresh.length]));
-      this.#addRecords(fresh as readonly Readonly<Record<string, unknown>>[], RECORD_COLUMNS[feed]);
+      const numbers: number[] = [];
+      const texts: string[] = [];
+      const to = {
+        number: (value: number) => void numbers.push(value),
+        text: (value: string) => void texts.push(value),
+      };
+      const write = RECORD_CONTENT[feed] as (record: Known, to: ContentWriter) => void;
+      for (const record of fresh) write(record, to);
+      this.#hash.update(Float64Array.from(numbers)).update(JSON.stringify(texts));
     }
-  }
-
-  #addRecords(
-    records: readonly Readonly<Record<string, unknown>>[],
-    [numbers, texts]: (typeof RECORD_COLUMNS)[Feed],
-  ): void {
-    const values = new Float64Array(records.length * numbers.length);
-    const words: unknown[] = [];
-    let next = 0;
-    for (const record of records) {
-      for (const name of numbers) values[next++] = Number(record[name] ?? Number.NaN);
-      for (const name of texts) words.push(record[name] ?? "");
-    }
-    this.#hash.update(values).update(JSON.stringify(words));
   }
 }

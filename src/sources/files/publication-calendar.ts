@@ -1,7 +1,7 @@
 import { sessionsBetween } from "../../market/calendar.ts";
 import type { Market } from "../../market/market.ts";
 import { newYorkDate, newYorkInstant } from "../../market/new-york.ts";
-import { type Column, cellColumn, EXPECTED_DATE, parseDate } from "./columns.ts";
+import { type Column, EXPECTED_DATE, parseDate } from "./columns.ts";
 import { dataError, type FileLocation, quoted } from "./data-error.ts";
 
 /** One calendar day of UTC, in milliseconds. */
@@ -38,21 +38,55 @@ export function createPublicationCalendar(): PublicationCalendar {
   return {
     numberOf: memoByKey((day) => dates.push(day) - 1),
     dateOf: (number) => dates[number] as string,
-    date: cellColumn(EXPECTED_DATE, memoByKey(parseDate)),
+    date: dateColumn(),
     barKnown: memoByKey((day) => newYorkInstant(day, BAR_TIME)),
     shortVolumeKnown: memoByKey((day) => newYorkInstant(day, SHORT_VOLUME_TIME)),
     filingKnown: memoByKey((day) => newYorkInstant(nextDate(day), "00:00")),
   };
 }
 
+/**
+ * A column of dates, each of which is checked once. Files list the same dates in the same order, so the
+ * date after the one read last is compared in place: a lookup needs a string and its hash for every row.
+ */
+function dateColumn(): Column<string> {
+  const dates: string[] = [];
+  const places = new Map<string, number>();
+  let expected = 0;
+  return {
+    expected: EXPECTED_DATE,
+    parse(text, from, to) {
+      const guess = dates[expected];
+      if (guess !== undefined && to - from === guess.length && text.startsWith(guess, from)) {
+        expected++;
+        return guess;
+      }
+      const cell = text.slice(from, to);
+      const place = places.get(cell) ?? dates.length;
+      if (place === dates.length) {
+        if (parseDate(cell) === undefined) return undefined;
+        dates.push(cell);
+        places.set(cell, place);
+      }
+      expected = place + 1;
+      return dates[place];
+    },
+  };
+}
+
+/** Computes each key once. The key after the last one is tried first, as in `dateColumn`. */
 function memoByKey<T>(compute: (key: string) => T): (key: string) => T {
-  const known = new Map<string, T>();
+  const keys: string[] = [];
+  const values: T[] = [];
+  const places = new Map<string, number>();
+  let expected = 0;
   return (key) => {
-    const before = known.get(key);
-    if (before !== undefined) return before;
-    const value = compute(key);
-    known.set(key, value);
-    return value;
+    if (keys[expected] !== key) expected = places.get(key) ?? keys.length;
+    if (expected === keys.length) {
+      values.push(compute(key));
+      places.set(key, keys.push(key) - 1);
+    }
+    return values[expected++] as T;
   };
 }
 

@@ -169,7 +169,7 @@ function corrected(record: Known, member: number): Known {
 function otherThan(value: unknown): unknown {
   if (typeof value === "number") return value + 0.01;
   if (typeof value === "string") return `${value}.`;
-  return value === null ? 1 : !value;
+  return value === null ? "1" : !value;
 }
 
 it("the series differs from the instant at which a changed record is known, and is the same before", () => {
