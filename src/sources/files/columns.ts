@@ -9,10 +9,10 @@ export interface Column<T> {
 }
 
 /** A column whose cells are read as strings. */
-export const cellColumn = <T>(
-  expected: string,
-  parse: (cell: string) => T | undefined,
-): Column<T> => ({ expected, parse: (text, from, to) => parse(text.slice(from, to)) });
+const cellColumn = <T>(expected: string, parse: (cell: string) => T | undefined): Column<T> => ({
+  expected,
+  parse: (text, from, to) => parse(text.slice(from, to)),
+});
 
 const NUMBER = /^-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?$/;
 const DATE = /^\d{4}-\d{2}-\d{2}$/;
