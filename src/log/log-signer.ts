@@ -36,6 +36,7 @@ export class LogSigner {
     if (kept === undefined && isOurs && !isShared) {
       return "log-head is missing in DATA_DIR, so the store may be an old copy";
     }
+    // Mostly both are the same checkpoint; to compare it takes a millisecond.
     const isKept = kept !== undefined && stored?.note.startsWith(`${kept.note.text}\n`);
     const known =
       isOurs && !isKept ? [{ ...stored, root: Buffer.from(stored.root, "base64") }] : [];

@@ -9,6 +9,7 @@ import { verifyNote } from "../../../src/log/note-signatures.ts";
 import { parseTilePath } from "../../../src/log/tile-path.ts";
 import { TreeEdge } from "../../../src/log/tiles.ts";
 import { parseProof } from "../../../src/log/tlog-proof.ts";
+import { sizeOf } from "../../../src/log/tree-store.ts";
 import type { LogSource } from "../../../src/log/verify/source.ts";
 import { verifyLog } from "../../../src/log/verify/verify-log.ts";
 import { servedBy } from "../../support/log-source.ts";
@@ -318,6 +319,24 @@ it("the log continues as another log when the operator requests it", async () =>
   const again = signalLog(store, sessions, { folder });
   await again.settle();
   expect(again.refusals).toEqual([`${head?.origin} was signed here, which is another log`]);
+});
+
+it("a log that lost tiles of what was signed is not signed", async () => {
+  const { store } = await openStore(model);
+  const folder = dataFolder();
+  const sessions = new Sessions();
+  sessions.close(0, "stock", symbolsOf(300));
+  const earlier = signalLog(store, sessions, { folder });
+  await earlier.settle();
+  sessions.close(1, "stock", symbolsOf(300));
+  // The process ends in the second run, which has filled the tile where the signed tree ends.
+  const state = async () => (await earlier.store.state())?.value;
+  while (sizeOf((await state()) ?? { edge: [] }) < 512) await earlier.writer.tick();
+  await store.archive.prune("log-tile", 2);
+  const log = signalLog(store, sessions, { folder });
+  await log.settle();
+  expect(log.refusals).toEqual(["the first 303 leaves are not those signed"]);
+  expect((await log.store.checkpoint())?.size).toBe(303);
 });
 
 it("a run of a new log has its own instruments, also where the old log left a run open at the same index", async () => {
