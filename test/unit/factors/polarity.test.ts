@@ -203,29 +203,16 @@ describe("hostile texts", () => {
   const wide = ["\ufdfa", "\ud83d", "\ud83d\ude80", "a\u0301", "\u200b", "u.", "from 5 to "];
 
   it.each([...fragments, ...wide])(
-    "of 100 kB of %j are no more work than their start",
+    "of two million characters of %j are no more work than their start",
     (fragment) => {
-      const text = fragment.repeat(100_000 / fragment.length);
+      // With work that grows with the square of the length, this would not end.
+      const text = fragment.repeat(2_000_000 / fragment.length);
       expect(tokensOf(text)).toEqual(tokensOf(text.slice(0, 1000)));
       expect(tokensOf(text).length).toBeLessThanOrEqual(1000);
       expect(Number.isFinite(polarity(text))).toBe(true);
       expect(normalizedText(text).length).toBeLessThanOrEqual(1000);
     },
   );
-
-  it.each([...fragments, ...wide])("of %j take time in proportion to what is read", (fragment) => {
-    const time = (units: number) => {
-      const text = fragment.repeat(units / fragment.length);
-      const rounds = Array.from({ length: 5 }, () => {
-        const startedAt = performance.now();
-        for (let round = 0; round < 20; round++) polarity(text) + normalizedText(text).length;
-        return performance.now() - startedAt;
-      });
-      return Math.min(...rounds);
-    };
-    time(10_000);
-    expect(time(100_000)).toBeLessThan(5 * time(10_000) + 5);
-  });
 });
 
 /** Sentences written for this project, with what a reader would say of them. */
