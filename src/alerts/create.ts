@@ -18,6 +18,7 @@ import type { AlertDependencies } from "./api/dependencies.ts";
 import { type EventLog, eventLogOf } from "./api/event-log.ts";
 import type { ChannelOutlets } from "./channels/channel-attempt.ts";
 import { Channels } from "./channels/channels.ts";
+import { DigestGathering } from "./channels/gathering.ts";
 import { createChatServices } from "./channels/services/chat-services.ts";
 import { UnsubscribeTokens, unsubscribeUrl } from "./channels/unsubscribing.ts";
 import { createSender } from "./delivery/sender.ts";
@@ -82,6 +83,7 @@ export function createAlerts(options: AlertsOptions): Alerts {
     baseUrl,
     chat: createChatServices(config.telegramUrl),
     mailbox: createOutbox({ vault, now }),
+    gathering: new DigestGathering(),
     unsubscribeUrl: (channelId) => unsubscribeUrl(baseUrl, tokens.tokenOf(channelId)),
   };
   const outbound = createSender({ ...urlPolicy, proxy, now: () => now().getTime() });

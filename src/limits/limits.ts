@@ -198,6 +198,9 @@ export const quotas = {
    *  belong to somebody who wants no codes, so these are for a day: 60 codes with 5 tries each are
    *  guessed with a chance of 3 in 10,000. */
   "channel-code-target-all": { points: 60, windowSeconds: 86_400 },
+  /** Messages sent to a mailbox or chat, per person and target; a message is counted once, whatever its
+   *  retries. Further events wait for the next window and are then gathered into a digest. */
+  "channel-messages": { points: 60, windowSeconds: 3600 },
 } as const satisfies Readonly<Record<string, Quota>>;
 
 /** Name of a limit. */

@@ -11,6 +11,7 @@ import {
   targetContext,
 } from "../../src/alerts/channels/channel.ts";
 import type { ChannelOutlets } from "../../src/alerts/channels/channel-attempt.ts";
+import { DigestGathering } from "../../src/alerts/channels/gathering.ts";
 import { AT_ONCE, type ChannelSchedule } from "../../src/alerts/channels/schedule.ts";
 import { createChatServices } from "../../src/alerts/channels/services/chat-services.ts";
 import { hintOf } from "../../src/alerts/channels/targets.ts";
@@ -37,6 +38,7 @@ export const outletsOn = (
   ...{ serviceName: "Signals", baseUrl: BASE_URL },
   chat: createChatServices(telegramUrl),
   mailbox: createOutbox({ vault, now }),
+  gathering: new DigestGathering(),
   unsubscribeUrl: (channelId) => `${BASE_URL}/unsubscribe/${channelId}`,
 });
 

@@ -1,6 +1,6 @@
 import type { Auditor } from "../../auth/auditor.ts";
 import type { Scope } from "../../auth/scopes.ts";
-import type { Limits } from "../../limits/limits.ts";
+import type { Limits, Remaining } from "../../limits/limits.ts";
 import type { Mailbox } from "../../mail/outbox.ts";
 import { OutboundError } from "../../outbound/guarded-fetch.ts";
 import type { Vault } from "../../store/keys/vault.ts";
@@ -11,6 +11,7 @@ import {
   DELIVERIES_TOPIC,
   deliveries,
   queueGroup,
+  RELEASED,
   type StoredDelivery,
 } from "../delivery/delivery.ts";
 import type { AttemptOutcome } from "../delivery/endpoint-queues.ts";
@@ -26,25 +27,22 @@ import {
   type StoredChannel,
 } from "./channel.ts";
 import { ChannelEndpoint } from "./channel-endpoint.ts";
-import {
-  digestMessage,
-  digestSteps,
-  entitledAlert,
-  isSentBy,
-  membersOf,
-  sentElsewhere,
-} from "./digest.ts";
+import { digestMessage, entitledAlert, isSentBy, membersOf, sentElsewhere } from "./digest.ts";
+import type { DigestGathering } from "./gathering.ts";
 import type { ChannelMessage } from "./message.ts";
 import { CODE_TYPE, DIGEST_TYPE, NOTICE_TYPE } from "./own-messages.ts";
 import { type ChannelSchedule, quietUntil, waitsUntil } from "./schedule.ts";
 import type { ChatServices } from "./services/chat-services.ts";
 import { emailOf } from "./services/email.ts";
+import { targetKey } from "./targets.ts";
 import { codeMessage, eventMessage } from "./texts.ts";
 
 /** Dependencies of sending messages to channels. */
 export interface ChannelOutlets {
   readonly chat: ChatServices;
   readonly mailbox: Mailbox;
+  /** Shared by the attempts of a process. */
+  readonly gathering: DigestGathering;
   /** Display name of the service. */
   readonly serviceName: string;
   /** Public origin, without a trailing slash. */
@@ -71,10 +69,17 @@ interface Ready {
   readonly members: readonly StoredDelivery[];
 }
 
-/** Operations to commit instead of sending. */
+/** Operations to commit instead of sending; none: it was gathered into a digest. */
 interface Instead {
   readonly instead: readonly Operation[];
 }
+
+/** An event that was gathered into a digest, or will be when it is attempted again. */
+const GATHERED: Instead = { instead: [] };
+
+/** A full hour of messages is waited for to the next full minute, so that what waits becomes due
+ *  together. In milliseconds. */
+const LIMIT_GRAIN_MS = 60_000;
 
 /** Makes one attempt at a delivery by a channel, as `attemptDelivery` does by a webhook. */
 export async function attemptByChannel(
@@ -152,7 +157,9 @@ async function prepareNotice(
   channel: StoredChannel,
   options: ChannelAttemptOptions,
 ): Promise<Ready | Instead> {
-  const instead = await repeatsUsedUp(delivery, channel, options);
+  const instead =
+    (await repeatsUsedUp(delivery, channel, options)) ??
+    waitsFor(delivery, await countMessage(delivery, channel, options));
   if (instead !== undefined) return { instead };
   return { message: JSON.parse(delivery.value.body) as ChannelMessage, members: [] };
 }
@@ -168,9 +175,11 @@ async function prepareDigest(
   const { told, others } = await membersOf(delivery, options);
   if (others.length > 0) return { instead: [...others, reschedule(delivery, 0)] };
   if (told.length === 0) return { instead: [removeAt(deliveries, delivery)] };
-  const instead = await repeatsUsedUp(delivery, channel, options);
-  if (instead !== undefined) return { instead };
-  const message = digestMessage(delivery, told, options.channels);
+  const repeats = await repeatsUsedUp(delivery, channel, options);
+  if (repeats !== undefined) return { instead: repeats };
+  const counted = await countMessage(delivery, channel, options);
+  if (counted.isExceeded) return { instead: [reschedule(delivery, counted.resetMs)] };
+  const message = digestMessage(delivery, told, { ...options.channels, limit: counted.policy });
   return { message, members: told.map((event) => event.delivery) };
 }
 
@@ -185,33 +194,59 @@ async function prepareEvent(
   if (digestId !== undefined) return { instead: [reschedule(delivery, null)] };
   if (alert.value.isPaused) return hold(delivery, unchanged(alerts, alert));
   // A test is asked for by somebody who waits for it.
-  const instead =
-    (type === "webhook.test" ? undefined : await scheduled(delivery, channel, options)) ??
-    (isRepeat(delivery)
-      ? waitsFor(delivery, await countRepeat(alert.value.owner, options))
-      : undefined);
+  const isTest = type === "webhook.test";
+  const now = options.now().getTime();
+  if (!isTest) {
+    const until = untilOf(delivery.value.heldUntil, channel.value.schedule, now);
+    if (until !== undefined) return waitUntil(until, { delivery, channel, now });
+    if (delivery.value.heldUntil !== undefined) {
+      await options.channels.gathering.gather(delivery, channel, options);
+      return GATHERED;
+    }
+  }
+  const instead = isRepeat(delivery)
+    ? waitsFor(delivery, await countRepeat(alert.value.owner, options))
+    : undefined;
   if (instead !== undefined) return { instead };
+  const counted = await countMessage(delivery, channel, options);
+  if (counted.isExceeded && !isTest) {
+    const ends = Math.ceil((now + counted.resetMs) / LIMIT_GRAIN_MS) * LIMIT_GRAIN_MS;
+    return waitUntil(ends, { delivery, channel, now, isOverLimit: true });
+  }
+  if (counted.isExceeded) return { instead: [reschedule(delivery, counted.resetMs)] };
   return { message: eventMessage(delivery.value.body, alert, options.channels), members: [] };
 }
 
-/** The operations that let an event wait for an instant of the schedule, or put it into a digest
- *  once it has waited; `undefined` when it can be sent now. */
-async function scheduled(
+/** An event that waits, and why. */
+interface Waiting {
+  readonly delivery: StoredDelivery;
+  readonly channel: StoredChannel;
+  /** Milliseconds since the epoch. */
+  readonly now: number;
+  readonly isOverLimit?: true;
+}
+
+/** Lets an event wait until an instant, unless the channel gets another schedule. Then it is gathered into a
+ *  digest. */
+function waitUntil(heldUntil: number, { delivery, channel, now, isOverLimit }: Waiting): Instead {
+  const value = { ...delivery.value, heldUntil, ...(isOverLimit && { isOverLimit }) };
+  return {
+    instead: [
+      replace(deliveries, delivery, { value, dueInMs: heldUntil - now }),
+      unchanged(channels, channel),
+    ],
+  };
+}
+
+/** Counts a message to the mailbox or chat at its first attempt; later attempts only look. */
+async function countMessage(
   delivery: StoredDelivery,
   channel: StoredChannel,
-  options: ChannelAttemptOptions,
-): Promise<readonly Operation[] | undefined> {
-  const now = options.now().getTime();
-  const { heldUntil } = delivery.value;
-  const until = untilOf(heldUntil, channel.value.schedule, now);
-  if (until === undefined) {
-    return heldUntil === undefined ? undefined : digestSteps(delivery, channel, options);
-  }
-  const value = { ...delivery.value, heldUntil: until };
-  return [
-    replace(deliveries, delivery, { value, dueInMs: until - now }),
-    unchanged(channels, channel),
-  ];
+  { limits, vault }: ChannelAttemptOptions,
+): Promise<Remaining> {
+  const key = `${channel.value.accountId} ${targetKey(openTarget(vault, channel))}`;
+  if (delivery.value.attempts === 0) return limits.count("channel-messages", key);
+  return { ...(await limits.peek("channel-messages", key)), isExceeded: false };
 }
 
 /** Holds a delivery back. The commit fails if the record that is the reason for it has changed. */
@@ -226,7 +261,7 @@ function untilOf(
   schedule: ChannelSchedule,
   now: number,
 ): number | undefined {
-  if (heldUntil === undefined) return waitsUntil(schedule, now);
+  if (heldUntil === undefined || heldUntil === RELEASED) return waitsUntil(schedule, now);
   return heldUntil > now ? heldUntil : quietUntil(schedule, now);
 }
 

@@ -3,7 +3,6 @@ import { accounts } from "../../auth/accounts/accounts.ts";
 import { accountRecordsGroup } from "../../auth/agents/agent.ts";
 import type { Auditor } from "../../auth/auditor.ts";
 import { isEqualConstantTime } from "../../auth/secrets.ts";
-import { fingerprint } from "../../lib/fingerprint.ts";
 import { countForAll } from "../../limits/count-in-networks.ts";
 import { type Counter, countInOrder } from "../../limits/count-in-order.ts";
 import type { Limits } from "../../limits/limits.ts";
@@ -62,7 +61,7 @@ import {
 } from "./channel-problems.ts";
 import { CODE_TYPE, NOTICE_TYPE, queueOwnMessage } from "./own-messages.ts";
 import { AT_ONCE, type ChannelSchedule } from "./schedule.ts";
-import { hintOf, identityOf, type TargetFault, type TypedTarget, targetOf } from "./targets.ts";
+import { hintOf, type TargetFault, type TypedTarget, targetKey, targetOf } from "./targets.ts";
 import { CODE_MINUTES, testMessage } from "./texts.ts";
 import type { UnsubscribeTokens } from "./unsubscribing.ts";
 
@@ -444,7 +443,7 @@ export class Channels {
    *  name any host. @throws {Problem} `rate_limited`. */
   async #countCode(accountId: string, target: ChannelTarget): Promise<void> {
     const { limits } = this.#options;
-    const key = fingerprint(JSON.stringify([target.kind, identityOf(target)]));
+    const key = targetKey(target);
     const counted = await this.#count([
       ["channel-change", accountId],
       ["channel-code", accountId],

@@ -27,6 +27,8 @@ export interface DigestPart {
   readonly parts: number;
   /** Events of all parts together. */
   readonly events: number;
+  /** Set if some of them are in it because the channel had been sent the messages of an hour. */
+  readonly isOverLimit?: true;
 }
 
 /** Group of the deliveries that a digest contains. */

@@ -1,3 +1,4 @@
+import { fingerprint } from "../../lib/fingerprint.ts";
 import { EmailAddress } from "../../mail/email-address.ts";
 import { type UrlPolicy, urlFault } from "../../outbound/url-policy.ts";
 import type { ChannelKind, ChannelTarget } from "./channel.ts";
@@ -107,9 +108,12 @@ export function hintOf(target: ChannelTarget): string {
   }
 }
 
-/** Identifies a target by a text that is the same for every person and every spelling: a webhook
- *  has several hosts and versions of its path, and a chat is the same for every bot. */
-export function identityOf(target: ChannelTarget): string {
+/** Identifies a target among those of all people, however it is spelled: a webhook has several hosts and
+ *  versions of its path, and a chat is the same for every bot. A hash, since the identity may be secret. */
+export const targetKey = (target: ChannelTarget): string =>
+  fingerprint(JSON.stringify([target.kind, identityOf(target)]));
+
+function identityOf(target: ChannelTarget): string {
   switch (target.kind) {
     case "email":
       return target.to;

@@ -19,12 +19,17 @@ export interface Delivery {
   readonly attempts: number;
   /** Set for a redelivery, a test or a notice, as in `WebhookMessage`. */
   readonly isRepeat?: true;
-  /** Waits for the digest, or for the end of the quiet hours, of its channel until then; milliseconds since
-   *  the epoch. */
+  /** Waits until then for the digest of its channel, for the end of its quiet hours, or for its next hour of
+   *  messages; milliseconds since the epoch. `RELEASED`: the schedule decides anew, now. */
   readonly heldUntil?: number;
-  /** Id of the digest that contains it; the digest completes it. */
+  /** Set if it waits because its channel had been sent the messages of an hour. */
+  readonly isOverLimit?: true;
+  /** The digest that contains it, and completes it. */
   readonly digestId?: string;
 }
+
+/** A `heldUntil` that is always past. */
+export const RELEASED = 0;
 
 /**
  * Queued deliveries by webhook id. Groups: those of the alert, `endpointGroup` and `queueGroup`;

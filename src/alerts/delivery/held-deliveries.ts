@@ -8,6 +8,7 @@ import {
   type Delivery,
   deliveries,
   queueGroup,
+  RELEASED,
 } from "./delivery.ts";
 
 /** Alerts and channels whose held deliveries are to be released, by their id. */
@@ -76,7 +77,10 @@ async function releaseAll(records: Records, id: string): Promise<void> {
 const isHeld = ({ dueAt, value }: Stored<Delivery>): boolean =>
   value.digestId === undefined && (dueAt === undefined || value.heldUntil !== undefined);
 
+/** What has waited for the schedule of its channel leaves in one digest, unless the schedule lets it wait
+ *  on. */
 function dueNow(held: Stored<Delivery>): Operation {
-  const { heldUntil: _, ...value } = held.value;
+  const hasWaited = held.value.heldUntil !== undefined;
+  const value = hasWaited ? { ...held.value, heldUntil: RELEASED } : held.value;
   return replace(deliveries, held, { value, dueInMs: 0 });
 }

@@ -4,7 +4,7 @@ import { button, el, foreign, withAttributes } from "./elements.js";
 import { factorsView } from "./factors-view.js";
 import { facts } from "./facts.js";
 import { historyView } from "./history-view.js";
-import { Host } from "./host.js";
+import { Host, isObject } from "./host.js";
 import { listView } from "./list-view.js";
 import { follow, reportSize } from "./look.js";
 import { textView } from "./parts.js";
@@ -128,8 +128,6 @@ const cancelledView = (reason) =>
   );
 
 const canCall = () => host.can("serverTools");
-
-const isObject = (value) => typeof value === "object" && value !== null && !Array.isArray(value);
 
 /** The texts of a result. */
 const saidIn = ({ content: blocks }) =>

@@ -6,7 +6,9 @@ const REVISION = "2026-01-26";
 /** Codes of JSON-RPC 2.0. */
 const METHOD_NOT_FOUND = -32_601;
 
-const isObject = (value) => typeof value === "object" && value !== null && !Array.isArray(value);
+/** Whether a value from outside is a JSON object. */
+export const isObject = (value) =>
+  typeof value === "object" && value !== null && !Array.isArray(value);
 
 /** A failure that the host reports in place of a result. */
 export class HostError extends Error {}

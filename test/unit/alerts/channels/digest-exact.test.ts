@@ -4,6 +4,7 @@ import { describe, expect, it, onTestFinished } from "vitest";
 import { alerts } from "../../../../src/alerts/alert.ts";
 import { channels } from "../../../../src/alerts/channels/channel.ts";
 import { Channels } from "../../../../src/alerts/channels/channels.ts";
+import { DigestGathering } from "../../../../src/alerts/channels/gathering.ts";
 import type { ChannelSchedule } from "../../../../src/alerts/channels/schedule.ts";
 import { quietUntil } from "../../../../src/alerts/channels/schedule.ts";
 import { UnsubscribeTokens } from "../../../../src/alerts/channels/unsubscribing.ts";
@@ -116,10 +117,14 @@ const steps: fc.Arbitrary<Step> = fc.oneof(
   },
 );
 
-/** Records of a process that is killed with a call: from then on nothing that it does takes effect. */
-class MortalRecords {
+/** Messages that the chat is sent in an hour: so few that stories exceed them. */
+const MESSAGES = { points: 6, windowSeconds: 3_600 } as const;
+
+/** A process that is killed with a call of its records: from then on nothing that it does takes effect. */
+class MortalProcess {
   #callsLeft = Number.POSITIVE_INFINITY;
   readonly records: Records;
+  readonly gathering = new DigestGathering();
 
   constructor(records: Records) {
     const alive = async <T>(call: () => Promise<T>): Promise<T> => {
@@ -152,7 +157,7 @@ class World {
   readonly #made: ChannelAlert;
   readonly #channels: Channels;
   readonly #options: Omit<AttemptOptions, "records">;
-  readonly #processes: MortalRecords[];
+  readonly #processes: MortalProcess[];
   /** Symbols of the events that must be told, and of those that may be dropped. */
   readonly #due = new Set<string>();
   readonly #dropped = new Set<string>();
@@ -167,7 +172,10 @@ class World {
   constructor(store: TestStore, beside: TestStore, chat: ChatServer, schedule: ChannelSchedule) {
     const now = () => new Date(store.clock.now);
     const audit = createAuditor({ hashAddress: () => "", now });
-    const limits = createLimits({ now: () => store.clock.now });
+    const limits = createLimits({
+      now: () => store.clock.now,
+      overrides: { "channel-messages": MESSAGES },
+    });
     const outlets = outletsOn(vault, now);
     const { records, archive } = store;
     const sender = loopbackSender({ now: () => store.clock.now });
@@ -188,7 +196,7 @@ class World {
       keys: () => [],
       scopesOf: async () => new Set(allScopes),
     };
-    this.#processes = [new MortalRecords(records), new MortalRecords(beside.records)];
+    this.#processes = [new MortalProcess(records), new MortalProcess(beside.records)];
     const errors: unknown[] = [];
     const onError = (error: unknown) => void errors.push(error);
     const loop = startReleaseLoop({ records, schedule: loopSchedule, onError });
@@ -350,15 +358,15 @@ class World {
       }
       const counts = await Promise.all(this.#processes.map((one) => this.#turn(one)));
       for (const [at, { isDead }] of this.#processes.entries()) {
-        if (isDead) this.#processes[at] = new MortalRecords(records);
+        if (isDead) this.#processes[at] = new MortalProcess(records);
       }
       if (counts.every((count) => count === 0)) return;
     }
   }
 
-  async #turn(process: MortalRecords): Promise<number> {
-    const { records } = process;
-    const { sender } = this.#options;
+  async #turn(process: MortalProcess): Promise<number> {
+    const { records, gathering } = process;
+    const { sender, channels } = this.#options;
     let sent = 0;
     const send = async (outgoing: Parameters<typeof sender.send>[0]) => {
       const answer = await sender.send(outgoing);
@@ -367,7 +375,12 @@ class World {
     };
     try {
       const due = await records.claimDue(deliveries, { limit: 5, leaseMs: LEASE_MS });
-      const options = { ...this.#options, records, sender: { send } };
+      const options = {
+        ...this.#options,
+        records,
+        sender: { send },
+        channels: { ...channels, gathering },
+      };
       const running = new AbortController();
       const ended = due.map((one) => attemptDelivery(one, options, running.signal));
       await Promise.allSettled(ended);

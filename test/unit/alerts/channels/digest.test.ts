@@ -1,3 +1,4 @@
+import { setImmediate } from "node:timers/promises";
 import fc from "fast-check";
 import { expect, it, onTestFinished } from "vitest";
 import { type ChatKind, channels } from "../../../../src/alerts/channels/channel.ts";
@@ -13,6 +14,8 @@ import {
   deliveries,
 } from "../../../../src/alerts/delivery/delivery.ts";
 import { releaseHeld } from "../../../../src/alerts/delivery/held-deliveries.ts";
+import type { Quota } from "../../../../src/limits/limits.ts";
+import { createLimits } from "../../../../src/limits/memory-limits.ts";
 import { mails, openEmail } from "../../../../src/mail/outbox.ts";
 import { replace } from "../../../../src/store/port/operations.ts";
 import {
@@ -36,6 +39,8 @@ const DAILY: ChannelSchedule = { ...AT_ONCE, timeZone: "Europe/Berlin", digestAt
 
 /** What a chat or a mailbox got, message by message. */
 interface Outlet {
+  /** Resolves when the release of what waits is through, and all of it was looked at. */
+  readonly released: () => Promise<void>;
   readonly texts: () => Promise<readonly string[]>;
   readonly chat: ChatServer | undefined;
 }
@@ -46,11 +51,19 @@ interface Scene extends Outlet {
   readonly worker: RunningWorker;
 }
 
+/** How the channel of a test is sent to. */
+interface Sending {
+  readonly schedule?: ChannelSchedule;
+  /** Start of the clock, ISO 8601. */
+  readonly start?: string;
+  /** The limit on messages. Default: that of the service. */
+  readonly messages?: Quota;
+}
+
 async function sceneOf(
   engine: Parameters<typeof openStore>[0],
   kind: ChatKind | "email",
-  schedule: ChannelSchedule,
-  start: string,
+  { schedule = AT_ONCE, start = "2026-06-01T12:00:00Z", messages }: Sending,
 ): Promise<Scene> {
   const store = await openStore(engine);
   store.clock.now = Date.parse(start);
@@ -62,13 +75,23 @@ async function sceneOf(
   const sender = loopbackSender({ now: () => store.clock.now });
   onTestFinished(sender.close);
   const outlets = outletsOn(vault, () => new Date(store.clock.now), chat?.origin);
-  const worker = startWorker(store, { sender, channels: outlets });
+  const limits = createLimits({
+    now: () => store.clock.now,
+    overrides: messages === undefined ? {} : { "channel-messages": messages },
+  });
+  const worker = startWorker(store, { sender, channels: outlets, limits });
   const texts = async () => {
     if (chat !== undefined) return chat.taken.map(({ text }) => text);
     const queued = await store.records.list(mails, { limit: 1_000 });
     return queued.map((mail) => openEmail(vault, mail).text);
   };
-  return { store, made, worker, chat, texts };
+  const released = async () => {
+    while ((await store.records.list({ name: "alert-releases" }, { limit: 1 })).length > 0) {
+      await setImmediate();
+    }
+    await worker.look();
+  };
+  return { store, made, worker, chat, texts, released };
 }
 
 /** The symbols of events that a message tells of, in its order. */
@@ -111,7 +134,7 @@ describeEngines("a daily digest", (engine) => {
     "by %s contains each event exactly once, and is sent on time, even on days with a clock change",
     async (kind) => {
       for (const start of STARTS) {
-        const scene = await sceneOf(engine, kind, DAILY, start);
+        const scene = await sceneOf(engine, kind, { schedule: DAILY, start });
         const [pauses] = fc.sample(
           fc.array(fc.integer({ min: 1, max: 150 }), { minLength: 25, maxLength: 40 }),
           { seed: 23, numRuns: 1 },
@@ -143,8 +166,8 @@ describeEngines("a daily digest", (engine) => {
     },
   );
 
-  it("has several parts when it is too long for one message, with each event once", async () => {
-    const scene = await sceneOf(engine, "discord", DAILY, STARTS[2] ?? "");
+  it("too long for one message has several parts, and tells each event once", async () => {
+    const scene = await sceneOf(engine, "discord", { schedule: DAILY });
     const { store, made } = scene;
     const all = Array.from({ length: 250 }, (_, number) => `E${number}`);
     for (const [number, symbol] of all.entries()) {
@@ -155,19 +178,148 @@ describeEngines("a daily digest", (engine) => {
     await goTo(scene, waitsUntil(DAILY, store.clock.now) ?? 0);
     const texts = await scene.texts();
     expect(texts.flatMap(symbolsIn).toSorted()).toEqual(all.toSorted());
-    expect(texts[0]).toMatch(/^200 events, part 1 of \d+$/m);
+    expect(texts[0]).toMatch(/^250 events, part 1 of \d+$/m);
     expect(await left(scene)).toEqual([]);
   });
 
-  it("sends the queued events when it is turned off", async () => {
-    const scene = await sceneOf(engine, "slack", DAILY, STARTS[2] ?? "");
+  it.each(KINDS)("by %s that is given up leaves as one, with all that waits", async (kind) => {
+    const scene = await sceneOf(engine, kind, { schedule: DAILY });
+    const all = Array.from({ length: 12 }, (_, number) => `E${number}`);
+    for (const symbol of all) {
+      scene.store.clock.now += MINUTE;
+      await happen(scene, symbol);
+    }
+    await reschedule(scene, AT_ONCE);
+    await scene.released();
+    const told = (await scene.texts()).map(symbolsIn);
+    expect(told).toEqual([all]);
+    expect(await left(scene)).toEqual([]);
+    await happen(scene, "E12");
+    expect((await scene.texts()).map(symbolsIn)).toEqual([all, ["E12"]]);
+  });
+
+  it("that moves to another time takes what waits along", async () => {
+    const scene = await sceneOf(engine, "slack", { schedule: DAILY });
+    await happen(scene, "E0");
+    scene.store.clock.now += MINUTE;
+    await happen(scene, "E1");
+    const later = { ...DAILY, digestAt: "05:00" };
+    await reschedule(scene, later);
+    await scene.released();
+    const { clock } = scene.store;
+    await goTo(scene, waitsUntil(DAILY, clock.now) ?? 0);
+    expect(await scene.texts()).toEqual([]);
+    await goTo(scene, waitsUntil(later, clock.now) ?? 0);
+    expect((await scene.texts()).map(symbolsIn)).toEqual([["E0", "E1"]]);
+  });
+});
+
+/** What a message says that holds more than its hour allows. */
+const GATHERED = "Gathered, because at most 3 messages in 60 minutes are sent here.";
+
+describeEngines("messages beyond those of an hour", (engine) => {
+  const messages = { points: 3, windowSeconds: 3_600 };
+
+  it.each(KINDS)("to %s come in one digest, which says so, 0 lost", async (kind) => {
+    const scene = await sceneOf(engine, kind, { messages });
+    const all = Array.from({ length: 40 }, (_, number) => `E${number}`);
+    for (const symbol of all) {
+      scene.store.clock.now += MINUTE / 2;
+      await happen(scene, symbol);
+    }
+    const [one, two, three, ...waiting] = all;
+    const atOnce = [one, two, three].map((symbol) => [symbol]);
+    expect((await scene.texts()).map(symbolsIn)).toEqual(atOnce);
+    await goTo(scene, scene.store.clock.now + HOUR);
+    const texts = await scene.texts();
+    expect(texts.slice(3).flatMap(symbolsIn)).toEqual(waiting);
+    expect(texts.slice(3).every((text) => text.includes(GATHERED))).toBe(true);
+    expect(texts.slice(0, 3).some((text) => text.includes("Gathered"))).toBe(false);
+    if (kind !== "discord") expect(texts).toHaveLength(4);
+    expect(await left(scene)).toEqual([]);
+    const attempts = await attemptsOf(scene);
+    expect(attempts.map(({ eventId }) => eventId).toSorted()).toEqual(
+      [...new Set(attempts.map(({ eventId }) => eventId))].toSorted(),
+    );
+    expect(attempts).toHaveLength(all.length);
+  });
+
+  it("wait even where they are the parts of one digest, and none is lost", async () => {
+    const scene = await sceneOf(engine, "discord", { schedule: DAILY, messages });
+    const { store, made } = scene;
+    const all = Array.from({ length: 150 }, (_, number) => `E${number}`);
+    for (const [number, symbol] of all.entries()) {
+      await store.records.commit(queuedShift(made.alert, symbol, store.clock.now + number));
+    }
+    await scene.worker.look();
+    store.clock.now = waitsUntil(DAILY, store.clock.now) ?? 0;
+    for (let hour = 1; (await left(scene)).length > 0; hour++) {
+      for (let second = 0; second < 10; second++) {
+        await scene.worker.look();
+        store.clock.now += 1_000;
+      }
+      expect((await scene.texts()).length).toBeLessThanOrEqual(3 * hour);
+      store.clock.now += HOUR;
+    }
+    const told = (await scene.texts()).flatMap(symbolsIn);
+    expect(told.toSorted()).toEqual(all.toSorted());
+  });
+
+  it("are those of one person: what others send to the same chat does not count", async () => {
+    const scene = await sceneOf(engine, "slack", { messages });
+    const { store, chat } = scene;
+    if (chat === undefined) throw new Error("no chat");
+    const other = channelAlert({ target: chat.target, vault, accountId: "acc_of_another" });
+    await store.records.commit(other.steps);
+    for (const symbol of ["E0", "E1", "E2", "E3"]) await happen(scene, symbol);
+    await store.records.commit(queuedShift(other.alert, "E9", store.clock.now));
+    await scene.worker.look();
+    expect((await scene.texts()).map(symbolsIn)).toEqual([["E0"], ["E1"], ["E2"], ["E9"]]);
+  });
+
+  it("are counted by the chat, not by the channel: a second one to it changes nothing", async () => {
+    const scene = await sceneOf(engine, "slack", { messages });
+    const { store, chat } = scene;
+    if (chat === undefined) throw new Error("no chat");
+    const second = channelAlert({ target: chat.target, vault, name: "second" });
+    await store.records.commit(second.steps);
+    for (const symbol of ["E0", "E1", "E2"]) await happen(scene, symbol);
+    await store.records.commit(queuedShift(second.alert, "E9", store.clock.now));
+    await scene.worker.look();
+    expect((await scene.texts()).map(symbolsIn)).toEqual([["E0"], ["E1"], ["E2"]]);
+    await goTo(scene, store.clock.now + 2 * HOUR);
+    expect((await scene.texts()).map(symbolsIn)).toEqual([["E0"], ["E1"], ["E2"], ["E9"]]);
+    expect((await scene.texts()).at(-1)).toContain(GATHERED);
+  });
+
+  it("let the quiet hours end first", async () => {
+    const night = { from: "13:00", to: "16:00" };
+    const schedule = { ...AT_ONCE, quietHours: night };
+    const scene = await sceneOf(engine, "slack", { schedule, messages });
+    for (const symbol of ["E0", "E1", "E2", "E3", "E4"]) {
+      scene.store.clock.now += MINUTE;
+      await happen(scene, symbol);
+    }
+    await goTo(scene, Date.parse("2026-06-01T13:30:00Z"));
+    expect(await scene.texts()).toHaveLength(3);
+    await goTo(scene, Date.parse("2026-06-01T16:00:00Z"));
+    expect((await scene.texts()).map(symbolsIn)).toEqual([["E0"], ["E1"], ["E2"], ["E3", "E4"]]);
+  });
+
+  it("are not those that a failing service refuses again and again", async () => {
+    const scene = await sceneOf(engine, "slack", { messages });
+    if (scene.chat === undefined) throw new Error("no chat");
+    scene.chat.behavior = 503;
+    await happen(scene, "E0");
+    for (const minutes of [1, 6, 31]) {
+      scene.store.clock.now += minutes * MINUTE;
+      await scene.worker.look();
+    }
+    expect(scene.chat.requests).toBe(4);
+    scene.chat.behavior = "takes";
     await happen(scene, "E1");
     await happen(scene, "E2");
-    await reschedule(scene, AT_ONCE);
-    await scene.chat?.took(2);
-    await scene.worker.look();
-    expect((await scene.texts()).flatMap(symbolsIn).toSorted()).toEqual(["E1", "E2"]);
-    expect(await left(scene)).toEqual([]);
+    expect((await scene.texts()).map(symbolsIn)).toEqual([["E1"], ["E2"]]);
   });
 });
 
@@ -181,7 +333,7 @@ describeEngines("quiet hours", (engine) => {
   it.each(KINDS)(
     "of %s hold back every event until they end, in order and without loss, and hold back none outside of them",
     async (kind) => {
-      const scene = await sceneOf(engine, kind, NIGHT, "2026-03-28T20:30:00Z");
+      const scene = await sceneOf(engine, kind, { schedule: NIGHT, start: "2026-03-28T20:30:00Z" });
       await happen(scene, "E0");
       expect((await scene.texts()).map(symbolsIn)).toEqual([["E0"]]);
       const night = Date.parse("2026-03-28T21:00:00Z");
@@ -200,8 +352,11 @@ describeEngines("quiet hours", (engine) => {
     },
   );
 
-  it("hold back retries too", async () => {
-    const scene = await sceneOf(engine, "slack", NIGHT, "2026-01-15T20:59:58Z");
+  it("is heeded by retries", async () => {
+    const scene = await sceneOf(engine, "slack", {
+      schedule: NIGHT,
+      start: "2026-01-15T20:59:58Z",
+    });
     if (scene.chat === undefined) throw new Error("no chat");
     scene.chat.behavior = 503;
     await happen(scene, "E1");
