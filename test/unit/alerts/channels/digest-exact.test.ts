@@ -6,7 +6,6 @@ import { channels } from "../../../../src/alerts/channels/channel.ts";
 import { Channels } from "../../../../src/alerts/channels/channels.ts";
 import { DigestGathering } from "../../../../src/alerts/channels/gathering.ts";
 import type { ChannelSchedule } from "../../../../src/alerts/channels/schedule.ts";
-import { quietUntil } from "../../../../src/alerts/channels/schedule.ts";
 import { UnsubscribeTokens } from "../../../../src/alerts/channels/unsubscribing.ts";
 import { type AttemptOptions, attemptDelivery } from "../../../../src/alerts/delivery/attempt.ts";
 import {
@@ -53,10 +52,16 @@ const STARTS = [
   "2026-06-01T12:00:00Z",
 ];
 
+/** A time of a schedule. */
+type Edge = "from" | "to" | "digest";
+
 /** What happens next. */
 type Step =
   | { readonly is: "event" }
   | { readonly is: "wait"; readonly minutes: number }
+  /** An event just before, at or just after the next start or end of the quiet hours, or time of the
+   *  digest. */
+  | { readonly is: "edge"; readonly of: Edge; readonly seconds: number }
   /** No process runs. */
   | { readonly is: "stop"; readonly minutes: number }
   /** One of two processes is killed with its nth call from now, and another one begins. */
@@ -88,6 +93,14 @@ const steps: fc.Arbitrary<Step> = fc.oneof(
     arbitrary: fc.record({
       is: fc.constantFrom("wait" as const, "wait" as const, "stop" as const),
       minutes: fc.integer({ min: 1, max: 900 }),
+    }),
+  },
+  {
+    weight: 4,
+    arbitrary: fc.record({
+      is: fc.constant("edge" as const),
+      of: fc.constantFrom("from" as const, "to" as const, "digest" as const),
+      seconds: fc.integer({ min: -1, max: 1 }),
     }),
   },
   {
@@ -209,8 +222,11 @@ class World {
 
   /** Records when messages come. */
   onTaken(text: string): void {
+    const { now } = this.#store.clock;
     const isEvent = /E\d+: LONG/.test(text);
-    if (isEvent && quietUntil(this.#schedule, this.#store.clock.now)) this.#disturbing.push(text);
+    if (isEvent && isQuiet(this.#schedule, now)) {
+      this.#disturbing.push(`${new Date(now).toISOString()} ${text}`);
+    }
   }
 
   async take(step: Step): Promise<void> {
@@ -220,6 +236,12 @@ class World {
         return this.#meanwhile(this.#happen());
       case "wait":
         return this.#passTo(clock.now + step.minutes * MINUTE);
+      case "edge": {
+        const at = nextEdge(this.#schedule, step.of, clock.now + 2 * SECOND);
+        if (at === undefined) return;
+        await this.#passTo(at + step.seconds * SECOND);
+        return this.#meanwhile(this.#happen());
+      }
       case "stop":
         clock.now += step.minutes * MINUTE;
         return this.#deliver();
@@ -391,6 +413,52 @@ class World {
       return 1;
     }
   }
+}
+
+/** Formats that show what the clocks of a zone show, by zone. */
+const wallClocks = new Map<string, Intl.DateTimeFormat>();
+
+/** What the clocks of a zone show, `HH:MM`. */
+function shownIn(timeZone: string, at: number): string {
+  let format = wallClocks.get(timeZone);
+  if (format === undefined) {
+    format = new Intl.DateTimeFormat("en-GB", { timeZone, hour: "2-digit", minute: "2-digit" });
+    wallClocks.set(timeZone, format);
+  }
+  return format.format(at);
+}
+
+/** Whether an instant lies in the quiet hours by what clocks show. Near a change of clocks, where times
+ *  are skipped or come twice, nothing is said: `schedule.test.ts` has those. */
+function isQuiet({ timeZone, quietHours }: ChannelSchedule, at: number): boolean {
+  const shown = shownIn(timeZone, at);
+  const isChanged = [-3, 3].some((hours) => {
+    const [hour, minute] = shownIn(timeZone, at + hours * 60 * MINUTE)
+      .split(":")
+      .map(Number);
+    const [hourNow, minuteNow] = shown.split(":").map(Number);
+    const passed = ((hour ?? 0) - (hourNow ?? 0)) * 60 + (minute ?? 0) - (minuteNow ?? 0);
+    return (passed - hours * 60) % (24 * 60) !== 0;
+  });
+  if (quietHours === null || isChanged) return false;
+  const { from, to } = quietHours;
+  return from < to ? from <= shown && shown < to : from <= shown || shown < to;
+}
+
+/** The next instant at which clocks show a time of a schedule; `undefined` if it has none, or if clocks skip
+ *  it. */
+function nextEdge(
+  { timeZone, quietHours, digestAt }: ChannelSchedule,
+  of: Edge,
+  after: number,
+): number | undefined {
+  const time = of === "digest" ? digestAt : quietHours?.[of];
+  if (time === null || time === undefined) return undefined;
+  const first = Math.ceil(after / MINUTE) * MINUTE;
+  for (let at = first; at < first + DAY; at += MINUTE) {
+    if (shownIn(timeZone, at) === time) return at;
+  }
+  return undefined;
 }
 
 /** The symbols of events that a message tells of. */

@@ -368,6 +368,28 @@ describeEngines("quiet hours", (engine) => {
   });
 });
 
+describeStores("the quiet time and the digest", (engine) => {
+  it("a digest that failed is not tried again before the quiet hours end", async () => {
+    const schedule = { ...DAILY, quietHours: { from: "22:00", to: "07:00" }, digestAt: "21:59" };
+    const scene = await sceneOf(engine, "slack", { schedule, start: "2026-01-15T12:00:00Z" });
+    if (scene.chat === undefined) throw new Error("no chat");
+    await happen(scene, "E1");
+    scene.chat.behavior = 503;
+    for (const at of ["20:59:00", "20:59:06"]) {
+      scene.store.clock.now = Date.parse(`2026-01-15T${at}Z`);
+      await scene.worker.look();
+    }
+    expect(scene.chat.requests).toBe(2);
+    scene.chat.behavior = "takes";
+    scene.store.clock.now = Date.parse("2026-01-15T21:30:00Z");
+    await scene.worker.look();
+    expect(scene.chat.requests).toBe(2);
+    scene.store.clock.now = Date.parse("2026-01-16T06:00:00Z");
+    await scene.worker.look();
+    expect((await scene.texts()).map(symbolsIn)).toEqual([["E1"]]);
+  });
+});
+
 async function reschedule({ store, made }: Scene, schedule: ChannelSchedule): Promise<void> {
   const channel = await store.records.get(channels, made.channel.key);
   if (channel === undefined) throw new Error("the channel is gone");
