@@ -1,11 +1,16 @@
 // @module-tag full
 
-import { expect, it } from "vitest";
-import { channelKills } from "./channel-kills.ts";
+import { describe, expect, it } from "vitest";
+import { postgresAvailable } from "../support/postgres.ts";
+import { channelKills, channelKillsOnPostgres } from "./channel-kills.ts";
 import { missed } from "./outcome.ts";
 
-it("processes that are killed while they send to channels lose no event, and no digest has one twice", {
-  timeout: 300_000,
-}, async () => {
-  expect(missed(await channelKills(1))).toEqual([]);
+describe("processes that are killed while they send to channels lose no event, and no digest has one twice", () => {
+  it("on the embedded store", { timeout: 300_000 }, async () => {
+    expect(missed(await channelKills(1))).toEqual([]);
+  });
+
+  it.skipIf(!postgresAvailable)("on PostgreSQL", { timeout: 300_000 }, async () => {
+    expect(missed(await channelKillsOnPostgres(1))).toEqual([]);
+  });
 });

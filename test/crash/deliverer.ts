@@ -13,6 +13,7 @@ import { createAuditor } from "../../src/auth/auditor.ts";
 import { allScopes } from "../../src/auth/scopes.ts";
 import { schedule } from "../../src/lib/loop.ts";
 import { createLimits } from "../../src/limits/memory-limits.ts";
+import type { Overrides } from "../../src/limits/remaining.ts";
 import { createSteadyClock } from "../../src/process/steady-clock.ts";
 import { openKeyring } from "../../src/store/keys/keyring.ts";
 import { createKeyringVault } from "../../src/store/keys/keyring-vault.ts";
@@ -44,6 +45,8 @@ export interface DelivererOptions {
   readonly telegramUrl?: string;
   /** Timeout of a request, in milliseconds; absent: that of the service. */
   readonly totalMs?: number;
+  /** Messages that a channel is sent in an hour; absent: as the service sends. */
+  readonly messagesPerHour?: number;
 }
 
 /** The deliveries to queue. */
@@ -111,7 +114,7 @@ async function start(options: DelivererOptions): Promise<() => Promise<void>> {
     ...{ records, sender, vault: createKeyringVault(keyring), now, random: Math.random },
     keys: () => keyring.keys("webhook-signing").map(({ jwk }) => jwk),
     scopesOf: async () => new Set(allScopes),
-    limits: createLimits(),
+    limits: createLimits({ overrides: overridesOf(options) }),
     channels: outletsOn(createKeyringVault(keyring), now, options.telegramUrl),
     ...{ monotonic: () => performance.now(), schedule, onError },
     audit: createAuditor({ hashAddress: keyring.hashAddress, now }),
@@ -133,6 +136,11 @@ async function start(options: DelivererOptions): Promise<() => Promise<void>> {
     await store.close();
   };
 }
+
+const overridesOf = ({ messagesPerHour }: DelivererOptions): Overrides =>
+  messagesPerHour === undefined
+    ? {}
+    : { "channel-messages": { points: messagesPerHour, windowSeconds: 3_600 } };
 
 function counting(sender: Sender) {
   let sent = 0;

@@ -1,5 +1,5 @@
 import { parseArgs } from "node:util";
-import { channelKills } from "./channel-kills.ts";
+import { channelKills, channelKillsOnPostgres } from "./channel-kills.ts";
 import { restarts, revocation, swallowed } from "./database.ts";
 import { databaseOutage } from "./database-outage.ts";
 import { diskFull } from "./disk-full.ts";
@@ -45,6 +45,7 @@ const scenarios: Readonly<Record<string, () => Promise<Outcome>>> = {
   "postgres-revocation": revocation,
   "service-kills": () => serviceKills(Number(values.service)),
   "channel-kills": () => channelKills(Number(values.channels)),
+  "channel-kills-postgres": () => channelKillsOnPostgres(Number(values.channels)),
   "rolling-restarts": () => rollingRestarts(Number(values.restarts)),
   "leader-failover": () => leaderFailover({ untilDelivered: true }),
   "log-kills": () => logKills(Number(values["log-kills"])),

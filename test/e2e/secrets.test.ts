@@ -7,7 +7,7 @@ import { gunzipSync } from "node:zlib";
 import { beforeAll, describe, expect, it, vi } from "vitest";
 import { admin } from "../support/admin.ts";
 import { getWith, postForm, postJson, register, tokenOf } from "../support/agent.ts";
-import { createPerson } from "../support/person.ts";
+import { createPerson, type Person } from "../support/person.ts";
 import {
   freePort,
   type RunningProcess,
@@ -16,6 +16,7 @@ import {
 } from "../support/process.ts";
 import { PROGRAM } from "../support/program.ts";
 import { codesIn, LOOSE_LIMITS } from "../support/test-service.ts";
+import type { WebPage } from "../support/web.ts";
 
 /** A text that must not be found, and what it is. */
 type Planted = Readonly<Record<string, string>>;
@@ -125,18 +126,63 @@ describe("a complete journey with every kind of failure", async () => {
     APCA_API_SECRET_KEY: configured["provider secret"],
   };
   const email = `planted-${randomBytes(9).toString("hex")}@people.example`;
-  const seen: Record<string, string> = { ...configured };
+  const mailbox = `channel-${randomBytes(9).toString("hex")}@people.example`;
+  const ofChannels = {
+    "path of the Slack webhook": random(),
+    "token of the Discord webhook": random(),
+    "token of the Telegram bot": random(),
+    "ntfy topic": random(),
+    "ntfy token": `tk_${random()}`,
+  };
+  const seen: Record<string, string> = { ...configured, ...ofChannels };
+  /** What each channel is made from: the target, and the token if it has one. */
+  const channels: Readonly<Record<string, readonly [to: string, token?: string]>> = {
+    slack: [`https://hooks.slack.com/services/T0/B0/${ofChannels["path of the Slack webhook"]}`],
+    discord: [
+      `https://discord.com/api/webhooks/123456/${ofChannels["token of the Discord webhook"]}`,
+    ],
+    telegram: ["-1001234567890", `123456:${ofChannels["token of the Telegram bot"]}`],
+    ntfy: [`https://ntfy.sh/${ofChannels["ntfy topic"]}`, ofChannels["ntfy token"]],
+    email: [mailbox],
+  };
+  /** Pages and answers about the channels. */
+  let shown = "";
   let server: Watched;
   let agentId = "";
 
-  const codeOf = async (address: string) => {
+  const textsTo = async (address: string) => {
     const { messages } = JSON.parse(await ask({ DATA_DIR }, "mail", "--json")) as {
       readonly messages: readonly { readonly to: string; readonly text: string }[];
     };
-    const own = messages.filter(({ to }) => to === address);
-    const code = own.flatMap(({ text }) => codesIn(text)).at(-1) ?? "";
+    return messages.filter(({ to }) => to === address).map(({ text }) => text);
+  };
+  const codeOf = async (address: string) => {
+    const code = (await textsTo(address)).flatMap(codesIn).at(-1) ?? "";
     seen["sign-in code"] = code;
     return code;
+  };
+  /** The code that was sent to the mailbox. */
+  const channelCode = () =>
+    vi.waitFor(
+      async () => {
+        const [, code] = /Your code: (\d{6})\b/.exec((await textsTo(mailbox)).join("\n")) ?? [];
+        if (code === undefined) throw new Error("The mailbox has no code.");
+        return code;
+      },
+      { timeout: 30_000 },
+    );
+  /** Adds a channel of each kind. @returns The account page with all of them. */
+  const withChannels = async (web: Person["web"]): Promise<WebPage> => {
+    let page = await web.get("/account");
+    for (const [kind, [to, token = ""]] of Object.entries(channels)) {
+      const form = page.forms.find(({ fields }) =>
+        fields.some(([field, value]) => field === "kind" && value === kind),
+      );
+      if (form === undefined) throw new Error(`no form adds ${kind}`);
+      const target = { [`${kind}-to`]: to, [`${kind}-token`]: token };
+      page = await web.submit(form, { [`${kind}-name`]: `my ${kind}`, ...target });
+    }
+    return page;
   };
 
   beforeAll(async () => {
@@ -185,6 +231,22 @@ describe("a complete journey with every kind of failure", async () => {
     expect(made.status, alert).toBe(201);
     seen["webhook secret"] = /whsec_[^"]+/.exec(alert)?.[0] ?? "";
 
+    const account = await withChannels(person.web);
+    const card = account.html.split('<li class="card">').find((one) => one.includes(mailbox)) ?? "";
+    const [, id = ""] = /channels\/(chan_\w{16})\//.exec(card) ?? [];
+    const entered = { [`code-${id}`]: await channelCode() };
+    const verified = await person.web.submit(
+      account.form(`/account/channels/${id}/verify`),
+      entered,
+    );
+    const told = await postJson(
+      `${baseUrl}/api/alerts`,
+      { symbols: ["ALDER.SIM"], channel: "my email" },
+      { "x-api-key": key },
+    );
+    shown = [verified.html, await told.text()].join("\n");
+    expect(told.status, shown).toBe(201);
+
     // The same secrets once more, wherever they do not belong.
     const form = {
       client_id: agentId,
@@ -222,11 +284,11 @@ describe("a complete journey with every kind of failure", async () => {
 
   it("uses every kind of secret", () => {
     expect(Object.entries(seen).filter(([, text]) => text.length < 8)).toEqual([]);
-    expect(Object.keys(seen).length).toBeGreaterThanOrEqual(18);
+    expect(Object.keys(seen).length).toBeGreaterThanOrEqual(23);
   });
 
   it("leaves no secret and no email address in the log", () => {
-    expect(foundIn(server.said(), { ...seen, email })).toEqual([]);
+    expect(foundIn(server.said(), { ...seen, email, mailbox })).toEqual([]);
     // The log was looked at, at its fullest.
     expect(server.said()).toContain(agentId);
     expect(server.said().split("\n").length).toBeGreaterThan(100);
@@ -234,14 +296,23 @@ describe("a complete journey with every kind of failure", async () => {
 
   it("leaves no secret in the metrics", async () => {
     const text = await (await fetch(`http://127.0.0.1:${METRICS_PORT}/metrics`)).text();
-    expect(foundIn(text, { ...seen, email })).toEqual([]);
+    expect(foundIn(text, { ...seen, email, mailbox })).toEqual([]);
     expect(text).toContain("market_signal_http_request_duration_seconds_count");
   });
 
   it("leaves no secret in the output of operator commands", async () => {
     const told = [await ask({ DATA_DIR }, "status"), await ask({ DATA_DIR }, "status", "--json")];
-    expect(foundIn(told.join(), { ...seen, email })).toEqual([]);
+    expect(foundIn(told.join(), { ...seen, email, mailbox })).toEqual([]);
     expect(told[0]).toContain("Error");
+  });
+
+  it("leaves no secret of a channel in pages and answers", () => {
+    expect(foundIn(shown, seen)).toEqual([]);
+    // All channels were shown.
+    for (const hint of ["hooks.slack.com", "discord.com", "chat -1001234567890", "ntfy.sh"]) {
+      expect(shown).toContain(hint);
+    }
+    expect(shown).toContain(mailbox);
   });
 
   it("leaves no secret in backups and exports, except email addresses and webhook URLs", async () => {

@@ -1,7 +1,8 @@
 import { randomUUID } from "node:crypto";
 import { append, remove, removeAt, replace } from "../../store/port/operations.ts";
+import { readAll } from "../../store/port/read-all.ts";
 import type { Operation, Records } from "../../store/port/records.ts";
-import { CODE_TYPE } from "../channels/own-messages.ts";
+import { CODE_TYPE, digestGroup } from "../channels/own-messages.ts";
 import { CHALLENGE_TYPE, nextChallengeMs } from "./challenge.ts";
 import { ATTEMPT_KIND, type Attempt, deliveries, type StoredDelivery } from "./delivery.ts";
 import type { DisabledReason, Endpoint, Verdict } from "./endpoint.ts";
@@ -60,7 +61,7 @@ export async function recordAttempt(
   const verdict = endpoint.verdictOn(delivery.value, response);
   const isAccepted = verdict.error === "none";
   for (;;) {
-    const members = await queuedNow(attempt.members, records);
+    const members = await queuedNow(attempt, records);
     const judged = { ...attempt, members, verdict };
     const operations = isAccepted
       ? await afterSuccess(judged)
@@ -71,12 +72,18 @@ export async function recordAttempt(
   }
 }
 
-/** Members that were not deleted meanwhile, with their alert. */
+/** Members that were not deleted meanwhile. They are read at once: one by one, those of some digests would
+ *  keep every connection to the database busy. Few have left the digest. */
 async function queuedNow(
-  members: readonly StoredDelivery[],
+  { delivery, members }: CompletedAttempt,
   records: Records,
 ): Promise<readonly StoredDelivery[]> {
-  const found = await Promise.all(members.map(({ key }) => records.get(deliveries, key)));
+  if (members.length === 0) return [];
+  const within = await readAll(records, deliveries, digestGroup(delivery.key));
+  const byKey = new Map(within.map((member) => [member.key, member]));
+  const found = await Promise.all(
+    members.map(({ key }) => byKey.get(key) ?? records.get(deliveries, key)),
+  );
   return found.filter((member) => member !== undefined);
 }
 

@@ -198,6 +198,28 @@ describeEngines("a daily digest", (engine) => {
     expect((await scene.texts()).map(symbolsIn)).toEqual([all, ["E12"]]);
   });
 
+  it("reads its events together, not one by one", async () => {
+    const store = await openStore(engine);
+    let gets = 0;
+    const get: typeof store.records.get = (from, key) => {
+      gets += 1;
+      return store.records.get(from, key);
+    };
+    const target = { kind: "email", to: "ann@mail.example" } as const;
+    const made = channelAlert({ target, vault, schedule: { digestAt: "13:00" } });
+    await store.records.commit(made.steps);
+    const worker = startWorker({ records: { ...store.records, get }, clock: store.clock });
+    for (let number = 0; number < 100; number++) {
+      await store.records.commit(queuedShift(made.alert, `E${number}`, store.clock.now + number));
+    }
+    await worker.look();
+    gets = 0;
+    store.clock.now += HOUR;
+    await worker.look();
+    expect(gets).toBeLessThan(80);
+    expect(await store.records.list(deliveries, { limit: 10 })).toEqual([]);
+  });
+
   it("that moves to another time takes what waits along", async () => {
     const scene = await sceneOf(engine, "slack", { schedule: DAILY });
     await happen(scene, "E0");
