@@ -318,10 +318,27 @@ describe("the filter of the market page", () => {
   });
 
   it("maps every instrument by its sector and score", async () => {
-    const [map = ""] = /<table class="figures map">.*?<\/table>/s.exec(await page("")) ?? [];
-    const counts = [...map.matchAll(/<td[^>]*>(\d+)</g)].map(([, count]) => Number(count));
+    const [map = ""] = /<section class="map".*?<\/section>/s.exec(await page("")) ?? [];
+    const tiles = [...map.matchAll(/<a class="tile (\w+)" href="([^"]*)">(\S+) <b>(\d+)<\/b>/g)];
     const { items } = await signals();
-    expect(counts.reduce((sum, count) => sum + count, 0)).toBe(items.length);
+    const bandOf = ({ scoreRaw, coverage }: Item) => {
+      if (coverage < 0.4) return "thin";
+      const bounds = [30, 45, 55, 70];
+      return ["low2", "low1", "even", "high1", "high2"][
+        bounds.filter((at) => scoreRaw >= at).length
+      ];
+    };
+    expect(
+      tiles.map(([, band, path, symbol, score]) => [band, path, symbol, Number(score)]).toSorted(),
+    ).toEqual(
+      items
+        .map((item) => [bandOf(item), `/market/${item.symbol}`, item.symbol, item.score])
+        .toSorted(),
+    );
+    for (const group of map.split('<p class="sector-name">').slice(1)) {
+      const scores = Array.from(group.matchAll(/<b>(\d+)</g), ([, score]) => Number(score));
+      expect(scores).toEqual(scores.toSorted((a, b) => b - a));
+    }
   });
 
   it("shows the selected values again, with the text escaped", async () => {

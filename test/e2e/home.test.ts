@@ -158,7 +158,7 @@ describe("the home page in a browser", () => {
     await page.waitForURL(/signal=SHORT/);
     expect(await page.locator("td.direction").allInnerTexts()).not.toContain("LONG");
     await page.goto(base);
-    await page.getByRole("link", { name: "ALDER.SIM" }).press("Enter");
+    await page.getByRole("link", { name: "ALDER.SIM", exact: true }).press("Enter");
     await page.getByRole("heading", { name: "ALDER.SIM" }).waitFor();
     await page.getByText("The same in figures").first().press("Enter");
     await page.getByText("sessions, newest first").first().waitFor();

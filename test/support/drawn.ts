@@ -24,6 +24,7 @@ export function pointsOf(
 /**
  * Where values should be drawn by the labels of the axis, in CSS pixels from the top of the panel.
  *
+ * @param values In the unit of the labels.
  * @param transform The scale of the axis: the logarithm, or the value itself.
  */
 export function heightsByAxis(
@@ -34,7 +35,7 @@ export function heightsByAxis(
   // Labels without a class are not moved out of each other's way.
   const labels = Array.from(
     html.matchAll(/<text x="10%" y="([\d.]+)%" dy=".35em">([^<]*)<\/text>/g),
-    ([, y, text = ""]) => ({ y: Number(y), at: transform(Number(text.replaceAll(",", ""))) }),
+    ([, y, text = ""]) => ({ y: Number(y), at: transform(numberIn(text)) }),
   ).toSorted((a, b) => a.y - b.y);
   const [top, bottom] = [labels[0], labels.at(-1)];
   if (top === undefined || bottom === undefined || top === bottom) {
@@ -43,3 +44,7 @@ export function heightsByAxis(
   const slope = (bottom.y - top.y) / (bottom.at - top.at);
   return values.map((value) => ((top.y + slope * (transform(value) - top.at)) * height) / 100);
 }
+
+/** The number of a label, such as `1,234.5` or `−0.5 %`. */
+const numberIn = (text: string): number =>
+  Number(text.replaceAll(",", "").replace("−", "-").replace(/\s*%$/u, ""));

@@ -1,6 +1,12 @@
 import type { Site } from "../../../../wellknown/site.ts";
-import { DIRECTION_WORTH, SCORE_IS, SCORE_IS_NOT } from "../../../answers/meaning.ts";
+import {
+  DIRECTION_WORTH,
+  DIRECTION_WORTH_IN_SHORT,
+  SCORE_IS,
+  SCORE_IS_NOT,
+} from "../../../answers/meaning.ts";
 import type { FullSignal } from "../../../answers/signal.ts";
+import { DAY_MS } from "../../../lib/market-day.ts";
 import { CLASS_FACTORS } from "../../../score/composite.ts";
 import { type Fact, facts, untrustedText } from "../elements.ts";
 import { type Html, html } from "../html.ts";
@@ -9,6 +15,7 @@ import { changesSection } from "./changes-section.ts";
 import { darkpoolSection } from "./darkpool-section.ts";
 import { factorsSection } from "./factor-cards.ts";
 import { factorHistory } from "./factor-history.ts";
+import { withMinus } from "./figure-text.js";
 import { live, updateStatus } from "./frame.ts";
 import { historySection } from "./history-section.ts";
 import type { HistoryChoice, HistoryView } from "./history-view.ts";
@@ -55,8 +62,7 @@ export function instrumentPage({
   const instrument = live(
     "instrument",
     html`${trail(peers)}
-${signalSection(view)}
-<p class="note">${SCORE_IS} ${SCORE_IS_NOT} ${DIRECTION_WORTH}</p>
+${signalSection(view, dayMs)}
 ${historySection({ signal, history, choice, dayMs })}
 ${changesSection({ signal, history, showsFactors: factors !== undefined })}
 ${factors && factorsSection(factors, signal.scoreRaw)}
@@ -78,21 +84,27 @@ ${updateStatus({}, site.market)}`,
   };
 }
 
-function signalSection({ signal: answer, factors, changes }: InstrumentView): Html {
+/** What the score is worth, never hidden; what was measured is one click away. */
+const evidenceNote = html`<details class="note"><summary><strong>${DIRECTION_WORTH_IN_SHORT}</strong> What a score is, and what was measured</summary><p>${SCORE_IS} ${SCORE_IS_NOT}</p><p>${DIRECTION_WORTH}</p></details>`;
+
+function signalSection({ signal: answer, factors, changes }: InstrumentView, dayMs: number): Html {
   const { signal, score, scoreRaw, status, coverage } = answer;
   const warning = answerNotes[status];
   return html`<section class="verdict card" aria-labelledby="signal">
 <h2 id="signal" class="unseen">Signal and score</h2>
 <div class="verdict-signal">
 ${priceText(answer, changes)}
-<p class="quiet">${kindText(answer, factors?.sector ?? null)}</p>
-<p>${sinceText(answer)} ${reasonText(answer)}</p></div>
+<p>${sinceText(answer)} ${nextText(answer)}</p></div>
 <div class="verdict-score">
 <p class="big">${signalMark(signal, coverage)} <data value="${scoreRaw}">${score}</data> <span class="quiet">of 100, where 50 is no evidence either way</span>${warning && html` <span class="tag">${warning}</span>`}</p>
 ${scoreScale(scoreRaw)}
-<p class="quiet">${answer.risk.summary}</p>
+${evidenceNote}
 </div>
-<div class="columns">${facts(factsOf(answer))}</div>
+<div class="columns">${facts(factsOf(answer, dayMs))}</div>
+<details class="more"><summary>How the signal follows from the score, and how the ranges have held</summary>
+<p>${reasonText(answer)}</p><p>${answer.risk.summary}</p>
+</details>
+<p class="quiet">${kindText(answer, factors?.sector ?? null)}</p>
 </section>`;
 }
 
@@ -117,23 +129,23 @@ function kindText(answer: FullSignal, sector: string | null): Html {
   return html`${untrustedText(kind.join(", "))} · horizon ${horizon} · as of ${dateTime(asOf)} · ${origin}`;
 }
 
-function factsOf(answer: FullSignal): readonly (Fact | false)[] {
+function factsOf(answer: FullSignal, dayMs: number): readonly (Fact | false)[] {
   const { assetClass, confidence, coverage, risk, thresholds } = answer;
   return [
+    ...rangeFacts(answer),
     [
       "Confidence",
-      html`${percent(0)(confidence)} <span class="quiet">weight of the evidence; a signal begins from ${percent(0)(thresholds.enterConfidence)}</span>`,
+      html`${percent(0)(confidence)} <span class="quiet">a signal begins from ${percent(0)(thresholds.enterConfidence)}</span>`,
     ],
     [
       "Coverage",
       html`${percent(0)(coverage)} ${coverageBar(assetClass, answer.missingFactors)}<span class="quiet">${coverageText(assetClass, answer.missingFactors)} factors${missingText(answer)}</span>`,
     ],
-    ...rangeFacts(answer),
     [
       "Risk",
       html`${risk.level ?? "–"} <span class="quiet">${risk.peerLevel === null ? "against its own year" : `against its own year; ${risk.peerLevel} in its class`}</span>`,
     ],
-    assetClass === "stock" && ["Next report", reportText(answer)],
+    assetClass === "stock" && ["Next report", reportText(answer, dayMs)],
   ];
 }
 
@@ -151,11 +163,20 @@ const rangeFacts = ({ range80, price: newest, assetClass }: FullSignal): readonl
     html`${figureText(low)} to ${figureText(high)}${newest && html` <span class="quiet">${signedPercent(low / newest.value - 1)} to ${signedPercent(high / newest.value - 1)}</span>`}`,
   ]);
 
-/** The next expected filing, or why none is expected. */
-const reportText = ({ nextReport, nextReportReason }: FullSignal): Html =>
-  nextReport === null
-    ? html`<span class="quiet">${nextReportReason}</span>`
-    : html`filed about ${dateTime(nextReport.expected)} <span class="quiet">${dateTime(nextReport.earliest)} to ${dateTime(nextReport.latest)}; results come on that day or a few sessions before</span>`;
+/** The next expected filing, or why none is expected. In the sandbox, whose market days are shorter than
+ *  days, it is counted in market days: instants would tell of minutes. */
+function reportText({ nextReport, nextReportReason, asOf }: FullSignal, dayMs: number): Html {
+  if (nextReport === null) return html`<span class="quiet">${nextReportReason}</span>`;
+  const { expected, earliest, latest } = nextReport;
+  const results = "results come then or a few sessions before";
+  if (dayMs >= DAY_MS) {
+    return html`filed about ${dateTime(expected)} <span class="quiet">${dateTime(earliest)} to ${dateTime(latest)}; ${results}</span>`;
+  }
+  const ahead = (iso: string) => Math.round((Date.parse(iso) - Date.parse(asOf)) / dayMs);
+  const day = (iso: string) =>
+    html`<time datetime="${iso}">${withMinus(String(ahead(iso)))}</time>`;
+  return html`in ${day(expected)} market days <span class="quiet">filed in ${day(earliest)} to ${day(latest)}; ${results}</span>`;
+}
 
 const sinceText = ({ since, previousSignal }: FullSignal): Html =>
   html`Since ${dateTime(since)}${
@@ -170,8 +191,19 @@ export const forcedWaitTexts: Readonly<Record<NonNullable<FullSignal["forcedWait
   low_coverage: "It is WAIT whatever the score, because too few factors have a value.",
 };
 
+/** What would end the signal, or begin another. */
+function nextText({ signal, thresholds, scoreSmoothed, forcedWait, frozen }: FullSignal): Html {
+  const { enterLong, exitLong, enterShort, exitShort } = thresholds;
+  const ahead = {
+    LONG: `LONG ends below ${exitLong}`,
+    SHORT: `SHORT ends above ${exitShort}`,
+    WAIT: `LONG begins at ${enterLong}, SHORT at ${enterShort}`,
+  };
+  return html`Smoothed ${fixed(2)(scoreSmoothed)}: ${ahead[signal]}.${forcedWait !== null && ` ${forcedWaitTexts[forcedWait]}`}${frozen && " While trading pauses, it stays what it was."}`;
+}
+
 /** Why the signal may differ from what the score suggests. */
-function reasonText({ thresholds, scoreSmoothed, forcedWait, frozen }: FullSignal): Html {
+function reasonText({ thresholds, scoreSmoothed }: FullSignal): Html {
   const { enterLong, exitLong, enterShort, exitShort, enterConfidence, minCoverage } = thresholds;
-  return html`${forcedWait !== null && `${forcedWaitTexts[forcedWait]} `}The signal follows the score smoothed over sessions, ${fixed(2)(scoreSmoothed)} now: LONG begins at ${enterLong} and ends below ${exitLong}, SHORT begins at ${enterShort} and ends above ${exitShort}. To begin, each needs a confidence of ${percent(0)(enterConfidence)} and a coverage of ${percent(0)(minCoverage)}.${frozen && " While trading pauses, it stays what it was."}`;
+  return html`The signal follows the score smoothed over sessions, ${fixed(2)(scoreSmoothed)} now: LONG begins at ${enterLong} and ends below ${exitLong}, SHORT begins at ${enterShort} and ends above ${exitShort}. To begin, each needs a confidence of ${percent(0)(enterConfidence)} and a coverage of ${percent(0)(minCoverage)}.`;
 }

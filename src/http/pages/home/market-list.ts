@@ -10,6 +10,7 @@ import type { Snapshot } from "../../../score/snapshot.ts";
 import type { ToolContext } from "../../../tool.ts";
 import type { Filter } from "./filter.ts";
 import { cacheByInstrument } from "./instrument-cache.ts";
+import type { Tile } from "./market-map.ts";
 import type { FactorName, Factors } from "./marks.ts";
 import { changeOf, groupOf, SPARK_SESSIONS } from "./peers.ts";
 
@@ -49,8 +50,8 @@ export interface MarketList {
   /** Number of the last page. */
   readonly pages: number;
   readonly rows: readonly MarketRow[];
-  /** Scores of all matching instruments by group, for the map. */
-  readonly groups: ReadonlyMap<string, readonly number[]>;
+  /** All matching instruments, for the map. */
+  readonly tiles: readonly Tile[];
   /** Rows of the instruments to compare. */
   readonly compared: readonly MarketRow[];
 }
@@ -118,7 +119,7 @@ export function createListMarket(context: ToolContext): ListMarket {
       page,
       pages: Math.max(1, Math.ceil(found.length / PAGE_ROWS)),
       rows: symbols.map((symbol) => rowOf(symbol, maySeeFactors)),
-      groups: groupScores(found, context),
+      tiles: found.map((symbol) => context.snapshots.newest(symbol)),
       compared: comparedOf(filter, all).map((symbol) => rowOf(symbol, maySeeFactors)),
     };
   };
@@ -128,19 +129,6 @@ export function createListMarket(context: ToolContext): ListMarket {
 const comparedOf = ({ compare = "" }: Filter, all: readonly Instrument[]): readonly string[] => {
   const wanted = new Set(compare.split(","));
   return all.flatMap(({ symbol }) => (wanted.has(symbol) ? [symbol] : []));
-};
-
-/** Scores by group, in alphabetical order of the groups. */
-const groupScores = (
-  symbols: readonly string[],
-  { snapshots }: ToolContext,
-): ReadonlyMap<string, readonly number[]> => {
-  const groups = Map.groupBy(symbols, (symbol) => groupOf(snapshots.newest(symbol).instrument));
-  return new Map(
-    [...groups]
-      .toSorted(([a], [b]) => a.localeCompare(b))
-      .map(([group, some]) => [group, some.map((symbol) => snapshots.newest(symbol).score)]),
-  );
 };
 
 /** Closes of the newest sessions relative to the first, with dividends and splits. */

@@ -21,10 +21,8 @@ export const shapes: Readonly<Record<Signal, string>> = {
   WAIT: "M1 4h8v2H1Z",
 };
 
-/**
- * Whether coverage is lower than LONG and SHORT require; such a score is hatched and labeled thin.
- */
-const isThin = (coverage: number): boolean => coverage < THRESHOLDS.minCoverage;
+/** Whether a score rests on less than LONG and SHORT need: it is drawn hatched, and named thin. */
+export const isThin = (coverage: number): boolean => coverage < THRESHOLDS.minCoverage;
 
 /** The signal as a word with an icon. @param coverage Coverage in [0, 1]; a thin signal is labeled
  *  as such. */

@@ -111,7 +111,10 @@ ${plot(
     time,
     axis,
     shapes: html`<path class="band" d="M${[...band(1), ...band(-1).toReversed()].join("L")}Z"/>${marks.map((value) => level(value, axis, value === 0 ? "zero" : "grid"))}<path class="l-score" d="${line(sums, axis)}"/>`,
-    labels: marks.map((value) => ({ value, text: withMinus(`${(100 * value).toFixed(1)} %`) })),
+    labels: marks.map((value) => ({
+      value,
+      text: withMinus(`${(100 * value).toFixed(decimalsOf(marks))} %`),
+    })),
   })}${timePanel(time)}`,
 )}
 </figure>
@@ -128,6 +131,11 @@ ${plot(
     )}</tbody>
 </table></div>
 </details>`;
+}
+
+/** Decimals of per cent that tell the values of an axis apart, at least one. */
+function decimalsOf([first = 0, second = 1]: readonly number[]): number {
+  return Math.max(1, -Math.floor(Math.log10(100 * (second - first)) + 1e-9));
 }
 
 const NONE = html`<span class="quiet">–</span>`;
