@@ -301,7 +301,7 @@ describe("an open page while the market moves", () => {
   it("updates, and preserves focus, expanded sections and scroll position", async () => {
     const { page, complaints } = await open(`${base}/#market`);
     await page.getByText("Cursor", { exact: true }).click();
-    const link = page.getByRole("link", { name: "BRIKT.SIM" });
+    const link = page.getByRole("link", { name: "BRIKT.SIM", exact: true });
     await link.focus();
     await page.evaluate("window.kept = document.activeElement; scrollTo(0, 700)");
     const before = await shown(page);
@@ -325,7 +325,7 @@ describe("an open page while the market moves", () => {
 
   it("keeps each row's identity when rows are added or removed", async () => {
     const { page } = await open(`${base}/?sort=score`);
-    const link = page.getByRole("link", { name: "ALDER.SIM" });
+    const link = page.getByRole("link", { name: "ALDER.SIM", exact: true });
     await link.focus();
     await page.evaluate("window.kept = document.activeElement");
     const order = async () => (await shown(page)).map(([symbol]) => symbol);
