@@ -1,6 +1,6 @@
 import type { Auditor } from "../../auth/auditor.ts";
 import type { Scope } from "../../auth/scopes.ts";
-import type { Limits, Remaining } from "../../limits/limits.ts";
+import type { Limits, QuotaState } from "../../limits/limits.ts";
 import type { Mailbox } from "../../mail/outbox.ts";
 import { OutboundError } from "../../outbound/guarded-fetch.ts";
 import type { Vault } from "../../store/keys/vault.ts";
@@ -243,7 +243,7 @@ async function countMessage(
   delivery: StoredDelivery,
   channel: StoredChannel,
   { limits, vault }: ChannelAttemptOptions,
-): Promise<Remaining> {
+): Promise<QuotaState> {
   const key = `${channel.value.accountId} ${targetKey(openTarget(vault, channel))}`;
   if (delivery.value.attempts === 0) return limits.count("channel-messages", key);
   return { ...(await limits.peek("channel-messages", key)), isExceeded: false };

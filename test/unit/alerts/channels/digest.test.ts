@@ -390,7 +390,7 @@ describeEngines("quiet hours", (engine) => {
   });
 });
 
-describeStores("the quiet time and the digest", (engine) => {
+describeEngines("the quiet time and the digest", (engine) => {
   it("a digest that failed is not tried again before the quiet hours end", async () => {
     const schedule = { ...DAILY, quietHours: { from: "22:00", to: "07:00" }, digestAt: "21:59" };
     const scene = await sceneOf(engine, "slack", { schedule, start: "2026-01-15T12:00:00Z" });
