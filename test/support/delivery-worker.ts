@@ -49,7 +49,11 @@ export function startWorker(
   const watch = watching(records, options.sender ?? sender);
   const worker = new DeliveryWorker({
     ...{ vault, now, monotonic: () => clock.now, schedule },
-    ...{ keys: () => [], scopesOf: async () => new Set(allScopes), limits: createLimits({ now: () => clock.now }) },
+    ...{
+      keys: () => [],
+      scopesOf: async () => new Set(allScopes),
+      limits: createLimits({ now: () => clock.now }),
+    },
     channels: outletsOn(vault, now),
     ...{ random: () => 0.5, onError: (error) => void errors.push(error) },
     audit: createAuditor({ hashAddress: () => "", now }),
