@@ -1,3 +1,5 @@
+// @module-tag full
+
 import { expect, it } from "vitest";
 import { snapshotId } from "../../../src/answers/common.ts";
 import { ScoringEngine } from "../../../src/score/scoring-engine.ts";
