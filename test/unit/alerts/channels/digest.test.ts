@@ -1,6 +1,7 @@
 import { setImmediate } from "node:timers/promises";
 import fc from "fast-check";
 import { expect, it, onTestFinished } from "vitest";
+import { alerts } from "../../../../src/alerts/alert.ts";
 import { type ChatKind, channels } from "../../../../src/alerts/channels/channel.ts";
 import { DIGEST_TYPE } from "../../../../src/alerts/channels/own-messages.ts";
 import {
@@ -218,6 +219,49 @@ describeEngines("a daily digest", (engine) => {
     await worker.look();
     expect(gets).toBeLessThan(80);
     expect(await store.records.list(deliveries, { limit: 10 })).toEqual([]);
+  });
+
+  it("that failed is tried again as a whole, and no event of it alone", async () => {
+    const scene = await sceneOf(engine, "slack", { schedule: DAILY });
+    if (scene.chat === undefined) throw new Error("no chat");
+    await happen(scene, "E0");
+    scene.store.clock.now += MINUTE;
+    await happen(scene, "E1");
+    scene.chat.behavior = 503;
+    scene.store.clock.now = waitsUntil(DAILY, scene.store.clock.now) ?? 0;
+    await scene.worker.look();
+    expect(scene.chat.requests).toBe(1);
+    scene.chat.behavior = "takes";
+    scene.store.clock.now += MINUTE;
+    await scene.worker.look();
+    expect((await scene.texts()).map(symbolsIn)).toEqual([["E0", "E1"]]);
+    expect(await left(scene)).toEqual([]);
+  });
+
+  it("leaves out the event of a paused alert, which comes once the alert is resumed", async () => {
+    const scene = await sceneOf(engine, "slack", { schedule: DAILY });
+    const { store, made } = scene;
+    await happen(scene, "E0");
+    const setPaused = async (isPaused: boolean) => {
+      const alert = await store.records.get(alerts, made.alert.key);
+      if (alert === undefined) throw new Error("the alert is gone");
+      const changed = replace(alerts, alert, { value: { ...alert.value, isPaused } });
+      await store.records.commit([changed, ...(isPaused ? [] : releaseHeld(alert))]);
+    };
+    if (scene.chat === undefined) throw new Error("no chat");
+    scene.chat.behavior = 503;
+    store.clock.now = waitsUntil(DAILY, store.clock.now) ?? 0;
+    await scene.worker.look();
+    scene.chat.behavior = "takes";
+    await setPaused(true);
+    store.clock.now += MINUTE;
+    await scene.worker.look();
+    expect(await scene.texts()).toEqual([]);
+    await setPaused(false);
+    await scene.released();
+    await goTo(scene, waitsUntil(DAILY, store.clock.now) ?? 0);
+    expect((await scene.texts()).map(symbolsIn)).toEqual([["E0"]]);
+    expect(await left(scene)).toEqual([]);
   });
 
   it("that moves to another time takes what waits along", async () => {
