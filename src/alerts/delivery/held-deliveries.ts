@@ -1,6 +1,6 @@
 import { type Loop, type Schedule, startLoop } from "../../lib/loop.ts";
 import { announce, put, removeAt, replace } from "../../store/port/operations.ts";
-import { recordPages } from "../../store/port/read-all.ts";
+import { readAll } from "../../store/port/read-all.ts";
 import { collection, type Operation, type Records, type Stored } from "../../store/port/records.ts";
 import {
   type AlertTarget,
@@ -19,6 +19,9 @@ const RELEASES_TOPIC = "alert-releases";
 
 /** Pause between two polls for releases, in milliseconds: announcements may be lost. */
 const POLL_EVERY_MS = 60_000;
+
+/** Deliveries that are released at a time. */
+const RELEASED_TOGETHER = 100;
 
 /** Another process continues a release after this many milliseconds. */
 const LEASE_MS = 30_000;
@@ -65,11 +68,13 @@ export function startReleaseLoop({
   };
 }
 
-/** One commit each: a delivery that was deleted meanwhile must not block the others. */
+/** Releases each delivery once: what a worker has put back since was decided by the new schedule. One commit
+ *  each, because a delivery that was deleted meanwhile must not block the others. */
 async function releaseAll(records: Records, id: string): Promise<void> {
-  const group = queueGroup(id);
-  for await (const page of recordPages(records, deliveries, { group })) {
-    await Promise.all(page.filter(isHeld).map((each) => records.commit([dueNow(each)])));
+  const held = (await readAll(records, deliveries, queueGroup(id))).filter(isHeld);
+  for (let from = 0; from < held.length; from += RELEASED_TOGETHER) {
+    const some = held.slice(from, from + RELEASED_TOGETHER);
+    await Promise.all(some.map((each) => records.commit([dueNow(each)])));
   }
 }
 

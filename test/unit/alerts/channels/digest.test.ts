@@ -199,6 +199,22 @@ describeEngines("a daily digest", (engine) => {
     expect((await scene.texts()).map(symbolsIn)).toEqual([all, ["E12"]]);
   });
 
+  it("that is given up leaves in full, when more events wait than one page of a read holds", async () => {
+    const scene = await sceneOf(engine, "email", { schedule: DAILY });
+    const { store, made } = scene;
+    const all = Array.from({ length: 1_100 }, (_, number) => `E${number}`);
+    const queued = all.flatMap((symbol, at) =>
+      queuedShift(made.alert, symbol, store.clock.now + at),
+    );
+    await store.records.commit(queued);
+    await scene.worker.look();
+    await reschedule(scene, AT_ONCE);
+    await scene.released();
+    await goTo(scene, store.clock.now + MINUTE);
+    expect((await scene.texts()).flatMap(symbolsIn).toSorted()).toEqual(all.toSorted());
+    expect(await left(scene)).toEqual([]);
+  });
+
   it("reads its events together, not one by one", async () => {
     const store = await openStore(engine);
     let gets = 0;
