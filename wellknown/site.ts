@@ -35,7 +35,7 @@ export const SUMMARY =
 export const marketNotes: Readonly<Record<MarketMode, string>> = {
   sandbox:
     "This instance serves a simulated market of invented instruments, whose symbols end in `.SIM`.",
-  files: "This instance serves recorded history: time stands still at `asOf`.",
+  files: "This instance serves recorded history as of one instant, `asOf`.",
   replay: "This instance replays recorded history: `asOf` is its current position.",
   live: "This instance serves live markets: answers about instruments name their data sources and terms of use.",
 };

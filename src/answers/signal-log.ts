@@ -6,7 +6,7 @@ import type { ToolContext, ToolLog } from "../tool.ts";
 export function requireSignalLog({ signalLog }: ToolContext): ToolLog {
   if (signalLog !== undefined) return signalLog;
   throw new Problem("not_found", {
-    detail: "This market has no log, because its time stands still.",
+    detail: "This market has no log, because it is fixed at one instant.",
     next: "Ask a service of a live, replayed or simulated market.",
   });
 }

@@ -177,7 +177,7 @@ export async function openScoring(options: ScoringOptions): Promise<Scoring> {
     check() {
       const at = new Date(clock.now(wall())).toISOString();
       const hasEnded = clock.untilNext(wall()) === undefined;
-      return { ok: true, detail: hasEnded ? `ended: time stands still at ${at}` : `at ${at}` };
+      return { ok: true, detail: hasEnded ? `ended at ${at}` : `at ${at}` };
     },
   };
 }

@@ -145,7 +145,7 @@ export class SignalLog {
   }
 
   /**
-   * Opens the log of a market whose time passes; a market whose time stands still has none. With an
+   * Opens the log of a market whose time passes; a market that is fixed at one instant has none. With an
    * embedded store, the only process logs the newest sessions at once, so that the first answers
    * refer to them.
    */

@@ -110,7 +110,7 @@ describe("a replay of history", () => {
     expect(service.untilNextRefresh()).toBeUndefined();
     await play(playing, 3);
     expect(iso(service.market.knownUntil())).toBe("2014-01-03T00:00:00.000Z");
-    const detail = "ended: time stands still at 2014-01-03T00:00:00.000Z";
+    const detail = "ended at 2014-01-03T00:00:00.000Z";
     expect(await ready()).toEqual({ ok: true, detail });
     expect(await (await fetch(`${base}/api/health`)).json()).toMatchObject({
       market: "replay",

@@ -22,9 +22,9 @@ export function stepsAfterRegistration(
     ...(status === "pending" ? [challenge()] : []),
     isPerson(alert.owner)
       ? "The page of the alert shows its events and every attempt."
-      : by === "webhook"
-        ? "The same events can be polled with get_alert_events; its view deliveries shows every attempt."
-        : POLL,
+      : by === "poll"
+        ? POLL
+        : "The same events can be polled with get_alert_events; its view deliveries shows every attempt.",
   ];
 }
 
@@ -52,4 +52,4 @@ const keys = ({ baseUrl }: ServiceFacts): string =>
   `Signatures v1a verify with the public keys at ${baseUrl}/.well-known/webhook-keys.json.`;
 
 const still = ({ standsStill }: ServiceFacts): readonly string[] =>
-  standsStill() ? ["Time stands still in this market: no event will come."] : [];
+  standsStill() ? ["This market is fixed at one instant: no event will come."] : [];

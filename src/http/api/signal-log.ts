@@ -48,7 +48,7 @@ export interface LogRoutesOptions {
 export function logRoutes({ api, limits, signalLog, isOpen }: LogRoutesOptions): readonly Route[] {
   const log = (): SignalLog => {
     if (signalLog !== undefined) return signalLog;
-    throw notFound("This market has no log, because its time stands still.");
+    throw notFound("This market has no log, because it is fixed at one instant.");
   };
   const readPublic = (context: RequestContext) => countPublicRequest(limits, context);
   const readEntries = async (context: RequestContext): Promise<void> => {

@@ -40,7 +40,7 @@ describe("the OpenAPI document", () => {
       info: { title: "N", version: "1.2.3" },
     });
     expect(render()).toContain("invented instruments");
-    expect(render({ market: "files" })).toContain("time stands still");
+    expect(render({ market: "files" })).toContain("as of one instant");
   });
 
   it("promises nothing to unclaimed agents without scopes", () => {

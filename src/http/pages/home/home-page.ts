@@ -143,7 +143,7 @@ export const signInNotice = (place: string): Html => html`<div class="empty">
 
 /** How to verify what the service claims about its past. */
 function verifySection({ baseUrl, market }: Site): Html {
-  // Where time stands still nothing is logged.
+  // Nothing is logged of a market that is fixed at one instant.
   if (market === "files") return html``;
   return html`<section aria-labelledby="verify">
 <h2 id="verify">Verify what was said</h2>
