@@ -28,22 +28,26 @@ export function countKnown(
 }
 
 /**
- * Creates a reader of a growing list that returns each record once, in time order.
+ * Creates a reader of a growing list that returns each record once, in time order. A record may be
+ * added before others that are not known yet, but not before those that were read.
  *
  * @returns A function of the list and a never decreasing instant: the newly known records.
  */
 export function createReader<R extends Known>(): (list: RecordList<R>, at: number) => readonly R[] {
   let read = 0;
-  /** When the next record becomes known; `undefined` while the list has none. */
+  /** When the next record of a list of `length` becomes known; `undefined` if it has none. */
   let nextAt: number | undefined;
+  let length = 0;
   return (list, at) => {
-    nextAt ??= list.at(read)?.availableAt;
+    if (list.length !== length) {
+      length = list.length;
+      nextAt = list.at(read)?.availableAt;
+    }
     if (nextAt === undefined || nextAt > at) return [];
     const fresh: R[] = [];
-    for (let next = list.at(read); next && next.availableAt <= at; next = list.at(++read)) {
-      fresh.push(next);
-    }
-    nextAt = undefined;
+    let next = list.at(read);
+    for (; next && next.availableAt <= at; next = list.at(++read)) fresh.push(next);
+    nextAt = next?.availableAt;
     return fresh;
   };
 }

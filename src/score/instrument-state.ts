@@ -26,6 +26,7 @@ import type { Instrument } from "../market/instrument.ts";
 import { countKnown, createReader, latest } from "../market/point-in-time.ts";
 import type {
   Bar,
+  Fundamental,
   InstrumentRecords,
   Known,
   OnChain,
@@ -64,11 +65,10 @@ export interface InstrumentState {
   readonly listed: PriceHistory | undefined;
   readonly coin: CoinHistory | undefined;
   readonly splits: Split[];
+  readonly readFigures: ReturnType<typeof createReader<Fundamental>>;
   /** Number of known fundamental figures, and their summary. */
   filed: number;
   filings: Filings;
-  /** When the next figure becomes known, Unix milliseconds; `undefined` while there is none. */
-  nextFilingAt: number | undefined;
   /** Shares outstanding by the filings and splits known so far. */
   shares: Figure | undefined;
   /** Earnings surprise of the newest quarter, and the number of bars known when it was filed. */
@@ -127,9 +127,9 @@ export function createInstrumentState(
     listed: isCoin ? undefined : newPriceHistory(),
     coin: isCoin ? createCoinHistory() : undefined,
     splits: [],
+    readFigures: createReader<Fundamental>(),
     filed: 0,
     filings: NO_FILINGS,
-    nextFilingAt: undefined,
     shares: undefined,
     surprise: undefined,
     candidate: undefined,
@@ -188,10 +188,10 @@ function takeFilings(
   { records: { fundamentals, bars }, at }: View,
   dayMs: number,
 ): void {
-  state.nextFilingAt ??= fundamentals?.at(state.filed)?.availableAt;
-  if (fundamentals === undefined || !((state.nextFilingAt ?? Number.NaN) <= at)) return;
-  state.nextFilingAt = undefined;
-  state.filed = countKnown(fundamentals, at);
+  if (fundamentals === undefined) return;
+  const fresh = state.readFigures(fundamentals, at);
+  if (fresh.length === 0) return;
+  state.filed += fresh.length;
   const known = fundamentals.slice(0, state.filed);
   state.filings = readFilings(known, dayMs);
   state.shares = sharesOutstanding(state.filings.shareCounts, state.splits);
