@@ -11,13 +11,12 @@ export const SCORE_IS =
 /** What a score is often mistaken for. */
 export const SCORE_IS_NOT = "It is not a percentile, not a probability and not investment advice.";
 
-const NOT_TOLD_FROM_CHANCE = "In the published backtest scores could not be told from chance";
-
-/** What the directions were worth in the backtest, without the figures: where they are one click away. */
-export const DIRECTION_WORTH_IN_SHORT = `${NOT_TOLD_FROM_CHANCE}.`;
+/** How `DIRECTION_WORTH` begins, for a place from which the figures are one click away. */
+export const DIRECTION_WORTH_IN_SHORT =
+  "In the published backtest scores could not be told from chance";
 
 /** What the directions were worth in the backtest. */
-export const DIRECTION_WORTH = `${NOT_TOLD_FROM_CHANCE}: their rank correlation with later returns was ${measured(DIRECTION_EVIDENCE.stock)}, and ${measured(DIRECTION_EVIDENCE.crypto)}.`;
+export const DIRECTION_WORTH = `${DIRECTION_WORTH_IN_SHORT}: their rank correlation with later returns was ${measured(DIRECTION_EVIDENCE.stock)}, and ${measured(DIRECTION_EVIDENCE.crypto)}.`;
 
 /** What the service is useful for. */
 export const SCORE_USE =

@@ -85,7 +85,7 @@ ${updateStatus({}, site.market)}`,
 }
 
 /** What the score is worth, never hidden; what was measured is one click away. */
-const evidenceNote = html`<details class="note"><summary><strong>${DIRECTION_WORTH_IN_SHORT}</strong> What a score is, and what was measured</summary><p>${SCORE_IS} ${SCORE_IS_NOT}</p><p>${DIRECTION_WORTH}</p></details>`;
+const evidenceNote = html`<details class="note"><summary><strong>${DIRECTION_WORTH_IN_SHORT}.</strong> The figures, and the scale</summary><p>${SCORE_IS} ${SCORE_IS_NOT}</p><p>${DIRECTION_WORTH}</p></details>`;
 
 function signalSection({ signal: answer, factors, changes }: InstrumentView, dayMs: number): Html {
   const { signal, score, scoreRaw, status, coverage } = answer;

@@ -28,7 +28,7 @@ export function marketMap(all: readonly Tile[]): Html | false {
   const groups = [...Map.groupBy(shown, ({ instrument }) => groupOf(instrument))];
   return html`<section class="map" aria-labelledby="map">
 <div class="section-head"><h3 id="map">By sector and score</h3>${legend}</div>
-${all.length > MAX_TILES && html`<p class="quiet">The ${MAX_TILES} of ${all.length} whose score is farthest from 50.</p>`}
+${all.length > MAX_TILES && html`<p class="quiet">The ${MAX_TILES} of ${all.length} with scores farthest from 50.</p>`}
 <div class="card sectors">${groups.toSorted(([a], [b]) => a.localeCompare(b)).map(sector)}</div>
 </section>`;
 }
