@@ -5,9 +5,11 @@ import { FEEDS } from "../market/records.ts";
 import { LiveMarket, mentionsKeptFrom } from "../sources/live/live-market.ts";
 import type { ProviderOptions } from "../sources/live/provider.ts";
 import { providers } from "../sources/live/providers.ts";
+import { STALE_MENTION_MS } from "../sources/live/record-book.ts";
 import { openUniverse } from "../sources/live/universe.ts";
 import { LiveClock, type MarketClock } from "../sources/market-clock.ts";
 import type { LeaderJob } from "../store/maintenance.ts";
+import type { Archive } from "../store/port/archive.ts";
 import { put } from "../store/port/operations.ts";
 import type { Store } from "../store/port/store.ts";
 import { tracedAsk } from "../telemetry/instrumented.ts";
@@ -18,6 +20,7 @@ import {
   startChangeReading,
 } from "./change-notices.ts";
 import { createListener } from "./listener.ts";
+import { archiveKindOf } from "./market-rows.ts";
 import { createPoller } from "./poller.ts";
 import { openProviderClient } from "./provider-client.ts";
 import { type LiveHealth, liveHealth } from "./provider-status.ts";
@@ -147,10 +150,18 @@ async function takeAll(
 ): Promise<void> {
   const earliest = historyFrom - EARLIER_MS;
   for (const [index, feed] of FEEDS.entries()) {
-    const from = feed === "mentions" ? mentionsKeptFrom(now()) : earliest;
+    const from = feed === "mentions" ? await oldestMessageAt(archive, now()) : earliest;
     for await (const page of readObserved(archive, { feed, symbol: null, from })) market.take(page);
     onProgress?.(index + 1, FEEDS.length);
   }
+}
+
+/** When the oldest message was written that may stay in memory, Unix milliseconds. It counts from its
+ *  arrival, so it may be older than those that stay. */
+async function oldestMessageAt(archive: Archive, at: number): Promise<number> {
+  const newest = { order: "newest", limit: 1 } as const;
+  const [row] = await archive.read(archiveKindOf("mentions"), newest);
+  return mentionsKeptFrom(at, row?.at ?? at) - STALE_MENTION_MS;
 }
 
 /** Dependencies of the poller or listener of one provider. */

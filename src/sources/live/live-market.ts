@@ -33,9 +33,16 @@ const MENTIONS_KEPT_MS = 180 * DAY_MS;
 /** First instant of the UTC month of an instant, Unix milliseconds. */
 const monthOf = (at: number): number => Date.parse(`${utcDay(at).slice(0, 7)}-01`);
 
-/** First instant of the messages that stay in memory at an instant, Unix milliseconds. It is the same all
- *  month, so that processes score the same messages whenever they started. */
-export const mentionsKeptFrom = (at: number): number => monthOf(at) - MENTIONS_KEPT_MS;
+/**
+ * First instant of the messages that stay in memory, Unix milliseconds. It moves with the first
+ * message of a month, which every process reads, so that processes score the same messages whenever
+ * they started.
+ *
+ * @param at Now, Unix milliseconds.
+ * @param newestAt When the newest message was written: the clock alone may be wrong.
+ */
+export const mentionsKeptFrom = (at: number, newestAt: number): number =>
+  monthOf(Math.min(at, newestAt)) - MENTIONS_KEPT_MS;
 
 /** Maximum messages in memory, over all instruments; 500,000 short ones take 0.6 GB with their
  *  sentiment. */
@@ -68,6 +75,10 @@ export class LiveMarket implements Market {
   #revisedAt = Number.NEGATIVE_INFINITY;
   #pauseMs = FIRST_PAUSE_MS;
   #confirmedAt = Number.NEGATIVE_INFINITY;
+  /** When the newest message was written, Unix milliseconds. */
+  #newestMessageAt = Number.NEGATIVE_INFINITY;
+  /** First instant of the messages that the lists hold, Unix milliseconds. */
+  #messagesFrom = Number.NEGATIVE_INFINITY;
 
   /**
    * Starts without any record.
@@ -99,7 +110,8 @@ export class LiveMarket implements Market {
 
   /** Adds observations; those that are there already are ignored. */
   take(observed: readonly ReceivedObservation[]): void {
-    for (const { provider, observedAt } of observed) {
+    for (const { feed, at, provider, observedAt } of observed) {
+      if (feed === "mentions") this.#newestMessageAt = Math.max(this.#newestMessageAt, at);
       if (!this.#polled.has(provider)) continue;
       this.#confirmedAt = Math.max(this.#confirmedAt, observedAt);
     }
@@ -120,8 +132,7 @@ export class LiveMarket implements Market {
   recordsUntil(at: number): readonly InstrumentRecords[] {
     const isDue = at - this.#revisedAt >= this.#pauseMs && this.#isOutdated(at);
     // Lists grow until old messages are dropped.
-    const isOtherMonth = this.#revision > 0 && monthOf(at) > monthOf(this.#revisedAt);
-    if (isDue || isOtherMonth) this.#revise(at);
+    if (isDue || this.#messagesKeptFrom(at) > this.#messagesFrom) this.#revise(at);
     this.#shownUntil = Math.max(this.#shownUntil, at);
     return this.#records;
   }
@@ -159,7 +170,8 @@ export class LiveMarket implements Market {
   }
 
   #revise(at: number): void {
-    this.#forgetMessages(at);
+    this.#messagesFrom = Math.max(this.#messagesFrom, this.#messagesKeptFrom(at));
+    for (const book of this.#books.values()) book.forgetMessages(this.#messagesFrom);
     this.#records = [...this.#books.values()].map((book) => book.revise());
     this.#revision++;
     const isCalm = at - this.#revisedAt > CALM_MS;
@@ -167,20 +179,9 @@ export class LiveMarket implements Market {
     this.#revisedAt = at;
   }
 
-  #forgetMessages(at: number): void {
-    const newest = this.#newestMessageAt();
-    if (newest === Number.NEGATIVE_INFINITY) return;
-    // Not by the clock alone, which may be wrong.
-    const before = mentionsKeptFrom(Math.min(at, newest));
-    for (const book of this.#books.values()) book.forgetMessages(before);
-  }
-
-  /** When the newest message of all instruments became known. */
-  #newestMessageAt(): number {
-    let newest = Number.NEGATIVE_INFINITY;
-    for (const book of this.#books.values()) {
-      for (const { availableAt } of book.messages()) newest = Math.max(newest, availableAt);
-    }
-    return newest;
+  /** As `mentionsKeptFrom`; -Infinity before the first message. */
+  #messagesKeptFrom(at: number): number {
+    const newestAt = this.#newestMessageAt;
+    return Number.isFinite(newestAt) ? mentionsKeptFrom(at, newestAt) : newestAt;
   }
 }

@@ -34,7 +34,7 @@ const REPORTED_FEEDS: ReadonlySet<Feed> = new Set(["mentions", "prints"]);
 
 /** Age in milliseconds at which a message that arrives says nothing about sentiment any more: two
  *  half-lives of a day. */
-const STALE_MENTION_MS = 2 * 86_400_000;
+export const STALE_MENTION_MS = 2 * 86_400_000;
 
 /**
  * Maximum delay of a record behind others that were already read, in milliseconds, up to which it

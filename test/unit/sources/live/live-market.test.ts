@@ -270,13 +270,26 @@ describe("messages from several providers", () => {
     expect(countOf(market.recordsUntil(days(day("2027-05-31"))))).toBe(2);
     market.take([mention(days(day("2027-06-01")), "other")]);
     expect(countOf(market.recordsUntil(days(day("2027-06-01"))))).toBe(2);
-    expect(market.revision()).toBe((before ?? 0) + 7);
+    expect(market.revision()).toBe((before ?? 0) + 2);
 
     const later = newMarket();
+    const from = mentionsKeptFrom(days(day("2027-06-01")), days(day("2027-06-01")));
     for (const at of [NOW - 1_000, days(day("2027-05-31")), days(day("2027-06-01"))]) {
-      if (at >= mentionsKeptFrom(days(day("2027-06-01")))) later.take([mention(at, "other")]);
+      if (at >= from) later.take([mention(at, "other")]);
     }
     expect(countOf(later.recordsUntil(days(day("2027-06-01"))))).toBe(2);
+  });
+
+  it("expire with the first message of a month, not with the clock", () => {
+    const { market, before } = started();
+    const month = Date.parse("2027-06-01T00:00Z");
+    market.take([mention(month - 1_000, "other")]);
+    market.recordsUntil(month - 1);
+    for (const at of [month, month + 600_000]) expect(countOf(market.recordsUntil(at))).toBe(2);
+    market.take([mention(month + 700_000, "other")]);
+    expect(countOf(market.recordsUntil(month + 700_001))).toBe(2);
+    expect(countOf(market.recordsUntil(month + 9_000_000))).toBe(2);
+    expect(market.revision()).toBe((before ?? 0) + 2);
   });
 });
 

@@ -1,0 +1,59 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { pino } from "pino";
+import { expect, it, onTestFinished } from "vitest";
+import { openLive } from "../../../src/ingest/live.ts";
+import { observationRow } from "../../../src/ingest/market-rows.ts";
+import { LiveMarket } from "../../../src/sources/live/live-market.ts";
+import { instrument } from "../../support/instruments.ts";
+import { model, openStore } from "../../support/stores.ts";
+
+const MONTH = Date.parse("2027-06-01T00:00Z");
+const DAY_MS = 86_400_000;
+
+/** A message that arrived a minute after it was written. */
+const message = (at: number) => ({
+  ...{ feed: "mentions" as const, symbol: "BTC-USD", at, id: String(at) },
+  ...{ provider: "gdelt", observedAt: at + 60_000 },
+  record: {
+    ...{ id: String(at), text: "Up it goes.", author: null, followers: null },
+    ...{ symbolCount: 1, stance: null, availableAt: at },
+  },
+});
+
+const timesIn = (market: LiveMarket, at: number) =>
+  market
+    .recordsUntil(at)
+    .flatMap(({ mentions = [] }) => Array.from(mentions, ({ availableAt }) => availableAt));
+
+it.each([
+  ["before the first message of a month", [MONTH - 1_000]],
+  ["after it", [MONTH - 1_000, MONTH + 1_000]],
+  ["when the newest message is of an earlier month", [MONTH - 40 * DAY_MS]],
+])("a process that starts %s has the messages of one that runs", async (_, newest) => {
+  const now = MONTH + 600_000;
+  // Around the first instants of the messages that stay, and one of an earlier year.
+  const kept = [MONTH, Date.parse("2027-05-01"), Date.parse("2027-04-01")].flatMap((month) =>
+    [-3, -1, -0.0001, 0, 1].map((days) => month - 180 * DAY_MS + days * DAY_MS),
+  );
+  const all = [MONTH - 390 * DAY_MS, ...kept, ...newest].sort((a, b) => a - b).map(message);
+  const running = new LiveMarket([instrument("BTC-USD")], new Map());
+  for (const one of all) {
+    running.take([one]);
+    running.recordsUntil(one.observedAt);
+  }
+
+  const { archive, records } = await openStore(model);
+  await archive.append(all.map((one) => observationRow(one, one)));
+  const folder = await mkdtemp(join(tmpdir(), "live-"));
+  onTestFinished(() => rm(folder, { recursive: true }));
+  const live = await openLive(
+    { universe: "BTC-USD", providers: [], settings: {}, origins: {} },
+    { store: { archive, records }, folder, now: () => now, log: pino({ level: "silent" }) },
+  );
+  const times = timesIn(live.market, now);
+  await live.close();
+  expect(times.length).toBeGreaterThan(4);
+  expect(times).toEqual(timesIn(running, now));
+});
