@@ -1,0 +1,72 @@
+import { describe, expect, it } from "vitest";
+import { randomAt } from "../../../../../src/grading/random.ts";
+import { gradeRun } from "../../../../../src/grading/run-grade.ts";
+import {
+  type GradedRun,
+  recordFigures,
+  recordTerms,
+} from "../../../../../src/grading/track-record.ts";
+import { recordSection } from "../../../../../src/http/pages/home/record-section.ts";
+import { heightsByAxis, pointsOf } from "../../../../support/drawn.ts";
+
+const DAY_MS = 86_400_000;
+const HORIZON = 5;
+const EXCLUDED = { failed: 0, unscored: 0, untraded: 0, unsettled: 0, copies: 0 };
+
+/** Height of the panel in CSS pixels, larger than any window shows it. */
+const HEIGHT = 400;
+
+/** Thirty sessions of twelve drawn statements each; the fifth was signed too late. */
+const runs: readonly GradedRun[] = Array.from({ length: 30 }, (_, session) => {
+  const statements = Array.from({ length: 12 }, (_unused, at) => ({
+    signal: (["LONG", "SHORT", "WAIT"] as const)[at % 3] ?? "WAIT",
+    score: 100 * randomAt(session, at),
+    followed: 0.1 * (randomAt(100 + session, at) - 0.5),
+    fromClose: 0,
+    sigma: null,
+  }));
+  const close = Date.UTC(2026, 0, 5) + session * DAY_MS;
+  const times = { close, exit: close + (HORIZON + 1) * DAY_MS, isLate: session === 4 };
+  return { ...gradeRun(statements, undefined), ...times, excluded: EXCLUDED };
+});
+
+const record = {
+  figures: recordFigures("stock", HORIZON, runs, 1),
+  runs,
+  verdicts: [],
+  expectedAt: 0,
+  openSince: null,
+};
+
+describe("the curve of a track record", () => {
+  const html = String(recordSection(record, recordTerms(0), DAY_MS));
+  const timely = runs.filter(({ isLate }) => !isLate);
+  /** The mean excess return a session of LONG and SHORT, summed from the first run on. */
+  const sums = timely.map((_, last) =>
+    timely
+      .slice(0, last + 1)
+      .reduce((sum, { excess, long, short }) => sum + excess / (long + short) / HORIZON, 0),
+  );
+
+  it("has every sum of the timely runs to a pixel, by the labels of its axis", () => {
+    const panel = { html, height: HEIGHT };
+    const heights = heightsByAxis(
+      panel,
+      sums.map((sum) => 100 * sum),
+    );
+    const points = pointsOf(panel, "l-score");
+    expect(points).toHaveLength(29);
+    const errors = points.map(({ y }, at) =>
+      Math.abs((y * HEIGHT) / 1_000 - (heights[at] ?? Number.NaN)),
+    );
+    expect(Math.max(...errors)).toBeLessThan(1);
+  });
+
+  it("has the same sums in its table, newest first", () => {
+    const rows = [...html.matchAll(/<th scope="row">.*?<\/th><td>([^<]*)<\/td>/g)];
+    const told = rows
+      .slice(0, 29)
+      .map(([, text = ""]) => Number.parseFloat(text.replace("−", "-")));
+    expect(told).toEqual(sums.toReversed().map((sum) => Number((100 * sum).toFixed(2))));
+  });
+});
