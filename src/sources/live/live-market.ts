@@ -56,6 +56,12 @@ const SOURCE: Source = {
   simulated: false,
 };
 
+/** A class of each calendar by which sessions of the instruments close. */
+function calendarsOf(instruments: readonly Instrument[]): readonly AssetClass[] {
+  const isCoin = new Set(instruments.map(({ assetClass }) => assetClass === "crypto"));
+  return [...isCoin].map((coins) => (coins ? "crypto" : "stock"));
+}
+
 /** A market that grows by the observations of providers. */
 export class LiveMarket implements Market {
   readonly mode = "live";
@@ -99,7 +105,8 @@ export class LiveMarket implements Market {
     this.#maxMessages = maxMessages;
     // In one order, whatever that of the setting: sums over a class depend on it in their last digits.
     const inOrder = instruments.toSorted((one, other) => (one.symbol < other.symbol ? -1 : 1));
-    this.#books = new Map(inOrder.map((one) => [one.symbol, new RecordBook(one)]));
+    const calendars = calendarsOf(instruments);
+    this.#books = new Map(inOrder.map((one) => [one.symbol, new RecordBook(one, calendars)]));
   }
 
   /** When an observation last arrived whose provider's clock agreed with ours, Unix milliseconds;

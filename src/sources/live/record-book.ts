@@ -38,7 +38,7 @@ export const STALE_MENTION_MS = 2 * 86_400_000;
 
 /**
  * Maximum delay of a record behind others that were already read, in milliseconds, up to which it
- * counts as merely late: as known from then on, until its session closes. Causes are slow answers,
+ * counts as merely late: as known from then on, until a session closes. Causes are slow answers,
  * clocks that differ, and processes that read what another one wrote. Late records do not cause a
  * year to be scored again before that.
  */
@@ -71,14 +71,18 @@ const newFeed = (): FeedRecords => ({
  * Every record that providers have reported for one instrument, and the lists that readers hold.
  */
 export class RecordBook {
-  readonly #assetClass: AssetClass;
+  readonly #calendars: readonly AssetClass[];
   readonly #feeds = new Map<Feed, FeedRecords>();
   #records: InstrumentRecords;
   /** Messages known before this instant (Unix milliseconds) are forgotten. */
   #forgottenUntil = Number.NEGATIVE_INFINITY;
 
-  constructor(instrument: Instrument) {
-    this.#assetClass = instrument.assetClass;
+  /**
+   * @param calendars Classes whose sessions close in the market, one for each calendar. The ids of every
+   *   class depend on the records of all.
+   */
+  constructor(instrument: Instrument, calendars: readonly AssetClass[]) {
+    this.#calendars = calendars;
     this.#records = { instrument, bars: [] };
   }
 
@@ -98,19 +102,20 @@ export class RecordBook {
     if (records.received.has(key)) return;
     records.received.set(key, record);
     records.providers.add(provider);
-    show(records, { feed, key, record, shownUntil, assetClass: this.#assetClass });
+    show(records, { feed, key, record, shownUntil, calendars: this.#calendars });
   }
 
   /**
    * Whether the lists that readers hold must be rebuilt. A late record moves to its own position
-   * when its session has closed, so that all processes score the close from the same records.
+   * when a session of any class has closed, so that all processes score the close from the same
+   * records.
    *
    * @param at Unix milliseconds.
    */
   isOutdated(at: number): boolean {
     return [...this.#feeds.values()].some(
       ({ isOutdated, lateFrom }) =>
-        isOutdated || (lateFrom <= at && barsDue(lateFrom - 1, at, this.#assetClass).length > 0),
+        isOutdated || (lateFrom <= at && hasClosed(lateFrom, at, this.#calendars)),
     );
   }
 
@@ -177,8 +182,12 @@ interface Addition {
   readonly key: string;
   readonly record: Known;
   readonly shownUntil: number;
-  readonly assetClass: AssetClass;
+  readonly calendars: readonly AssetClass[];
 }
+
+/** Whether a session closed in [from, until], Unix milliseconds. */
+const hasClosed = (from: number, until: number, calendars: readonly AssetClass[]): boolean =>
+  calendars.some((calendar) => barsDue(from - 1, until, calendar).length > 0);
 
 /** Adds a record to the list that readers hold: in order or, when it is late, after the records
  *  that they have read. */
@@ -199,11 +208,11 @@ function show(records: FeedRecords, addition: Addition): void {
  * Whether a record changes scores that were computed without it: those of sessions that have closed
  * since, or more than an hour of them. A bar sets the price of its session.
  */
-function changesScores({ feed, record, shownUntil, assetClass }: Addition): boolean {
+function changesScores({ feed, record, shownUntil, calendars }: Addition): boolean {
   const { availableAt } = record;
   if (availableAt > shownUntil) return false;
   if (feed === "bars" || shownUntil - availableAt >= LATE_MS) return true;
-  return barsDue(availableAt - 1, shownUntil, assetClass).length > 0;
+  return hasClosed(availableAt, shownUntil, calendars);
 }
 
 /** When an observation counts as known, Unix milliseconds. */

@@ -145,6 +145,26 @@ it("processes have the same ids and figures of a closed session, in whatever ord
   expect(late.revision()).toBe((early.revision() ?? 0) + 1);
 });
 
+it("a late message about a stock is part of the ids of coins whose session closes at the weekend", () => {
+  const [early, late] = [0, 1].map(
+    () => new LiveMarket([...COINS, instrument("AAPL")], SOURCES),
+  ) as [LiveMarket, LiveMarket];
+  const [score, scoreLate] = [scored(early), scored(late)];
+  const about = (at: number) => ({ ...mention(at, "one"), symbol: "AAPL" });
+  for (const one of [early, late]) {
+    one.take([...history("2026-10-01", LAST_DAY), about(NOW - 9_000)]);
+    one.recordsUntil(NOW);
+  }
+  early.take([about(NOW + 1_000)]);
+  for (const at of [NOW + 2_000, NOW + 3_000]) score(at);
+  scoreLate(NOW + 3_000);
+  late.take([about(NOW + 1_000)]);
+  for (const one of [early, late]) one.take(COINS.map(({ symbol }) => bar(symbol, "2026-11-21")));
+  // A Saturday.
+  const close = coinBarKnown("2026-11-21") + 3_000;
+  expect(scoreLate(close)).toEqual(score(close));
+});
+
 const seriesOf = (snapshots: readonly PastSnapshot[]) => snapshots.map(({ series }) => series);
 
 describe("a clock that was ahead", () => {

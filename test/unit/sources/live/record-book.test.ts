@@ -47,7 +47,7 @@ function mention(at: number, observedAt: number): ReceivedObservation {
 const NEVER = Number.NEGATIVE_INFINITY;
 
 function filled(...all: readonly ReceivedObservation[]) {
-  const book = new RecordBook(coin);
+  const book = new RecordBook(coin, ["crypto"]);
   for (const one of all) book.add(one, NEVER);
   return arraysOf(book.revise());
 }
@@ -90,7 +90,7 @@ describe("a record book", () => {
   });
 
   it("appends new records to the lists that readers hold", () => {
-    const book = new RecordBook(coin);
+    const book = new RecordBook(coin, ["crypto"]);
     book.add(bar(0, 0), NEVER);
     const { bars } = book.revise();
     book.add(bar(1, 0), T + DAY_MS);
@@ -99,7 +99,7 @@ describe("a record book", () => {
   });
 
   it("is outdated by records before those already read, and by a list of a new kind", () => {
-    const book = new RecordBook(coin);
+    const book = new RecordBook(coin, ["crypto"]);
     book.add(bar(0, 0), NEVER);
     expect(book.isOutdated(T)).toBe(true);
     const first = book.revise();
@@ -115,7 +115,7 @@ describe("a record book", () => {
   });
 
   it("shows what is merely late after what was read, and at its own place when it is revised", () => {
-    const book = new RecordBook(coin);
+    const book = new RecordBook(coin, ["crypto"]);
     const noon = T + DAY_MS / 2;
     book.add(mention(noon, noon), NEVER);
     const first = book.revise();
@@ -140,7 +140,7 @@ describe("a record book", () => {
     // The session of the day before closes five minutes after midnight.
     const close = T + DAY_MS + 300_000;
     const isOutdatedBy = (late: ReceivedObservation, readUntil: number) => {
-      const book = new RecordBook(coin);
+      const book = new RecordBook(coin, ["crypto"]);
       for (const one of [bar(-1, 0), mention(T, T)]) book.add(one, NEVER);
       book.revise();
       book.add(late, readUntil);
@@ -154,8 +154,21 @@ describe("a record book", () => {
     expect(isOutdatedBy(bar(0, 0), T + DAY_MS)).toBe(true);
   });
 
+  it("is outdated by a late record at the close of any class", () => {
+    // 16:45 in New York.
+    const close = T + 21.75 * 3_600_000;
+    const book = new RecordBook(coin, ["crypto", "stock"]);
+    book.add(mention(T, T), NEVER);
+    book.revise();
+    book.add(mention(close - 9, close - 9), close - 1);
+    expect([close - 1, close].map((at) => book.isOutdated(at))).toEqual([false, true]);
+    book.revise();
+    book.add(mention(close - 5, close - 5), close);
+    expect(book.isOutdated(close)).toBe(true);
+  });
+
   it("does not delay other records behind one that is dated later", () => {
-    const book = new RecordBook(coin);
+    const book = new RecordBook(coin, ["crypto"]);
     const noon = T + DAY_MS / 2;
     book.add(mention(noon, noon), NEVER);
     const { mentions } = book.revise();
@@ -171,7 +184,7 @@ describe("a record book", () => {
   });
 
   it("preserves the lists that received no late records", () => {
-    const book = new RecordBook(coin);
+    const book = new RecordBook(coin, ["crypto"]);
     for (const one of [bar(0, 0), bar(2, 0), mention(T, T)]) book.add(one, NEVER);
     const before = book.revise();
     expect(book.revise()).toBe(before);
@@ -182,7 +195,7 @@ describe("a record book", () => {
   });
 
   it("drops old messages permanently, also when they are repeated", () => {
-    const book = new RecordBook(coin);
+    const book = new RecordBook(coin, ["crypto"]);
     const old = [bar(0, 0), mention(T, T)];
     for (const one of [...old, mention(T + 5, T + 5)]) book.add(one, NEVER);
     const before = book.revise();
@@ -207,7 +220,7 @@ describe("a record book", () => {
     expect(filled(...[3, 0, 4, 2, 1].map((index) => all[index] as ReceivedObservation))).toEqual(
       whole,
     );
-    const [early, late] = [new RecordBook(coin), new RecordBook(coin)];
+    const [early, late] = [new RecordBook(coin, ["crypto"]), new RecordBook(coin, ["crypto"])];
     for (const book of [early, late]) book.add(mention(T - 1, T - 1), NEVER);
     const lists = [early.revise(), late.revise()];
     for (const one of all.slice(3)) early.add(one, T);
@@ -226,7 +239,7 @@ describe("a bar that is doubted", () => {
   const far = (day: number, close: number) => bar(day, 0, { close });
 
   it("is held back, and dropped when the next bar returns to the price before", () => {
-    const book = new RecordBook(coin);
+    const book = new RecordBook(coin, ["crypto"]);
     for (const one of [far(0, 10), far(1, 900)]) book.add(one, NEVER);
     const records = book.revise();
     expect(shown(records)).toEqual({ closes: [10], doubts: [["jump", "held"]] });
@@ -237,7 +250,7 @@ describe("a bar that is doubted", () => {
   });
 
   it("is shown with the next bar when the price stays where it was", () => {
-    const book = new RecordBook(coin);
+    const book = new RecordBook(coin, ["crypto"]);
     for (const one of [far(0, 10), far(1, 27)]) book.add(one, NEVER);
     const records = book.revise();
     book.add(far(2, 27.5), T + 2 * DAY_MS);
@@ -250,7 +263,7 @@ describe("a bar that is doubted", () => {
   });
 
   it("is checked again when an earlier bar arrives", () => {
-    const book = new RecordBook(coin);
+    const book = new RecordBook(coin, ["crypto"]);
     for (const one of [far(0, 10), far(2, 28)]) book.add(one, NEVER);
     expect(shown(book.revise()).closes).toEqual([10]);
     book.add(far(1, 17), T + 3 * DAY_MS);
