@@ -29,8 +29,8 @@ export interface MemoryArchive extends SnapshotArchive {
   showLast(snapshots: readonly Snapshot[]): void;
   /** Makes a recorded session be served as it was recorded, whatever a later replay computes. */
   addRecorded(snapshot: PastSnapshot): void;
-  /** Like `addRecorded`, for a snapshot with the same figures as the computed one but of another
-   *  series: until the next replay is published, only its series is replaced. */
+  /** Like `addRecorded`, for a snapshot with the same figures, factors and candidate as the computed one
+   *  but of another series: until the next replay is published, only its series is replaced. */
   addRecordedSeries(snapshot: PastSnapshot): void;
   /** All peer tables that a stored snapshot was scored with, newest first. */
   tables(): readonly PeerTables[];

@@ -1,6 +1,7 @@
 import { setImmediate } from "node:timers/promises";
 import { isDeepStrictEqual } from "node:util";
-import { METHOD_VERSION, type PastSnapshot } from "../score/snapshot.ts";
+import { FACTORS } from "../factors/reading.ts";
+import { evidenceOf, METHOD_VERSION, type PastSnapshot } from "../score/snapshot.ts";
 import type { MemoryArchive } from "../score/snapshot-archive.ts";
 import type { Archive, ArchiveRow } from "./port/archive.ts";
 import { archivePages } from "./port/read-all.ts";
@@ -125,8 +126,10 @@ function serveSession(rows: readonly ArchiveRow[], snapshots: RecordedMemory): v
     const said =
       ofMethod.find(({ series }) => series === found.series) ?? ofMethod[0] ?? ofSymbol[0];
     if (said === undefined) continue;
+    const isOfSeries = said.series === found.series;
     if (!isSame(said, found)) snapshots.addRecorded(said);
-    else if (said.series !== found.series) snapshots.addRecordedSeries(said);
+    else if (!isOfSeries && !isSameInDetail(said, found)) snapshots.addRecorded(said);
+    else if (!isOfSeries) snapshots.addRecordedSeries(said);
   }
 }
 
@@ -151,6 +154,25 @@ function comparedFields(snapshot: PastSnapshot) {
   const { methodVersion, status, score, confidence, coverage, signal, price } = snapshot;
   return { methodVersion, status, score, confidence, coverage, signal, price };
 }
+
+/**
+ * Whether two snapshots of one session have the same factors and candidate, as far as memory has them:
+ * of older sessions only z and confidence of each factor. In one series they have.
+ */
+function isSameInDetail(recorded: PastSnapshot, computed: PastSnapshot): boolean {
+  const isWhole = computed.factors !== undefined;
+  const detailsOf = (one: PastSnapshot) =>
+    asStored(isWhole ? [one.factors, one.candidate] : summaryOf(one));
+  return isDeepStrictEqual(detailsOf(recorded), detailsOf(computed));
+}
+
+function summaryOf(snapshot: PastSnapshot) {
+  const evidence = evidenceOf(snapshot);
+  return FACTORS.map((factor) => [evidence?.[factor].z, evidence?.[factor].confidence]);
+}
+
+/** A value as it is read from a row. */
+const asStored = (value: unknown): unknown => JSON.parse(JSON.stringify(value));
 
 /** The session that was recorded last, perhaps not for every instrument. */
 interface RecordedSession {

@@ -171,3 +171,42 @@ it("a session recorded without a series keeps its id when its figures are unchan
   expect(snapshotId(snapshots.history("S2", LAST, LAST).at(0) as PastSnapshot)).toBe(id);
   expect(snapshotId(snapshots.lastAt("S2", EARLY) as PastSnapshot)).toMatch(/\/[0-9a-f]{16}$/);
 });
+
+it("a session recorded in another series is served with the factors and candidate of the record", async () => {
+  const { archive } = await openStore(model);
+  const snapshots = await walked(METHOD_MARKET, LAST);
+  const changes: Readonly<Record<string, [at: number, (one: PastSnapshot) => PastSnapshot]>> = {
+    S0: [
+      LAST,
+      ({ candidate, ...one }) => ({ ...one, candidate: candidate && { ...candidate, z: 9 } }),
+    ],
+    S2: [LAST, ({ candidate: _, ...one }) => one],
+    // In memory are only z and confidence of the factors.
+    S3: [EARLY, (one) => ({ ...one, evidence: otherMomentum(one.evidence) })],
+    S4: [LAST, (one) => ({ ...one, factors: otherMomentum(one.factors) })],
+    S8: [LAST, (one) => one],
+  };
+  const recorded = Object.entries(changes).map(([symbol, [at, change]]) => {
+    const { tables: _, ...computed } = snapshots.lastAt(symbol, at) as PastSnapshot;
+    return change({ ...JSON.parse(JSON.stringify(computed)), series: "0".repeat(16) });
+  });
+  for (const said of recorded) {
+    const { at, instrument } = said;
+    const row = { kind: "snapshot", at, id: snapshotId(said), subject: instrument.symbol };
+    await archive.append([{ ...row, body: { ...said, tablesEpoch: null } }]);
+  }
+  await serveRecorded(archive, snapshots, range);
+  for (const said of recorded) {
+    const { at, instrument } = said;
+    const { tables: _, ...told } = snapshots.lastAt(instrument.symbol, at) as PastSnapshot;
+    expect(JSON.parse(JSON.stringify(told))).toEqual(JSON.parse(JSON.stringify(said)));
+  }
+  expect(recorded[0]?.candidate?.z).toBe(9);
+  // What is equal is not held twice.
+  expect(snapshots.lastAt("S8", LAST)?.tables).toBeDefined();
+});
+
+function otherMomentum<T extends { momentum: { z: number | null } }>(all: T | undefined): T {
+  if (all === undefined) throw new Error("There are no factors to change.");
+  return { ...all, momentum: { ...all.momentum, z: 0.125 } };
+}
