@@ -53,11 +53,12 @@ function readLine(line: string, place: FileLocation): Mention {
     );
   }
   return {
-    id: data.id,
+    id: data.id.toWellFormed(),
     availableAt: Date.parse(data.at),
     // A cut may split a surrogate pair.
     text: data.text.slice(0, MAX_TEXT_CHARACTERS).toWellFormed(),
-    author: data.author ?? null,
+    // A message without a name has no author. Halves of surrogate pairs would be one author when hashed.
+    author: data.author?.toWellFormed() || null,
     followers: data.followers ?? null,
     symbolCount: Math.max(1, new Set(data.symbols).size),
     stance: data.stance ?? null,
