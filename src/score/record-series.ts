@@ -194,6 +194,9 @@ class FeedCursor {
   /** Number of records that were taken, and of those that are known. */
   #taken = 0;
   #known = 0;
+  /** When the first record that is not known of a list of `#length` becomes so, Unix milliseconds. */
+  #unknownAt = Number.NEGATIVE_INFINITY;
+  #length = 0;
   /** Known records from a position on. */
   #ahead: readonly Known[] = [];
   #aheadFrom = 0;
@@ -217,7 +220,12 @@ class FeedCursor {
   /** Opens the records that are known by an instant, Unix milliseconds. @returns When the next of them
    *  became known; infinite if there is none. */
   open(at: number): number {
-    this.#known = countKnown(this.#list, at, this.#taken);
+    const { length } = this.#list;
+    if (length !== this.#length || at >= this.#unknownAt) {
+      this.#known = countKnown(this.#list, at, this.#taken);
+      this.#unknownAt = this.#list.at(this.#known)?.availableAt ?? Number.POSITIVE_INFINITY;
+      this.#length = length;
+    }
     return this.#nextAt();
   }
 
