@@ -149,7 +149,7 @@ describe("a person who uses the pages for the first time", () => {
       const { page } = await open("/", { javaScriptEnabled });
       await page.getByLabel("Sector", { exact: true }).selectOption("Technology");
       await page.getByLabel("Coverage").selectOption("Full");
-      await page.getByLabel("Order").selectOption("Strength, LONG or SHORT");
+      await page.getByLabel("Order").selectOption("Farthest from 50");
       if (!javaScriptEnabled) await page.getByRole("button", { name: "Show" }).click();
       const { items } = await ask<{ items: readonly Item[] }>(
         "/api/signals?detail=full&sector=Technology&minCoverage=1",

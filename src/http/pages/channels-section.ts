@@ -104,7 +104,7 @@ function channelCard(channel: ChannelView, { formToken, errors = [] }: ChannelsV
 <h3>${KIND_NAMES[kind]}: ${untrustedText(name)}</h3>
 ${facts([
   ["Status", html`<strong>${stateText(channel)}</strong>`],
-  ["Leads to", untrustedText(hint)],
+  ["Sends to", untrustedText(hint)],
   state.is !== "pending" && ["Sends", scheduleText(schedule)],
   state.is !== "pending" && ["Alerts", alerts === 0 ? "none yet" : String(alerts)],
   state.is !== "pending" && ["Used by", isShared ? SHARED : "You, and programs with your keys"],
@@ -246,7 +246,7 @@ function newChannelForm(
     field({
       id: newChannelField(kind, "name"),
       label: "Name",
-      value: entered?.name,
+      value: entered?.name ?? KIND_NAMES[kind],
       errors,
       hint: "For you to know it by.",
       attributes: html`type="text" autocomplete="off" required maxlength="${MAX_CHANNEL_NAME}"`,

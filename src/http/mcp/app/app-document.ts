@@ -141,7 +141,7 @@ function declarationsOf(css: string, rule: RegExp): readonly (readonly [string, 
  */
 const alertNumbers = {
   scoreMove: { kind: "signal_shift", text: "Also when the score moves by, in points", step: 1 },
-  volatilityZ: { kind: "volatility", text: "From which z on", step: 0.1 },
+  volatilityZ: { kind: "volatility", text: "From how many standard deviations on", step: 0.1 },
   reportSessions: { kind: "report", text: "How many sessions before", step: 1 },
 } as const;
 

@@ -165,8 +165,8 @@ function kindsPart(view: AlertFormView): Html {
     volatility: numberField(
       {
         id: "volatilityZ",
-        label: "From which z on",
-        hint: `${bounds("volatilityZ")} standard deviations above its own habit; ${highZ} is usual.`,
+        label: "From how many standard deviations on",
+        hint: `${bounds("volatilityZ")} above what is usual for it; ${highZ} is the default.`,
         step: 0.1,
       },
       view,
@@ -251,7 +251,7 @@ function deliveryPart({ entry, errors, changed, channels }: AlertFormView): Html
   return html`<fieldset class="card"><legend>Where to send it</legend>
 ${way("channel", "To me, by email or in a chat", channelChoice({ entry, errors, channels }))}
 ${changed === undefined && way("webhook", "To a webhook of mine", url)}
-${way("poll", "Nowhere: its events stand on its page")}
+${way("poll", "Nowhere: its page lists the events")}
 </fieldset>`;
 }
 

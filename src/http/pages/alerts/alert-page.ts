@@ -50,7 +50,7 @@ export function alertPage(view: AlertPageView): PageAnswer {
 ${facts([
   ["Status", html`<strong>${statusText(details)}</strong>`],
   ["Watches", watchedText(watched)],
-  ["Tells of", kindText(alert)],
+  ["Conditions", kindText(alert)],
   ["Thresholds", thresholdsText(alert)],
   ["Sent to", isSent ? sentTo(details) : "Nowhere: its events stand below"],
   ...(isSent ? healthFacts(details) : []),

@@ -286,7 +286,7 @@ async function change(visit: AlertVisit): Promise<void> {
 const LABELS = {
   symbols: "Instruments",
   watchlist: "Watchlist",
-  kinds: "Tells of",
+  kinds: "Conditions",
   scoreMove: "Score move, points",
   volatilityZ: "z of volatility",
   cooldownDays: "Quiet time, market days",

@@ -37,7 +37,7 @@ function factorCard(name: FactorName, factor: Factor, nameOf: (source: string) =
 ${counted.length > 0 && inputTable(`What ${factorNames[name]} is made from`, counted, nameOf)}
 ${
   others.length > 0 &&
-  html`<details class="more"><summary>${others.length} more, which are only shown</summary>
+  html`<details class="more"><summary>${others.length} more, without weight in the score</summary>
 ${inputTable(`What is shown beside ${factorNames[name]}`, others, nameOf)}
 </details>`
 }

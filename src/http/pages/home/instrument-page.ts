@@ -15,7 +15,6 @@ import { changesSection } from "./changes-section.ts";
 import { darkpoolSection } from "./darkpool-section.ts";
 import { factorsSection } from "./factor-cards.ts";
 import { factorHistory } from "./factor-history.ts";
-import { withMinus } from "./figure-text.js";
 import { live, updateStatus } from "./frame.ts";
 import { historySection } from "./history-section.ts";
 import type { HistoryChoice, HistoryView } from "./history-view.ts";
@@ -172,10 +171,12 @@ function reportText({ nextReport, nextReportReason, asOf }: FullSignal, dayMs: n
   if (dayMs >= DAY_MS) {
     return html`filed about ${dateTime(expected)} <span class="quiet">${dateTime(earliest)} to ${dateTime(latest)}; ${results}</span>`;
   }
-  const ahead = (iso: string) => Math.round((Date.parse(iso) - Date.parse(asOf)) / dayMs);
-  const day = (iso: string) =>
-    html`<time datetime="${iso}">${withMinus(String(ahead(iso)))}</time>`;
-  return html`in ${day(expected)} market days <span class="quiet">filed in ${day(earliest)} to ${day(latest)}; ${results}</span>`;
+  const distance = (iso: string): Html => {
+    const days = Math.round((Date.parse(iso) - Date.parse(asOf)) / dayMs);
+    const text = days < 0 ? `${-days} market days ago` : `in ${days} market days`;
+    return html`<time datetime="${iso}">${text}</time>`;
+  };
+  return html`${distance(expected)} <span class="quiet">between ${distance(earliest)} and ${distance(latest)}; ${results}</span>`;
 }
 
 const sinceText = ({ since, previousSignal }: FullSignal): Html =>
