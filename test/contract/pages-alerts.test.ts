@@ -55,23 +55,29 @@ const manage = async (person: Person, id: string, filled: Filled) =>
     filled,
   );
 
-/** Adds an email channel and verifies it. */
-async function addChannel({ web }: Person, name: string): Promise<void> {
+/** Adds an email channel, which then waits for its code. */
+async function addUnverified({ web }: Person, name: string): Promise<WebPage> {
   const to = `${name.toLowerCase()}@mail.example`;
   const account = await web.get("/account");
   const form = account.forms.find(({ fields }) =>
     fields.some(([field, value]) => field === "kind" && value === "email"),
   );
   if (form === undefined) throw new Error("no form adds a channel");
+  return web.submit(form, { "email-name": name, "email-to": to });
+}
+
+/** Adds an email channel and verifies it. */
+async function addChannel(person: Person, name: string): Promise<void> {
+  const to = `${name.toLowerCase()}@mail.example`;
   const before = (await testService.emailsTo(to)).length;
-  const added = await web.submit(form, { "email-name": name, "email-to": to });
+  const added = await addUnverified(person, name);
   await expect.poll(async () => (await testService.emailsTo(to)).length).toBe(before + 1);
   const [, code = ""] =
     /Your code: (\d{6})/.exec((await testService.emailsTo(to)).at(-1) ?? "") ?? [];
   const verify = added.forms.find(({ action }) => /\/chan_\w+\/verify$/.test(action));
   const id = /chan_\w+/.exec(verify?.action ?? "")?.[0];
   if (verify === undefined) throw new Error("no form verifies the channel");
-  await web.submit(verify, { [`code-${id}`]: code });
+  await person.web.submit(verify, { [`code-${id}`]: code });
 }
 
 describe("the form of a new alert", () => {
@@ -94,14 +100,39 @@ describe("the form of a new alert", () => {
     expect(account.html).toContain(`<a href="/account/alerts/${id}">`);
   });
 
-  it("offers the person's channels first, and can send to any of them or to none", async () => {
+  it("offers the person's own mailbox as their first channel, which needs no code", async () => {
+    const person = testService.person("mailbox@host.example");
+    await person.signIn();
+    const form = await newForm(person);
+    expect(form.fields).toContainEqual(["delivery", "poll"]);
+    expect((await person.web.get("/account/alerts/new")).html).toContain(
+      "Email to mailbox@host.example",
+    );
+    const [page, again] = [
+      await make(person, { delivery: "channel" }),
+      await make(person, { delivery: "channel" }),
+    ];
+    for (const { html } of [page, again])
+      expect(textOf(html)).toContain("Sent to Your channel Email");
+    const account = textOf((await person.web.get("/account")).html);
+    expect(account.match(/Email: Email/g)).toHaveLength(1);
+    expect(account).toContain("Status Active");
+    // Only the code of the sign-in was sent.
+    expect(await testService.emailsTo("mailbox@host.example")).toHaveLength(1);
+  });
+
+  it("offers no mailbox beside another channel, in whichever state that is", async () => {
     const person = await signedIn();
+    await addUnverified(person, "Later");
     const none = await person.web.get("/account/alerts/new");
     expect(none.html).toContain('href="/account#channels"');
-    expect(none.html).toMatch(/value="poll" checked/);
-    const refused = await make(person, { delivery: "channel" });
+    expect(none.html).not.toContain("Email to");
+    const refused = await make(person, { delivery: "channel", channel: "Email" });
     expect(refused.html).toContain('href="#channel"');
+  });
 
+  it("offers the person's channels first, and can send to any of them or to none", async () => {
+    const person = await signedIn();
     for (const name of ["Phone", "Desk"]) await addChannel(person, name);
     const form = await newForm(person);
     expect(form.fields).toContainEqual(["delivery", "channel"]);

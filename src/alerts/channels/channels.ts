@@ -113,6 +113,12 @@ export interface ChannelsOptions {
   readonly urlPolicy: UrlPolicy;
 }
 
+/** Name of the channel that `addOwnMailbox` adds. */
+export const OWN_MAILBOX = "Email";
+
+/** A channel to insert. */
+type NewChannel = Pick<StoredChannel, "key" | "value" | "groups">;
+
 /**
  * The channels of people: places where alerts reach them. Every method works on the channels of the account
  * and throws the problem `not_found` for any other. Until its person has entered the code that was
@@ -148,6 +154,29 @@ export class Channels {
       .toSorted(byName);
   }
 
+  /**
+   * Adds the mailbox by which a person signs in as their first channel, named `OWN_MAILBOX`. It needs no
+   * code, since whoever is signed in has read the one that was sent there. With any other channel, of any
+   * state, it adds none: a mailbox that was unsubscribed stays so.
+   *
+   * @param email Email address of the account.
+   */
+  async addOwnMailbox(accountId: string, email: string): Promise<void> {
+    await this.#count([["channel-change", accountId]]);
+    while (await this.hasNone(accountId)) {
+      const target = { kind: "email", to: email } as const;
+      const channel = this.#newChannel(accountId, OWN_MAILBOX, target);
+      const value = { ...channel.value, state: active(channel.value.createdAt) };
+      if (await this.#insert({ ...channel, value }, [])) return;
+    }
+  }
+
+  /** Whether an account has no channel, of any state. */
+  async hasNone(accountId: string): Promise<boolean> {
+    const group = accountGroup(accountId);
+    return (await this.#options.records.list(channels, { group, limit: 1 })).length === 0;
+  }
+
   /** Id of the channel with a name that a caller may use. @throws {Problem} `not_found`. */
   async idOf(caller: ChannelUser, name: string): Promise<string> {
     const { accountId } = caller;
@@ -168,9 +197,15 @@ export class Channels {
   async add(accountId: string, name: string, typed: TypedTarget): Promise<string | TargetFault> {
     const target = targetOf(typed, this.#options.urlPolicy);
     if ("fault" in target) return target;
-    const { records, audit, vault, now } = this.#options;
     await this.#countCode(accountId, target);
-    const at = now().getTime();
+    const channel = this.#newChannel(accountId, name, target);
+    while (!(await this.#insert(channel, this.#queueCode(channel))));
+    return channel.key;
+  }
+
+  /** A channel that waits for its code. */
+  #newChannel(accountId: string, name: string, target: ChannelTarget): NewChannel {
+    const { vault, now } = this.#options;
     const key = newChannelId();
     const value: Channel = {
       accountId,
@@ -178,7 +213,7 @@ export class Channels {
       kind: target.kind,
       schedule: AT_ONCE,
       isShared: false,
-      createdAt: at,
+      createdAt: now().getTime(),
       target: vault.seal(JSON.stringify(target), targetContext(key)),
       hint: hintOf(target),
       state: this.#pending(key),
@@ -187,16 +222,20 @@ export class Channels {
       ...groupsOfChannel(key, accountId),
       ...(target.kind === "email" ? [emailGroup(target.to)] : []),
     ];
-    for (;;) {
-      const reserved = await this.#reserve(accountId, name);
-      const isAdded = await records.commit([
-        ...reserved,
-        insert(channels, { key, value, groups }),
-        ...this.#queueCode({ key, value }),
-        ...audit({ action: "channel.added", actor: accountId, target: key }),
-      ]);
-      if (isAdded) return key;
-    }
+    return { key, value, groups };
+  }
+
+  /** Inserts a channel together with other operations. @returns Whether nothing changed meanwhile.
+   *  @throws {Problem} `alert_limit`; `invalid_request` when the name is taken. */
+  async #insert(channel: NewChannel, operations: readonly Operation[]): Promise<boolean> {
+    const { records, audit } = this.#options;
+    const { accountId, name } = channel.value;
+    return records.commit([
+      ...(await this.#reserve(accountId, name)),
+      insert(channels, channel),
+      ...operations,
+      ...audit({ action: "channel.added", actor: accountId, target: channel.key }),
+    ]);
   }
 
   /** Sends a new code to a channel that is to be verified, the first time or again. @throws {Problem}

@@ -1,5 +1,6 @@
 import { ALERT_KINDS, type Alert, type AlertKind } from "../../../alerts/alert.ts";
 import type { Channel } from "../../../alerts/channels/channel.ts";
+import { OWN_MAILBOX } from "../../../alerts/channels/channels.ts";
 import type { WatchlistOverview } from "../../../alerts/watchlists/watchlists.ts";
 import { AlertFields } from "../../../answers/alert-input.ts";
 import { Direction } from "../../../answers/common.ts";
@@ -27,6 +28,8 @@ export interface AlertFormView {
   readonly lists: WatchlistOverview["lists"];
   /** Names and kinds of the channels to which the alert can be sent. */
   readonly channels: readonly Pick<Channel, "name" | "kind">[];
+  /** The mailbox of a person without a channel, which becomes their first when they choose it. */
+  readonly ownMailbox: string | undefined;
   readonly market: MarketView;
   /** The alert to change; absent in the form of a new alert. */
   readonly changed?: ChangedAlert | undefined;
@@ -223,7 +226,8 @@ function rangeRates(market: MarketView): string {
     .join(" ");
 }
 
-function deliveryPart({ entry, errors, changed, channels }: AlertFormView): Html {
+function deliveryPart(view: AlertFormView): Html {
+  const { entry, errors, changed } = view;
   const url = field({
     id: "url",
     label: "Address",
@@ -249,20 +253,19 @@ function deliveryPart({ entry, errors, changed, channels }: AlertFormView): Html
       isChosen: entry.delivery === value,
     });
   return html`<fieldset class="card"><legend>Where to send it</legend>
-${way("channel", "To me, by email or in a chat", channelChoice({ entry, errors, channels }))}
+${way("channel", "To me, by email or in a chat", channelChoice(view))}
 ${changed === undefined && way("webhook", "To a webhook of mine", url)}
 ${way("poll", "Nowhere: its page lists the events")}
 </fieldset>`;
 }
 
 /** The channels to choose from, or where to add one. */
-function channelChoice({
-  entry,
-  errors,
-  channels,
-}: Pick<AlertFormView, "entry" | "errors" | "channels">): Html {
-  const names = channels.map(({ name, kind }) => [name, `${name} (${KIND_NAMES[kind]})`] as const);
-  const isListed = channels.some(({ name }) => name === entry.channel);
+function channelChoice({ entry, errors, channels, ownMailbox }: AlertFormView): Html {
+  const names: readonly (readonly [value: string, text: string])[] =
+    ownMailbox === undefined
+      ? channels.map(({ name, kind }) => [name, `${name} (${KIND_NAMES[kind]})`])
+      : [[OWN_MAILBOX, `Email to ${ownMailbox}`]];
+  const isListed = names.some(([name]) => name === entry.channel);
   const options = isListed || entry.channel === "" ? names : [...names, [entry.channel] as const];
   if (options.length === 0) {
     return html`<p class="hint">You have no channel yet. <a href="/account#channels">Add one on your account page</a>: an address or a chat, which gets a code that you enter there.</p>${errorText(errors, "channel")}`;

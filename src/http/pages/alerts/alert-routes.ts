@@ -5,6 +5,7 @@ import { manageAlert } from "../../../../tools/manage-alert.ts";
 import { registerAlert } from "../../../../tools/register-alert.ts";
 import { isOwnedBy } from "../../../alerts/alert.ts";
 import { alertVersion } from "../../../alerts/api/changes.ts";
+import { OWN_MAILBOX } from "../../../alerts/channels/channels.ts";
 import type { Caller } from "../../../auth/caller.ts";
 import { fingerprint } from "../../../lib/fingerprint.ts";
 import { Problem } from "../../../problem.ts";
@@ -152,11 +153,19 @@ async function showForm(
 
 /** The values that a person can choose from in the form. */
 async function choicesFor({ account, caller, options }: AlertVisit) {
-  const [{ lists }, channels] = await Promise.all([
+  const [{ lists }, channels, hasNone] = await Promise.all([
     options.watchlists.overview(caller),
     options.channels.usable(account.id),
+    options.channels.hasNone(account.id),
   ]);
-  return { lists, channels };
+  return { lists, channels, ownMailbox: hasNone ? account.email : undefined };
+}
+
+/** Adds the mailbox of a person without a channel, if they chose it. */
+async function addChosenMailbox({ account, options }: AlertVisit, entry: AlertEntry) {
+  const { id, email } = account;
+  if (entry.delivery !== "channel" || entry.channel !== OWN_MAILBOX || email === undefined) return;
+  if (await options.channels.hasNone(id)) await options.channels.addOwnMailbox(id, email);
 }
 
 /** Reads the form, and validates the input of the tool. */
@@ -187,6 +196,7 @@ async function makeAlert(visit: AlertVisit): Promise<void> {
   // The same form sent twice makes one alert; what was changed in between makes another.
   const request = JSON.stringify([submittedValue(req, "request"), input]);
   try {
+    await addChosenMailbox(visit, entry);
     const call = callOf(caller, fingerprint(request));
     const { id, secret, nextSteps } = await registerAlert.run(input, options.context, call);
     if (secret === undefined) return res.redirect(303, `/account/alerts/${id}`);
@@ -268,6 +278,7 @@ async function change(visit: AlertVisit): Promise<void> {
   if (input === undefined) return showChange(visit, entry, refused);
   const version = submittedValue(req, "version") ?? "";
   try {
+    await addChosenMailbox(visit, entry);
     await manageAlert.run(input, options.context, { ...callOf(caller), version });
     return res.redirect(303, `/account/alerts/${id}`);
   } catch (error) {
