@@ -57,7 +57,7 @@ ${market.source.simulated && html`<p class="note warning"><strong>Simulated.</st
     return html`${lead}
 <div class="empty"><p>${
       site.market === "files"
-        ? "There is no record: the time of this market stands still, so nothing is logged."
+        ? "There is no record: this market is fixed at one instant, so nothing is logged."
         : "Nothing yet: no session has closed since the log began."
     }</p></div>`;
   }
@@ -68,6 +68,7 @@ ${market.source.simulated && html`<p class="note warning"><strong>Simulated.</st
     .toSorted((a, b) => isHeadline(b) - isHeadline(a));
   const waiting = record.records.filter(({ figures }) => figures.from === null);
   return html`${lead}
+<p class="beneath">Was one signal altered? <a href="/">Choose its instrument</a> and go to “Proof”: the browser checks the signal of any past session.</p>
 ${started.map((one) => recordSection(one, record.terms, market.dayMs))}
 ${waiting.length > 0 && waitingSection(waiting, record)}
 ${backtestSection}
