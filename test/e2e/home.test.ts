@@ -316,7 +316,8 @@ describe("an open page while the market moves", () => {
   });
 
   it("requests unchanged parts no second time", async () => {
-    const { page } = await open(`${base}/market/ALDER.SIM`);
+    // Not that of an instrument, which changes while the log catches up with the sandbox's year.
+    const { page } = await open(base);
     const next = () =>
       page.waitForResponse((response) => response.request().resourceType() === "fetch", PATIENT);
     expect((await next()).status()).toBe(200);

@@ -126,7 +126,9 @@ it("the series does not depend on the order of the instruments, nor on that of t
   expect(nameOf(turned)).toBe(name);
 });
 
-it("the series does not depend on how many records a process reads at a time", () => {
+it("the series does not depend on how many records a process reads at a time", {
+  tags: ["full"],
+}, () => {
   const once = seriesOf(METHOD_MARKET.recordsUntil(END));
   const steps = new RecordSeries("lexicon");
   for (let day = 0; day <= DAYS; day++) {
