@@ -171,12 +171,13 @@ function reportText({ nextReport, nextReportReason, asOf }: FullSignal, dayMs: n
   if (dayMs >= DAY_MS) {
     return html`filed about ${dateTime(expected)} <span class="quiet">${dateTime(earliest)} to ${dateTime(latest)}; ${results}</span>`;
   }
-  const distance = (iso: string): Html => {
-    const days = Math.round((Date.parse(iso) - Date.parse(asOf)) / dayMs);
-    const text = days < 0 ? `${-days} market days ago` : `in ${days} market days`;
-    return html`<time datetime="${iso}">${text}</time>`;
+  const ahead = (iso: string) => Math.round((Date.parse(iso) - Date.parse(asOf)) / dayMs);
+  const when = (iso: string, ofFuture: (days: number) => string): Html => {
+    const days = ahead(iso);
+    return html`<time datetime="${iso}">${days < 0 ? `${-days} market days ago` : ofFuture(days)}</time>`;
   };
-  return html`${distance(expected)} <span class="quiet">between ${distance(earliest)} and ${distance(latest)}; ${results}</span>`;
+  const window = html`${when(earliest, String)} to ${when(latest, (days) => `${days} days ahead`)}`;
+  return html`${when(expected, (days) => `in ${days} market days`)} <span class="quiet">${window}; ${results}</span>`;
 }
 
 const sinceText = ({ since, previousSignal }: FullSignal): Html =>
