@@ -241,6 +241,7 @@ function serve({ options, access, alerts, scoring, ...served }: Surface): App {
         alerts: alerts.service,
         watchlists: alerts.watchlists,
         channels: alerts.channels,
+        unsubscribing: alerts.unsubscribing,
         name: SERVICE_NAME,
         baseUrl,
         now,

@@ -20,7 +20,7 @@ import type { ChannelOutlets } from "./channels/channel-attempt.ts";
 import { Channels } from "./channels/channels.ts";
 import { DigestGathering } from "./channels/gathering.ts";
 import { createChatServices } from "./channels/services/chat-services.ts";
-import { UnsubscribeTokens, unsubscribeUrl } from "./channels/unsubscribing.ts";
+import { UnsubscribeTokens, Unsubscribing, unsubscribeUrl } from "./channels/unsubscribing.ts";
 import { createSender } from "./delivery/sender.ts";
 import { type WebhookKeySet, webhookKeySet } from "./delivery/webhook-keys.ts";
 import { DeliveryWorker } from "./delivery/worker.ts";
@@ -53,6 +53,7 @@ export interface Alerts {
   readonly service: AlertService;
   readonly watchlists: Watchlists;
   readonly channels: Channels;
+  readonly unsubscribing: Unsubscribing;
   readonly eventLog: EventLog;
   /** The public keys that verify deliveries. */
   readonly keySet: () => WebhookKeySet;
@@ -103,7 +104,8 @@ export function createAlerts(options: AlertsOptions): Alerts {
   return {
     service: new AlertService({ ...options, ...common, urlPolicy }),
     watchlists: new Watchlists(common),
-    channels: new Channels({ ...common, ...outlets, tokens, urlPolicy }),
+    channels: new Channels({ ...common, ...outlets, urlPolicy }),
+    unsubscribing: new Unsubscribing({ ...common, tokens }),
     eventLog: eventLogOf({ records, archive, vault, now }),
     keySet: () => webhookKeySet(keys("webhook-signing")),
     leaderJob: { tick: () => evaluator.tick(), everyMs: EVALUATE_EVERY_MS },

@@ -107,34 +107,22 @@ export class RecordSeries {
   /** Hashes what became known by an instant. @returns The number of records. */
   #take(at: number): number {
     const nextAt = this.#nextAt;
-    const timeOf = (place: number) => nextAt[place] as number;
-    const due = this.#due(at);
-    due.sort((one, other) => timeOf(one) - timeOf(other));
-    let taken = 0;
-    for (let head = 0; head < due.length; taken++) {
-      const place = due[head] as number;
-      nextAt[place] = this.#addNext(this.#cursors[place] as FeedCursor);
-      if (timeOf(place) > at) head++;
-      else moveBack(due, head, timeOf);
+    const due: DueRecord[] = [];
+    for (const [place, cursor] of this.#cursors.entries()) {
+      while ((nextAt[place] as number) <= at) {
+        due.push({ cursor, record: cursor.read() });
+        nextAt[place] = cursor.advance();
+      }
     }
-    return taken;
+    // A stable sort: records of one instant stay in the order of the cursors.
+    due.sort((one, other) => one.record.availableAt - other.record.availableAt);
+    for (const one of due) this.#add(one);
+    return due.length;
   }
 
-  /** Indexes of the cursors whose next record became known by an instant. */
-  #due(at: number): number[] {
-    const nextAt = this.#nextAt;
-    const due: number[] = [];
-    for (let place = 0; place < nextAt.length; place++) {
-      if ((nextAt[place] as number) <= at) due.push(place);
-    }
-    return due;
-  }
-
-  /** Hashes the next record of a list. A list is named at its first record, and identified by its number
-   *  from then on. @returns When the record after it became known; infinite if it is not known. */
-  #addNext(cursor: FeedCursor): number {
+  /** Hashes a record. A list is named at its first record, and identified by its number from then on. */
+  #add({ cursor, record }: DueRecord): void {
     const hash = this.#hash;
-    const record = cursor.read();
     if (cursor.number === undefined) {
       cursor.number = this.#begun++;
       hash.number(LIST);
@@ -142,7 +130,6 @@ export class RecordSeries {
     }
     hash.number(cursor.number);
     cursor.write(record, hash);
-    return cursor.advance();
   }
 
   #addClose(calendar: number, at: number): void {
@@ -168,21 +155,14 @@ function closesIn(
   return byClose;
 }
 
+/** A record that became known, and the reader of its list. */
+interface DueRecord {
+  readonly cursor: FeedCursor;
+  readonly record: Known;
+}
+
 /** Records that are read from a list at once: a list may unpack them. */
 const RECORDS_AHEAD = 32;
-
-/** Moves the first of some places behind those that come earlier; places of one time are in order. */
-function moveBack(places: number[], first: number, timeOf: (place: number) => number): void {
-  const moved = places[first] as number;
-  const time = timeOf(moved);
-  let at = first;
-  for (; at + 1 < places.length; at++) {
-    const next = places[at + 1] as number;
-    if (timeOf(next) > time || (timeOf(next) === time && next > moved)) break;
-    places[at] = next;
-  }
-  places[at] = moved;
-}
 
 /** A reader of one list of records, each of which is read once. */
 class FeedCursor {

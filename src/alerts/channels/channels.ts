@@ -50,7 +50,6 @@ import {
   type StoredChannel,
   targetContext,
 } from "./channel.ts";
-import { disabling } from "./channel-endpoint.ts";
 import {
   codeEnded,
   full,
@@ -63,7 +62,6 @@ import { CODE_TYPE, NOTICE_TYPE, queueOwnMessage } from "./own-messages.ts";
 import { AT_ONCE, type ChannelSchedule } from "./schedule.ts";
 import { hintOf, type TargetFault, type TypedTarget, targetKey, targetOf } from "./targets.ts";
 import { CODE_MINUTES, testMessage } from "./texts.ts";
-import type { UnsubscribeTokens } from "./unsubscribing.ts";
 
 /** Digits of a code. */
 const CODE_DIGITS = 6;
@@ -108,7 +106,6 @@ export interface ChannelsOptions {
   readonly serviceName: string;
   /** Public origin, without a trailing slash. */
   readonly baseUrl: string;
-  readonly tokens: UnsubscribeTokens;
   /** Which URLs a channel may have. */
   readonly urlPolicy: UrlPolicy;
 }
@@ -162,13 +159,14 @@ export class Channels {
    * @param email Email address of the account.
    */
   async addOwnMailbox(accountId: string, email: string): Promise<void> {
+    if (!(await this.hasNone(accountId))) return;
     await this.#count([["channel-change", accountId]]);
-    while (await this.hasNone(accountId)) {
+    do {
       const target = { kind: "email", to: email } as const;
       const channel = this.#newChannel(accountId, OWN_MAILBOX, target);
       const value = { ...channel.value, state: active(channel.value.createdAt) };
       if (await this.#insert({ ...channel, value }, [])) return;
-    }
+    } while (await this.hasNone(accountId));
   }
 
   /** Whether an account has no channel, of any state. */
@@ -345,48 +343,6 @@ export class Channels {
         ...audit({ action: "channel.deleted", actor: accountId, target: channelId }),
       ]);
       if (isRemoved) return;
-    }
-  }
-
-  /**
-   * Name of the channel that the link of an email unsubscribes; `undefined` for an invalid link.
-   */
-  async unsubscribable(token: string): Promise<Pick<Channel, "hint" | "state"> | undefined> {
-    const channelId = this.#options.tokens.channelOf(token);
-    if (channelId === undefined) return undefined;
-    return (await this.#options.records.get(channels, channelId))?.value;
-  }
-
-  /**
-   * Stops all messages to the address of an email channel, from every channel. The link is
-   * sufficient authorization, because it was sent to that address.
-   *
-   * @returns Whether the link is valid, even if the channel was already unsubscribed.
-   */
-  async unsubscribe(token: string): Promise<boolean> {
-    const { records, tokens, vault } = this.#options;
-    const channelId = tokens.channelOf(token);
-    if (channelId === undefined) return false;
-    const channel = await records.get(channels, channelId);
-    if (channel === undefined) return true;
-    const target = openTarget(vault, channel);
-    const group = target.kind === "email" ? emailGroup(target.to) : channelGroup(channelId);
-    const all = await readAll(records, channels, group);
-    await Promise.all(all.map(({ key }) => this.#unsubscribe(key)));
-    return true;
-  }
-
-  async #unsubscribe(channelId: string): Promise<void> {
-    const { records, audit, now } = this.#options;
-    for (;;) {
-      const channel = await records.get(channels, channelId);
-      if (channel === undefined || channel.value.state.is === "disabled") return;
-      const since = now().getTime();
-      const isEnded = await records.commit([
-        ...disabling(channel, { is: "disabled", since, reason: "unsubscribed" }),
-        ...audit({ action: "channel.unsubscribed", actor: "anonymous", target: channelId }),
-      ]);
-      if (isEnded) return;
     }
   }
 

@@ -1,5 +1,12 @@
 import { createHmac } from "node:crypto";
+import type { Auditor } from "../../auth/auditor.ts";
 import { isEqualConstantTime } from "../../auth/secrets.ts";
+import { emailGroup } from "../../mail/email-address.ts";
+import type { Vault } from "../../store/keys/vault.ts";
+import { readAll } from "../../store/port/read-all.ts";
+import type { Records } from "../../store/port/records.ts";
+import { type Channel, channelGroup, channels, openTarget } from "./channel.ts";
+import { disabling } from "./channel-endpoint.ts";
 
 /** The link that unsubscribes an email channel. */
 export const unsubscribeUrl = (baseUrl: string, token: string): string =>
@@ -31,5 +38,63 @@ export class UnsubscribeTokens {
 
   #mac(channelId: string): string {
     return createHmac("sha256", this.#key).update(channelId).digest("base64url");
+  }
+}
+
+/** Dependencies of unsubscribing. */
+export interface UnsubscribingOptions {
+  readonly records: Records;
+  readonly audit: Auditor;
+  readonly vault: Vault;
+  readonly tokens: UnsubscribeTokens;
+  readonly now: () => Date;
+}
+
+/** Ends the emails to an address by the link in one of them. The link is sufficient authorization, because
+ *  it was sent to that address. */
+export class Unsubscribing {
+  readonly #options: UnsubscribingOptions;
+
+  constructor(options: UnsubscribingOptions) {
+    this.#options = options;
+  }
+
+  /** The channel of a link; `undefined` for an invalid link. */
+  async channelOf(token: string): Promise<Pick<Channel, "hint" | "state"> | undefined> {
+    const { records, tokens } = this.#options;
+    const channelId = tokens.channelOf(token);
+    return channelId === undefined ? undefined : (await records.get(channels, channelId))?.value;
+  }
+
+  /**
+   * Stops all messages to the address of an email channel, from every channel.
+   *
+   * @returns Whether the link is valid, even if the channel was already unsubscribed.
+   */
+  async unsubscribe(token: string): Promise<boolean> {
+    const { records, tokens, vault } = this.#options;
+    const channelId = tokens.channelOf(token);
+    if (channelId === undefined) return false;
+    const channel = await records.get(channels, channelId);
+    if (channel === undefined) return true;
+    const target = openTarget(vault, channel);
+    const group = target.kind === "email" ? emailGroup(target.to) : channelGroup(channelId);
+    const all = await readAll(records, channels, group);
+    await Promise.all(all.map(({ key }) => this.#disable(key)));
+    return true;
+  }
+
+  async #disable(channelId: string): Promise<void> {
+    const { records, audit, now } = this.#options;
+    for (;;) {
+      const channel = await records.get(channels, channelId);
+      if (channel === undefined || channel.value.state.is === "disabled") return;
+      const since = now().getTime();
+      const isEnded = await records.commit([
+        ...disabling(channel, { is: "disabled", since, reason: "unsubscribed" }),
+        ...audit({ action: "channel.unsubscribed", actor: "anonymous", target: channelId }),
+      ]);
+      if (isEnded) return;
+    }
   }
 }

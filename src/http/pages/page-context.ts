@@ -1,5 +1,6 @@
 import type { AlertService } from "../../alerts/api/alert-service.ts";
 import type { Channels } from "../../alerts/channels/channels.ts";
+import type { Unsubscribing } from "../../alerts/channels/unsubscribing.ts";
 import type { Watchlists } from "../../alerts/watchlists/watchlists.ts";
 import type { Intake } from "../../applications/intake.ts";
 import type { Accounts } from "../../auth/accounts/accounts.ts";
@@ -40,6 +41,8 @@ export interface PagesOptions {
   readonly watchlists: Watchlists;
   /** The channels of people. */
   readonly channels: Channels;
+  /** Ends emails by the links in them. */
+  readonly unsubscribing: Unsubscribing;
   /** Where symbols are looked up. */
   readonly context: ToolContext;
   readonly limits: Limits;

@@ -12,17 +12,17 @@ export const UNSUBSCRIBE_PATH = "/unsubscribe";
 /** Routes of the link in the emails of a channel. Mail programs send a POST without a page, a
  *  session or a form token (RFC 8058 section 3.2), so possession of the link's token is sufficient.
  *  A GET changes nothing, because programs that scan mail follow links. */
-export function unsubscribeRoutes({ show, channels }: PageContext): Router {
+export function unsubscribeRoutes({ show, unsubscribing }: PageContext): Router {
   const router = Router();
   router
     .route(`${UNSUBSCRIBE_PATH}/:token`)
     .get(async (req, res) => {
-      const channel = await channels.unsubscribable(tokenOf(req));
+      const channel = await unsubscribing.channelOf(tokenOf(req));
       if (channel === undefined) throw noSuchLink();
       show(res, channel.state.is === "disabled" ? endedPage : askingPage(channel.hint));
     })
     .post(async (req, res) => {
-      if (!(await channels.unsubscribe(tokenOf(req)))) throw noSuchLink();
+      if (!(await unsubscribing.unsubscribe(tokenOf(req)))) throw noSuchLink();
       show(res, endedPage);
     })
     .all(onlyMethods(["get", "post"]));

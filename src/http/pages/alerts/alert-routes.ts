@@ -165,7 +165,7 @@ async function choicesFor({ account, caller, options }: AlertVisit) {
 async function addChosenMailbox({ account, options }: AlertVisit, entry: AlertEntry) {
   const { id, email } = account;
   if (entry.delivery !== "channel" || entry.channel !== OWN_MAILBOX || email === undefined) return;
-  if (await options.channels.hasNone(id)) await options.channels.addOwnMailbox(id, email);
+  await options.channels.addOwnMailbox(id, email);
 }
 
 /** Reads the form, and validates the input of the tool. */

@@ -38,7 +38,7 @@ export interface HistoryPoint extends ReturnType<typeof exactSignal> {
   /** Close in units of today's shares: as traded, divided by the splits since then; `null` without
    *  a close. */
   readonly close: number | null;
-  /** Index of the log entry with the signal of this session; absent if it is not logged. */
+  /** Index of the log entry with the signal of the session; absent if it is not logged. */
   readonly entry: number | undefined;
   /** Points by factor; absent where another method recorded the score. */
   readonly contributions: Contributions | undefined;

@@ -6,7 +6,7 @@ import { channels } from "../../../../src/alerts/channels/channel.ts";
 import { Channels } from "../../../../src/alerts/channels/channels.ts";
 import { DigestGathering } from "../../../../src/alerts/channels/gathering.ts";
 import type { ChannelSchedule } from "../../../../src/alerts/channels/schedule.ts";
-import { UnsubscribeTokens } from "../../../../src/alerts/channels/unsubscribing.ts";
+import { UnsubscribeTokens, Unsubscribing } from "../../../../src/alerts/channels/unsubscribing.ts";
 import { type AttemptOptions, attemptDelivery } from "../../../../src/alerts/delivery/attempt.ts";
 import {
   ATTEMPT_KIND,
@@ -39,6 +39,8 @@ import { loopbackSender, vault } from "../../../support/webhook-alerts.ts";
 const SECOND = 1_000;
 const MINUTE = 60 * SECOND;
 const DAY = 24 * 60 * MINUTE;
+
+const TOKENS = new UnsubscribeTokens(new Uint8Array(32));
 
 /** How long a delivery stays with a process that was killed, in milliseconds. */
 const LEASE_MS = MINUTE;
@@ -169,6 +171,7 @@ class World {
   readonly #chat: ChatServer;
   readonly #made: ChannelAlert;
   readonly #channels: Channels;
+  readonly #unsubscribing: Unsubscribing;
   readonly #options: Omit<AttemptOptions, "records">;
   readonly #processes: MortalProcess[];
   /** Symbols of the events that must be told, and of those that may be dropped. */
@@ -197,10 +200,10 @@ class World {
     this.#chat = chat;
     this.#schedule = schedule;
     this.#made = channelAlert({ target: chat.target, vault, schedule });
-    const tokens = new UnsubscribeTokens(new Uint8Array(32));
     const urlPolicy = { schemes: ["http:" as const], isAllowed: () => true };
     const common = { audit, vault, limits, now };
-    this.#channels = new Channels({ ...common, ...outlets, records, archive, tokens, urlPolicy });
+    this.#channels = new Channels({ ...common, ...outlets, records, archive, urlPolicy });
+    this.#unsubscribing = new Unsubscribing({ ...common, records, tokens: TOKENS });
     this.#options = {
       ...common,
       sender,
@@ -344,8 +347,7 @@ class World {
     // What waits ends with the channel, and may be what a killed process has just sent.
     for (const symbol of this.#due) if (!told.has(symbol)) this.#dropped.add(symbol);
     for (const symbol of this.#dropped) this.#due.delete(symbol);
-    const tokens = new UnsubscribeTokens(new Uint8Array(32));
-    await this.#channels.unsubscribe(tokens.tokenOf(this.#id));
+    await this.#unsubscribing.unsubscribe(TOKENS.tokenOf(this.#id));
     await this.#happen();
     await this.#passTo(clock.now + minutes * MINUTE);
     await this.#channels.sendCode(this.#account, this.#id);
