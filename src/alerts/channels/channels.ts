@@ -163,9 +163,9 @@ export class Channels {
     await this.#count([["channel-change", accountId]]);
     do {
       const target = { kind: "email", to: email } as const;
-      const channel = this.#newChannel(accountId, OWN_MAILBOX, target);
-      const value = { ...channel.value, state: active(channel.value.createdAt) };
-      if (await this.#insert({ ...channel, value }, [])) return;
+      const at = this.#options.now().getTime();
+      const channel = this.#newChannel({ accountId, name: OWN_MAILBOX }, target, () => active(at));
+      if (await this.#insert(channel, [])) return;
     } while (await this.hasNone(accountId));
   }
 
@@ -196,13 +196,17 @@ export class Channels {
     const target = targetOf(typed, this.#options.urlPolicy);
     if ("fault" in target) return target;
     await this.#countCode(accountId, target);
-    const channel = this.#newChannel(accountId, name, target);
+    const channel = this.#newChannel({ accountId, name }, target, (key) => this.#pending(key));
     while (!(await this.#insert(channel, this.#queueCode(channel))));
     return channel.key;
   }
 
-  /** A channel that waits for its code. */
-  #newChannel(accountId: string, name: string, target: ChannelTarget): NewChannel {
+  /** A channel with a new id. @param stateOf Its state, by that id. */
+  #newChannel(
+    { accountId, name }: Pick<Channel, "accountId" | "name">,
+    target: ChannelTarget,
+    stateOf: (channelId: string) => ChannelState,
+  ): NewChannel {
     const { vault, now } = this.#options;
     const key = newChannelId();
     const value: Channel = {
@@ -214,7 +218,7 @@ export class Channels {
       createdAt: now().getTime(),
       target: vault.seal(JSON.stringify(target), targetContext(key)),
       hint: hintOf(target),
-      state: this.#pending(key),
+      state: stateOf(key),
     };
     const groups = [
       ...groupsOfChannel(key, accountId),
