@@ -388,7 +388,9 @@ describe("the evaluation in the sandbox", () => {
       });
   }
 
-  it("gives the same result with and without restarts, pauses and a new sandbox year", async () => {
+  it("gives the same result with and without restarts, pauses and a new sandbox year", {
+    tags: ["full"],
+  }, async () => {
     const store = await openStore(model);
     const newYear = 70_000 * YEAR_DAYS;
     const from = newYear - 30;

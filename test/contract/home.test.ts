@@ -867,7 +867,7 @@ describe("the proof of a signal", () => {
   });
 });
 
-describe("a visitor over the rate limit", () => {
+describe("a visitor over the rate limit", { tags: ["full"] }, () => {
   it("is told when to retry", async () => {
     const own = await startTestService({ RATE_LIMITS: "calls=2/3600" });
     const status = async () => (await fetch(own.base)).status;

@@ -1,4 +1,4 @@
-import { describe, expect, it } from "vitest";
+import { beforeAll, describe, expect, it } from "vitest";
 import { FACTOR_STATUSES, FACTORS } from "../../src/factors/reading.ts";
 import { ScoringEngine } from "../../src/score/scoring-engine.ts";
 import { STATUSES } from "../../src/score/snapshot.ts";
@@ -328,7 +328,7 @@ describe("time in the sandbox", () => {
   });
 });
 
-describe.each([1, 2, 3])("a sandbox with seed %i over 300 sessions", (seed) => {
+describe.each([1, 2, 3])("a sandbox with seed %i over 300 sessions", { tags: ["full"] }, (seed) => {
   const dayMs = 60_000;
   const start = Math.floor(SANDBOX_NOW.getTime() / dayMs) * dayMs;
   const archive = createSnapshotArchive();
@@ -336,22 +336,25 @@ describe.each([1, 2, 3])("a sandbox with seed %i over 300 sessions", (seed) => {
   const shiftedAt: number[] = [];
   const statuses = new Set<string>();
   const factorStatuses = new Set<string>();
-  let directions = new Map<string, string>();
-  for (let session = 0; session < 300; session++) {
-    engine.refresh(start + session * dayMs);
-    const newest = archive.allNewest();
-    for (const { status, factors } of newest) {
-      statuses.add(status);
-      for (const factor of FACTORS) factorStatuses.add(factors[factor].status);
+
+  beforeAll(() => {
+    let directions = new Map<string, string>();
+    for (let session = 0; session < 300; session++) {
+      engine.refresh(start + session * dayMs);
+      const newest = archive.allNewest();
+      for (const { status, factors } of newest) {
+        statuses.add(status);
+        for (const factor of FACTORS) factorStatuses.add(factors[factor].status);
+      }
+      const now = new Map(newest.map((s) => [s.instrument.symbol, s.signal.direction]));
+      const hasShifted = [...now].some(([symbol, direction]) => {
+        const before = directions.get(symbol);
+        return before !== undefined && before !== direction;
+      });
+      if (hasShifted) shiftedAt.push(session);
+      directions = now;
     }
-    const now = new Map(newest.map((s) => [s.instrument.symbol, s.signal.direction]));
-    const hasShifted = [...now].some(([symbol, direction]) => {
-      const before = directions.get(symbol);
-      return before !== undefined && before !== direction;
-    });
-    if (hasShifted) shiftedAt.push(session);
-    directions = now;
-  }
+  });
 
   it("shifts some signal within any ten minutes", () => {
     const gaps = shiftedAt.map((session, index) => session - (shiftedAt[index - 1] ?? 0));

@@ -1,3 +1,5 @@
+// @module-tag full
+
 import { once } from "node:events";
 import { connect, type Socket } from "node:net";
 import { describe, expect, it, onTestFinished, vi } from "vitest";

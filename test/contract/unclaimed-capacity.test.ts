@@ -1,3 +1,5 @@
+// @module-tag full
+
 import { expect, it } from "vitest";
 import { type ClientRecord, clients } from "../../src/auth/agents/agent.ts";
 import { type AuditEntry, unsealedAudit } from "../../src/store/audit/entry.ts";

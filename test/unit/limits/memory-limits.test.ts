@@ -151,7 +151,7 @@ describe("in-memory limits", () => {
     expect(heapUsed() - before).toBeLessThan(20_000_000);
   });
 
-  it("store a bounded number of keys", async () => {
+  it("store a bounded number of keys", { tags: ["full"] }, async () => {
     const limits = createLimits(five);
     const before = heapUsed();
     for (let at = 0; at < 100_000; at += 1) await limits.count("apply", `203.0.113.${at}`);

@@ -79,7 +79,7 @@ describe("a simulated market in which momentum predicts returns", () => {
     expect(gross - twenty).toBeCloseTo(2 * (gross - ten), 12);
   });
 
-  it("has a lower deflated Sharpe ratio when many variants were tried", () => {
+  it("has a lower deflated Sharpe ratio when many variants were tried", { tags: ["full"] }, () => {
     const many = Array.from({ length: 5_000 }, (_, index) => ({
       variant: `other ${index}`,
       sharpePerYear: index / 1_000,
@@ -131,11 +131,11 @@ describe("the verdict on a horizon", () => {
 });
 
 describe("a backtest", () => {
-  it("gives the same result every time", () => {
+  it("gives the same result every time", { tags: ["full"] }, () => {
     expect(run(skilled)).toEqual(found);
   });
 
-  it("uses nothing after its last date", () => {
+  it("uses nothing after its last date", { tags: ["full"] }, () => {
     const whole = driftingMarket({ names: 40, days: 1_830, drift: 0.002, ending: 2 });
     const other = driftingMarket({
       ...{ names: 40, days: 1_830, drift: 0.002, ending: 2 },

@@ -10,7 +10,9 @@ import { candidateLock, currentLock, methodOutputs } from "../../method/outputs.
 const outputs = methodOutputs();
 const all = [...outputs.closed, ...outputs.interim];
 
-it("the method equals method.lock.json; npm run method:lock records another", () => {
+it("the method equals method.lock.json; npm run method:lock records another", {
+  tags: ["full"],
+}, () => {
   expect(currentLock(outputs)).toEqual(lock);
 });
 

@@ -57,7 +57,9 @@ const contradictions = (one: ReadonlyMap<string, string>, other: ReadonlyMap<str
 
 const withoutSeries = (id: string) => id.slice(0, id.lastIndexOf("/"));
 
-it("the ids of a record that begins earlier differ wherever its content differs", () => {
+it("the ids of a record that begins earlier differ wherever its content differs", {
+  tags: ["full"],
+}, () => {
   const whole = saidBy(METHOD_MARKET);
   const beginnings: readonly ((one: InstrumentRecords) => InstrumentRecords)[] = [
     (one) => between(one, closeOf(150)),
@@ -174,7 +176,9 @@ function otherThan(value: unknown): unknown {
   return value === null ? "1" : !value;
 }
 
-it("the series differs from the instant at which a changed record is known, and is the same before", () => {
+it("the series differs from the instant at which a changed record is known, and is the same before", {
+  tags: ["full"],
+}, () => {
   const before = seriesOf(recent);
   const property = fc.property(changes, ({ place, feed, share, member, change }) => {
     const one = recent[place] as InstrumentRecords;

@@ -513,7 +513,7 @@ describe("a malformed market folder is refused with file and line", () => {
   });
 });
 
-describe.skipIf(real.isMissing)("the real market folder", () => {
+describe.skipIf(real.isMissing)("the real market folder", { tags: ["full"] }, () => {
   let market: Market;
   const bySymbol = (symbol: string) =>
     arraysOf(
