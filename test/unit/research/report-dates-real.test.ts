@@ -51,7 +51,7 @@ describe.skipIf(isMissing)("the next report", { timeout: TIMEOUT_MS }, async () 
     expect(Number(accuracy.inside.toFixed(3))).toBe(0.961);
   });
 
-  it.each(years)("is inside its window at least 92 %% of the time in %i", (year) => {
+  it.each(years)("of %i is inside its window at least 92 percent of the time", (year) => {
     const { inside, medianError, filings } = gradeReports(filedFrom(year), MEASURED_WINDOWS);
     expect(filings).toBeGreaterThan(300);
     expect(inside).toBeGreaterThanOrEqual(0.92);

@@ -22,8 +22,9 @@ const TIMEOUT_MS = 240_000;
 
 const DAY_MS = 86_400_000;
 
-/** Forecasts from here on fit the multipliers, and from `GRADED_FROM` on are graded. */
-const [FITTED_FROM, GRADED_FROM, UNTIL] = ["2012-01-01", "2015-01-01", "2024-12-31"];
+/** Forecasts from here on fit the multipliers, and from `GRADED_FROM` on are graded. Bars of stocks
+ *  begin in 2013, and a forecast needs 252 of them. */
+const [FITTED_FROM, GRADED_FROM, UNTIL] = ["2014-01-01", "2015-01-01", "2024-12-31"];
 
 /** Sessions around the predicted day that have a multiplier. */
 const REACH = 10;

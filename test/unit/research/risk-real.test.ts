@@ -11,6 +11,7 @@ import { observeRisk } from "../../../src/research/backtest/risk/observations.ts
 import { MODEL_OF_CLASS } from "../../../src/risk/forecast.ts";
 import { FITTED_BEFORE, RANGE_BREACHES, RISK_TABLE } from "../../../src/risk/measured-table.ts";
 import { type OpenRange, rangeAlert, watchedHorizon } from "../../../src/risk/range-events.ts";
+import { rangeOf } from "../../../src/risk/ranges.ts";
 import type { HorizonTable } from "../../../src/risk/table.ts";
 import { readMarketFolder } from "../../../src/sources/files/market-folder.ts";
 import { recordedRiskTable } from "../../method/risk-tables.ts";
@@ -24,16 +25,20 @@ const TIMEOUT_MS = 240_000;
 /** What an independent implementation measured from the close after the forecast, for stocks. */
 const INDEPENDENT = [
   {
+    randomWalk: [0.741, 0.665],
     ewma: [0.631, 0.597],
     blend: [0.551, 0.532],
     coverage80: [0.803, 0.772, 0.806, 0.832],
     range80: [-1.12, 1.19],
+    range95: [-2.27, 1.95],
   },
   {
+    randomWalk: null,
     ewma: [0.365, 0.58],
     blend: [0.284, 0.482],
     coverage80: [0.804, 0.744, 0.803, 0.864],
     range80: [-1.08, 1.29],
+    range95: [-2.02, 1.97],
   },
 ] as const;
 
@@ -131,6 +136,9 @@ describe.skipIf(isMissing)(
       const { before, after } = graded("stock", index).measures.evidence.qlike;
       expectNear([before?.ewma, after?.ewma], known.ewma, 0.005);
       expectNear([before?.forecast, after?.forecast], known.blend, 0.005);
+      if (known.randomWalk !== null) {
+        expectNear([before?.randomWalk, after?.randomWalk], known.randomWalk, 0.005);
+      }
       expect(before?.t).toBeLessThan(-2);
       expect(after?.t).toBeLessThan(-2);
     });
@@ -144,6 +152,8 @@ describe.skipIf(isMissing)(
         const thirds = measures.thirds.map((third) => third.coverage[1]);
         expectNear([coverage[1], ...thirds], known.coverage80, 0.005);
         expectNear([fitted[10], fitted[90]], known.range80, 0.02);
+        const { low, high } = rangeOf(fitted, 0.95, 1);
+        expectNear([low, high], known.range95, 0.04);
         if (index === 0) expectNear([fallSkill?.value], [0.017], 0.003);
         else expect(fallSkill?.value).toBeLessThan(0);
       },
