@@ -73,7 +73,7 @@ export function startWorker(
 function watching(records: Records, sender: Pick<Sender, "send">) {
   const events = new EventEmitter().setMaxListeners(0);
   let pending = 0;
-  /** Calls so far, and the one that last found or sent something. */
+  /** Calls so far, and the one that last found, sent or changed something. */
   let [calls, busy] = [0, 0];
   /** When the last look began that found no more than it could take. */
   let last = 0;
@@ -91,7 +91,12 @@ function watching(records: Records, sender: Pick<Sender, "send">) {
     ...records,
     get: (from, key) => watched(() => records.get(from, key)),
     list: (from, selection) => watched(() => records.list(from, selection)),
-    commit: (operations) => watched(() => records.commit(operations)),
+    commit: (operations) =>
+      watched((at) => {
+        // It may make deliveries due, of which another connection of the store tells later.
+        busy = at;
+        return records.commit(operations);
+      }),
     claimDue: (from, selection) =>
       watched(async (at) => {
         const due = await records.claimDue(from, selection);
