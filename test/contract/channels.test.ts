@@ -94,7 +94,8 @@ describe("a channel", () => {
       const code = codeIn((await chat.took(before + 1)).at(-1)?.text);
       expect(code).toMatch(/^\d{6}$/);
       const verified = await enter(person, code);
-      expect(cardsOf(verified)[0]).toMatch(/Status Active/);
+      expect(cardsOf(verified)[0]).toMatch(/Status Active .* Alerts none yet: make one/);
+      expect(verified.html).toContain('<a href="/account/alerts/new">make one</a>');
       const id = idIn(verified);
       await person.web.submit(verified.form(`/account/channels/${id}/test`));
       const tests = await chat.took(before + 2);
@@ -104,6 +105,15 @@ describe("a channel", () => {
         .toMatch(/Last success \d+ November 2026/);
     },
   );
+
+  it("for email suggests the address of the person, until there is one", async () => {
+    const person = testService.person();
+    const page = await person.signIn();
+    const suggested = (html: string) => /id="email-to"[^>]*value="([^"]*)"/.exec(html)?.[1];
+    expect(suggested(page.html)).toBe(person.email);
+    const added = await add(person, { kind: "email", to: person.email, token: "" });
+    expect(suggested(added.html)).toBeUndefined();
+  });
 
   it("never shows its secrets again", async () => {
     const chat = await chatOf("telegram");

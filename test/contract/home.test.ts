@@ -55,6 +55,7 @@ interface Item {
   readonly signal: string;
   readonly score: number;
   readonly scoreRaw: number;
+  readonly scoreSmoothed: number;
   readonly coverage: number;
 }
 
@@ -253,10 +254,10 @@ describe("the filter of the market page", () => {
     expect(shorts.items.length).toBeGreaterThan(0);
   });
 
-  it("selects by sector and full coverage, and sorts by distance from 50", async () => {
+  it("selects by sector and full coverage, and sorts by the strength of the signal", async () => {
     const { items } = await signals("&sector=Technology&minCoverage=1");
     const expected = items.toSorted(
-      (a, b) => Math.abs(b.scoreRaw - 50) - Math.abs(a.scoreRaw - 50),
+      (a, b) => Math.abs(b.scoreSmoothed - 50) - Math.abs(a.scoreSmoothed - 50),
     );
     const html = await page("?sector=Technology&coverage=full&sort=strength");
     expect(symbolsIn(html)).toEqual(expected.map(({ symbol }) => symbol));

@@ -35,7 +35,7 @@ const PAGES = ["/", INSTRUMENT, PROOF, "/track-record"];
 
 interface Item {
   readonly symbol: string;
-  readonly scoreRaw: number;
+  readonly scoreSmoothed: number;
 }
 
 /** The symbols of the first rows of the market, as they are read. */
@@ -149,14 +149,14 @@ describe("a person who uses the pages for the first time", () => {
       const { page } = await open("/", { javaScriptEnabled });
       await page.getByLabel("Sector", { exact: true }).selectOption("Technology");
       await page.getByLabel("Coverage").selectOption("Full");
-      await page.getByLabel("Order").selectOption("Farthest from 50");
+      await page.getByLabel("Order").selectOption("Strongest signal");
       if (!javaScriptEnabled) await page.getByRole("button", { name: "Show" }).click();
       const { items } = await ask<{ items: readonly Item[] }>(
         "/api/signals?detail=full&sector=Technology&minCoverage=1",
       );
       await page.getByText(`${items.length} shown`).waitFor();
       const strongest = items.toSorted(
-        (a, b) => Math.abs(b.scoreRaw - 50) - Math.abs(a.scoreRaw - 50),
+        (a, b) => Math.abs(b.scoreSmoothed - 50) - Math.abs(a.scoreSmoothed - 50),
       );
       await expect
         .poll(() => firstRows(page, 3))
@@ -185,7 +185,7 @@ describe("a person who uses the pages for the first time", () => {
     await page.getByLabel("An earlier signal, as it stood on").fill(monthAgo);
     await page.getByRole("button", { name: "Verify that signal" }).click();
     await page.getByText(/^Proved in this browser: entry \d+/).waitFor();
-    await page.getByText("This browser sees this log for the first time.").waitFor();
+    await page.getByText("This browser sees this log for the first time").waitFor();
     await page.getByText("answers the same").waitFor();
     await page.reload();
     await page

@@ -2,6 +2,7 @@ import type { ChannelKind } from "../../alerts/channels/channel.ts";
 import { MAX_CHANNELS } from "../../alerts/channels/channel-problems.ts";
 import type { ChannelView } from "../../alerts/channels/channels.ts";
 import type { ChannelSchedule } from "../../alerts/channels/schedule.ts";
+import type { Account } from "../../auth/accounts/accounts.ts";
 import {
   destructiveAction,
   type FieldErrors,
@@ -19,6 +20,8 @@ export const MAX_CHANNEL_NAME = 40;
 /** What the channels section shows. */
 export interface ChannelsView {
   readonly formToken: string;
+  /** The person; new email channels suggest their address. */
+  readonly account: Pick<Account, "email">;
   /** By name. */
   readonly channels: readonly ChannelView[];
   /** Errors of the forms. */
@@ -106,7 +109,10 @@ ${facts([
   ["Status", html`<strong>${stateText(channel)}</strong>`],
   ["Sends to", untrustedText(hint)],
   state.is !== "pending" && ["Sends", scheduleText(schedule)],
-  state.is !== "pending" && ["Alerts", alerts === 0 ? "none yet" : String(alerts)],
+  state.is !== "pending" && [
+    "Alerts",
+    alerts === 0 ? html`none yet: <a href="/account/alerts/new">make one</a>` : alerts,
+  ],
   state.is !== "pending" && ["Used by", isShared ? SHARED : "You, and programs with your keys"],
   state.is !== "pending" && ["Last success", lastSuccessText(lastSuccessAt)],
 ])}
@@ -237,9 +243,10 @@ function newChannelForms(view: ChannelsView): Html {
 
 function newChannelForm(
   kind: ChannelKind,
-  { formToken, errors = [], enteredChannel }: ChannelsView,
+  { formToken, account, channels, errors = [], enteredChannel }: ChannelsView,
 ): Html {
   const { about, to, token } = KIND_TEXTS[kind];
+  const isFirstEmail = kind === "email" && !channels.some((one) => one.kind === "email");
   const entered = enteredChannel?.kind === kind ? enteredChannel : undefined;
   const [label, type, example] = to;
   const inputs = [
@@ -254,7 +261,7 @@ function newChannelForm(
     field({
       id: newChannelField(kind, "to"),
       label,
-      value: entered?.to,
+      value: entered?.to ?? (isFirstEmail ? account.email : undefined),
       errors,
       attributes: html`type="${type}" autocomplete="off" spellcheck="false" required placeholder="${example}"`,
     }),

@@ -22,7 +22,7 @@ export interface SignInView {
 /** Who gets a code if not everyone does, and what others can do. */
 export const codeLimits: Readonly<Record<SignUp, Html | undefined>> = {
   open: undefined,
-  applications: html`<p class="note">Only people who have an account, or whose application was accepted, get a code here. If you have neither, <a href="${APPLY_PATH}">apply for early access</a>. The operator of this service accepts applications with <code>market-signal admin applications accept</code>, or lets everyone in with <code>SIGN_UP=open</code>.</p>`,
+  applications: html`<p class="note">Only people who have an account, or whose application was accepted, get a code here. If you have neither, <a href="${APPLY_PATH}">apply for early access</a>.</p>`,
   closed: html`<p class="note">Only people who have an account get a code here: no new accounts are created. If you need one, <a href="${paths.contactPage}">ask the operator of this service</a>.</p>`,
 };
 

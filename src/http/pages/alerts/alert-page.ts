@@ -224,11 +224,14 @@ const ERRORS = {
   unreachable: "No answer",
 } as const;
 
+/** An email has no answer: it is handed to the mail server. */
 const answerText = ({ status, error, latencyMs, response }: AttemptView): Html =>
-  html`${status !== null && html`<strong>${status}</strong> `}${ERRORS[error]}${latencyMs !== null && html` <span class="quiet">${Math.round(latencyMs)} ms</span>`}${
-    response.trim() !== "" &&
-    html` <span class="unit quiet">${untrustedText(response.trim())}</span>`
-  }`;
+  status === null && error === "none"
+    ? html`Handed to the mail server`
+    : html`${status !== null && html`<strong>${status}</strong> `}${ERRORS[error]}${latencyMs !== null && html` <span class="quiet">${Math.round(latencyMs)} ms</span>`}${
+        response.trim() !== "" &&
+        html` <span class="unit quiet">${untrustedText(response.trim())}</span>`
+      }`;
 
 /** What the page of a new secret shows. */
 export interface SecretView {

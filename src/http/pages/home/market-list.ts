@@ -142,7 +142,8 @@ function closesOf(symbol: string, { market }: ToolContext): readonly number[] {
   });
 }
 
-/** The value that each order sorts by; the highest comes first. */
+/** The value that each order sorts by; the highest comes first. The smoothed score decides the signal, so
+ *  its distance from 50 is the strength. */
 const sortKeys: Readonly<
   Record<
     "score" | "change" | "strength" | "since" | "coverage" | "confidence",
@@ -151,7 +152,7 @@ const sortKeys: Readonly<
 > = {
   score: ({ score }) => score,
   change: ({ instrument }, context) => changeOf(instrument.symbol, context) ?? 0,
-  strength: ({ score }) => Math.abs(score - 50),
+  strength: ({ signal }) => Math.abs(signal.smoothed - 50),
   since: ({ signal }) => signal.since,
   coverage: ({ coverage }) => coverage,
   confidence: ({ confidence }) => confidence,

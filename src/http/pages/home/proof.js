@@ -122,8 +122,8 @@ async function compareWithMemory(now) {
     remember({ ...now, seen: new Date().toISOString() });
     return tell(
       "check-memory",
-      "not proved",
-      "This browser sees this log for the first time. It keeps the checkpoint, and proves at every later visit that nothing before it was changed.",
+      "first visit",
+      "This browser sees this log for the first time, so there is nothing to compare yet. It keeps the checkpoint, and proves at every later visit that nothing before it was changed.",
     );
   }
   const seen = `the ${known.size} entries that this browser saw on ${known.seen.slice(0, 16).replace("T", ", ")} UTC`;

@@ -70,20 +70,21 @@ ${market.source.simulated && html`<p class="note warning"><strong>Simulated.</st
   return html`${lead}
 <p class="beneath">Was one signal altered? <a href="/">Choose its instrument</a> and go to “Proof”: the browser checks the signal of any past session.</p>
 ${started.map((one) => recordSection(one, record.terms, market.dayMs))}
-${waiting.length > 0 && waitingSection(waiting, record)}
+${waiting.length > 0 && waitingSection(waiting, record, market.knownUntil())}
 ${backtestSection}
 ${rulesSection(record)}
 ${verifySection(record, site)}`;
 }
 
-/** Records without figures yet, and the earliest date for each. */
+/** Records without figures yet, and the earliest date for each. @param now Unix milliseconds. */
 const waitingSection = (
   waiting: readonly ClassRecord[],
   { beganAt, terms: { rules } }: TrackRecord,
+  now: number,
 ): Html => html`<section aria-labelledby="waiting">
 <h2 id="waiting">Nothing yet</h2>
 <div class="empty"><p>The log began on ${dateTime(isoInstant(beganAt))}. A signal counts when its returns are known, and a verdict needs ${rules.minPeriods} periods that do not overlap. The first figures:</p>
-<ul class="plain">${waiting.map((one) => html`<li>${titleOf(one)}: not before ${dateTime(isoInstant(one.expectedAt))}</li>`)}</ul></div>
+<ul class="plain">${waiting.map((one) => html`<li>${titleOf(one)}: ${one.expectedAt > now ? html`not before ${dateTime(isoInstant(one.expectedAt))}` : "with one of the next sessions"}</li>`)}</ul></div>
 </section>`;
 
 const backtestSection = html`<section aria-labelledby="backtest">
