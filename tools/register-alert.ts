@@ -9,8 +9,8 @@ import type { Caller } from "../src/auth/caller.ts";
 import { alertScopes } from "../src/auth/scopes.ts";
 import { AssetClass } from "../src/market/instrument.ts";
 import { Problem } from "../src/problem.ts";
-import { EVENT_RULES } from "../src/score/events.ts";
 import { REPORT_SESSIONS } from "../src/score/report-events.ts";
+import { EVENT_RULES } from "../src/score/shift-and-volatility-events.ts";
 import { type Call, defineTool, type ToolContext } from "../src/tool.ts";
 
 const Input = z.strictObject({

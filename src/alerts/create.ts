@@ -24,7 +24,7 @@ import { UnsubscribeTokens, Unsubscribing, unsubscribeUrl } from "./channels/uns
 import { createSender } from "./delivery/sender.ts";
 import { type WebhookKeySet, webhookKeySet } from "./delivery/webhook-keys.ts";
 import { DeliveryWorker } from "./delivery/worker.ts";
-import { AlertEvaluator, type EvaluatorOptions } from "./rules/evaluator.ts";
+import { AlertEvaluator, type EvaluatorOptions } from "./rules/evaluate-sessions.ts";
 import { Watchlists } from "./watchlists/watchlists.ts";
 
 /** Pause between two polls for closed sessions that are not evaluated yet, in milliseconds. */

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { ALERT_KINDS, type AlertKind } from "../alerts/alert.ts";
 import { Label } from "../lib/label.ts";
-import { EVENT_RULES } from "../score/events.ts";
+import { EVENT_RULES } from "../score/shift-and-volatility-events.ts";
 import type { ToolContext } from "../tool.ts";
 import { InstantInput, Ticker } from "./common.ts";
 import { resolve } from "./lookup.ts";

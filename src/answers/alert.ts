@@ -11,8 +11,8 @@ import { CHANNEL_KINDS, type ChannelState } from "../alerts/channels/channel.ts"
 import type { Attempt } from "../alerts/delivery/delivery.ts";
 import { AssetClass } from "../market/instrument.ts";
 import type { Source } from "../market/market.ts";
-import { EVENT_RULES } from "../score/events.ts";
 import { REPORT_SESSIONS } from "../score/report-events.ts";
+import { EVENT_RULES } from "../score/shift-and-volatility-events.ts";
 import { Direction, Instant, isoInstant, isoInstantOrNull } from "./common.ts";
 
 /** How events are delivered. */

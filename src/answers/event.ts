@@ -2,6 +2,7 @@ import { z } from "zod";
 import type { Scope } from "../auth/scopes.ts";
 import { FACTORS } from "../factors/reading.ts";
 import type { RangeAlert } from "../risk/range-events.ts";
+import { REPORT_REASONS, type ReportAlert } from "../score/report-events.ts";
 import {
   EVENT_RULES,
   type EventPoint,
@@ -10,8 +11,7 @@ import {
   type SignalShift,
   VOLATILITY_REASONS,
   type VolatilityAlert,
-} from "../score/events.ts";
-import { REPORT_REASONS, type ReportAlert } from "../score/report-events.ts";
+} from "../score/shift-and-volatility-events.ts";
 import type { Snapshot } from "../score/snapshot.ts";
 import {
   CommonMembers,

@@ -1,4 +1,4 @@
-import { DIRECTION_EVIDENCE, type DirectionEvidence } from "../score/evidence.ts";
+import { DIRECTION_EVIDENCE, type DirectionEvidence } from "../score/backtest-verdicts.ts";
 
 /** The sentences on what a score means and what a direction is worth. Pages, tools, the MCP server,
  *  README and docs quote these and say it in no other words, so that none claims more than was

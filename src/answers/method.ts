@@ -6,7 +6,7 @@ import { YIELDS } from "../factors/yields.ts";
 import type { Analyzer } from "../ingest/sentiment-model.ts";
 import { AssetClass } from "../market/instrument.ts";
 import { Problem } from "../problem.ts";
-import { METHOD } from "../score/method.ts";
+import { METHOD } from "../score/method-constants.ts";
 import type { PeerTables } from "../score/peers.ts";
 import { METHOD_RELEASE } from "../score/snapshot.ts";
 import type { ToolContext } from "../tool.ts";

@@ -2,7 +2,7 @@ import { z } from "zod";
 import { FACTORS } from "../factors/reading.ts";
 import { AssetClass } from "../market/instrument.ts";
 import type { MarketView } from "../market/market-view.ts";
-import { DIRECTION_EVIDENCE, horizonText, VERDICTS } from "../score/evidence.ts";
+import { DIRECTION_EVIDENCE, horizonText, VERDICTS } from "../score/backtest-verdicts.ts";
 import { DIRECTIONS, FORCED_WAITS, THRESHOLDS } from "../score/signal-hysteresis.ts";
 import { type PastSnapshot, STATUSES } from "../score/snapshot.ts";
 import type { ToolContext } from "../tool.ts";

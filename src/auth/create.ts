@@ -5,7 +5,7 @@ import type { Config, UpstreamChoice } from "../config/config.ts";
 import { withLockouts } from "../limits/lockouts.ts";
 import { createLimits } from "../limits/memory-limits.ts";
 import { createSharedLimits } from "../limits/shared-limits.ts";
-import type { Email } from "../mail/email.ts";
+import type { Email } from "../mail/email-schema.ts";
 import { MailWorker } from "../mail/mail-worker.ts";
 import { createOutbox } from "../mail/outbox.ts";
 import { createGuardedFetch, type GuardedFetchOptions } from "../outbound/guarded-fetch.ts";

@@ -1,5 +1,5 @@
 import { medianOf } from "./median.ts";
-import type { SessionGrid, SessionReturns } from "./session-grid.ts";
+import type { SessionGrid, SessionReturns } from "./session-returns.ts";
 
 /** Correlation of daily returns from which an instrument is a duplicate of another. */
 const DUPLICATE_CORRELATION = 0.95;

@@ -8,7 +8,7 @@ import type { AssetClass } from "../market/instrument.ts";
 import type { MarketMode } from "../market/market.ts";
 import type { RiskTable } from "../risk/table.ts";
 import { CANDIDATE, CANDIDATE_VERSION } from "../score/candidate.ts";
-import { METHOD } from "../score/method.ts";
+import { METHOD } from "../score/method-constants.ts";
 import {
   type FactorResult,
   METHOD_HASH,

@@ -1,5 +1,5 @@
 import type { Stored } from "../store/port/records.ts";
-import { contradictionOf } from "./contradiction.ts";
+import { contradictionOf } from "./fork-check.ts";
 import type { LogHead } from "./log-head.ts";
 import type { LogState, LogStore } from "./log-store.ts";
 import { type SigningKeys, signCheckpoint } from "./signers.ts";

@@ -6,7 +6,7 @@ import {
   returnsOn,
   type Session,
   SessionCalendar,
-} from "../grading/session-grid.ts";
+} from "../grading/session-returns.ts";
 import type { Exclusion } from "../grading/track-record.ts";
 import type { AssetClass } from "../market/instrument.ts";
 import type { Market } from "../market/market.ts";

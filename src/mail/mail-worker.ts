@@ -5,7 +5,7 @@ import { shareOf } from "../limits/share.ts";
 import type { Vault } from "../store/keys/vault.ts";
 import { removeAt, replace } from "../store/port/operations.ts";
 import type { Operation, Records, Stored } from "../store/port/records.ts";
-import type { Email } from "./email.ts";
+import type { Email } from "./email-schema.ts";
 import { causeGroupAmong, MAIL_TOPIC, mails, openEmail, type QueuedMail } from "./outbox.ts";
 import { createSmtp, isPermanentRejection } from "./smtp.ts";
 

@@ -2,8 +2,8 @@ import { randomUUID } from "node:crypto";
 import type { Vault } from "../store/keys/vault.ts";
 import { announce, insert } from "../store/port/operations.ts";
 import { collection, type Operation, type Stored } from "../store/port/records.ts";
-import { Email } from "./email.ts";
 import { emailGroup } from "./email-address.ts";
+import { Email } from "./email-schema.ts";
 
 /** An email with its delivery options. */
 export interface OutgoingMail extends Readonly<Email> {

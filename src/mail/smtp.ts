@@ -1,7 +1,7 @@
 import type { MailChoice } from "../config/config.ts";
 import { lazy } from "../lib/lazy.ts";
 import { isLoopbackHost } from "../lib/loopback.ts";
-import type { Email } from "./email.ts";
+import type { Email } from "./email-schema.ts";
 
 /** Timeout of each step of a connection (DNS, connect, greeting, command), in milliseconds. */
 const STEP_TIMEOUT_MS = 10_000;

@@ -4,7 +4,7 @@ import { statSync } from "node:fs";
 import type { Logger } from "pino";
 import type { Config, MarketChoice } from "../config/config.ts";
 import type { Setup } from "../ingest/setup.ts";
-import { type Email, emailText } from "../mail/email.ts";
+import { type Email, emailText } from "../mail/email-schema.ts";
 import { SERVICE_NAME, type Service } from "../service.ts";
 
 /** Clears a terminal line: back to its start (CR), erase to its end (ECMA-48 EL). */

@@ -2,9 +2,9 @@ import { createHash } from "node:crypto";
 import canonicalize from "canonicalize";
 import { createVolatility } from "../../src/factors/volatility.ts";
 import { CANDIDATE, CANDIDATE_RULES } from "../../src/score/candidate.ts";
-import { signalShift, volatilityAlert } from "../../src/score/events.ts";
-import { METHOD } from "../../src/score/method.ts";
+import { METHOD } from "../../src/score/method-constants.ts";
 import { ScoringEngine } from "../../src/score/scoring-engine.ts";
+import { signalShift, volatilityAlert } from "../../src/score/shift-and-volatility-events.ts";
 import { METHOD_RELEASE, type Snapshot } from "../../src/score/snapshot.ts";
 import { closeOf, DAYS, METHOD_MARKET, SCORED_FROM } from "./market.ts";
 

@@ -9,7 +9,7 @@ import type {
 } from "../../src/alerts/alert.ts";
 import { alertGroup, alerts, ownerGroup } from "../../src/alerts/alert.ts";
 import { deliveries, EVENT_KIND, type EventRow } from "../../src/alerts/delivery/delivery.ts";
-import { AlertEvaluator, type EvaluatorOptions } from "../../src/alerts/rules/evaluator.ts";
+import { AlertEvaluator, type EvaluatorOptions } from "../../src/alerts/rules/evaluate-sessions.ts";
 import type {
   RangeAlertEvent,
   ReportAlertEvent,

@@ -7,6 +7,13 @@ import {
   rangeAlert,
 } from "../../risk/range-events.ts";
 import {
+  REPORT_SESSIONS,
+  type ReportAlert,
+  type ReportSession,
+  type ReportState,
+  reportAlert,
+} from "../../score/report-events.ts";
+import {
   EVENT_RULES,
   type EventRules,
   type SessionSnapshot,
@@ -16,14 +23,7 @@ import {
   type VolatilityAlert,
   type VolatilityState,
   volatilityAlert,
-} from "../../score/events.ts";
-import {
-  REPORT_SESSIONS,
-  type ReportAlert,
-  type ReportSession,
-  type ReportState,
-  reportAlert,
-} from "../../score/report-events.ts";
+} from "../../score/shift-and-volatility-events.ts";
 import type { Snapshot } from "../../score/snapshot.ts";
 import type { Stored } from "../../store/port/records.ts";
 import type { AlertKind, Thresholds } from "../alert.ts";

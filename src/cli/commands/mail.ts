@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { type Email, emailText } from "../../mail/email.ts";
+import { type Email, emailText } from "../../mail/email-schema.ts";
 import { mails, openEmail } from "../../mail/outbox.ts";
 import { createKeyringVault } from "../../store/keys/keyring-vault.ts";
 import { readAll } from "../../store/port/read-all.ts";

@@ -7,7 +7,7 @@ import {
   isPlainBody,
   parseBody,
   readPlainBody,
-} from "../request-body.ts";
+} from "../body-readers.ts";
 import type { RequestContext } from "../request-context.ts";
 
 /** Maximum size of a message, in bytes; tool inputs are far smaller. */

@@ -3,7 +3,7 @@ import express, { type RequestHandler } from "express";
 import { resolveResource } from "../../auth/audience.ts";
 import { withHashedSecret } from "../../auth/secrets.ts";
 import { Problem } from "../../problem.ts";
-import { hasMediaType, isPlainBody, parseBody, readPlainBody } from "../request-body.ts";
+import { hasMediaType, isPlainBody, parseBody, readPlainBody } from "../body-readers.ts";
 import type { RequestContext } from "../request-context.ts";
 
 /** Media type of a form (RFC 6749 appendix B). */

@@ -1,6 +1,6 @@
 import { wholeBody } from "../../outbound/whole-body.ts";
 import { parseCheckpoint, parseDecimal, type SignedCheckpoint } from "../checkpoint.ts";
-import { contradictionOf } from "../contradiction.ts";
+import { contradictionOf } from "../fork-check.ts";
 import type { LogStore, SignedState } from "../log-store.ts";
 import { consistencyPath } from "../merkle.ts";
 import type { NoteVerifier } from "../note-keys.ts";

@@ -1,6 +1,6 @@
 import { datesPerHorizon } from "../../grading/series-summary.ts";
 import type { AssetClass } from "../../market/instrument.ts";
-import type { Verdict } from "../../score/evidence.ts";
+import type { Verdict } from "../../score/backtest-verdicts.ts";
 import type { ClassMeasures, HorizonMeasures } from "./class-measures.ts";
 import { deflatedSharpe } from "./deflated-sharpe.ts";
 import { type BacktestQuestion, horizonsOf, SESSIONS_PER_YEAR } from "./question.ts";

@@ -1,6 +1,6 @@
 import { shuffled } from "../../grading/random.ts";
 import { rankCorrelation, rankProducts } from "../../grading/rank-correlation.ts";
-import { returnAfter } from "../../grading/session-grid.ts";
+import { returnAfter } from "../../grading/session-returns.ts";
 import { type Exposures, exposuresAt } from "./exposures.ts";
 import { residualize } from "./residuals.ts";
 import type { ReturnGrid } from "./return-grid.ts";

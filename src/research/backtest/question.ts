@@ -1,7 +1,7 @@
 import { FACTORS, type Factor } from "../../factors/reading.ts";
 import type { AssetClass } from "../../market/instrument.ts";
+import { SCORE_HORIZONS } from "../../score/backtest-verdicts.ts";
 import { CANDIDATE } from "../../score/candidate.ts";
-import { SCORE_HORIZONS } from "../../score/evidence.ts";
 import type { ReturnGrid } from "./return-grid.ts";
 
 /** Possible subjects: one factor alone, the published score, or the candidate method. */

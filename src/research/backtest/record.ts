@@ -1,5 +1,5 @@
 import { gradeRun, RECORD_HORIZONS, type SettledStatement } from "../../grading/run-grade.ts";
-import { returnAfter, returnOver } from "../../grading/session-grid.ts";
+import { returnAfter, returnOver } from "../../grading/session-returns.ts";
 import {
   type GradedRun,
   RECORD_RULES,

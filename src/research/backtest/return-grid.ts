@@ -4,7 +4,7 @@ import {
   SessionCalendar,
   type SessionGrid,
   type SessionReturns,
-} from "../../grading/session-grid.ts";
+} from "../../grading/session-returns.ts";
 import type { AssetClass, Instrument } from "../../market/instrument.ts";
 import type { Bar, InstrumentRecords } from "../../market/records.ts";
 

@@ -4,7 +4,7 @@ import {
   type HorizonOverlap,
   type SeriesSummary,
 } from "../../grading/series-summary.ts";
-import type { Verdict } from "../../score/evidence.ts";
+import type { Verdict } from "../../score/backtest-verdicts.ts";
 
 /** Minimum independent periods of a verdict. */
 export const MIN_PERIODS = 30;

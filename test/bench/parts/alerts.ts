@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { AlertEvaluator } from "../../../src/alerts/rules/evaluator.ts";
+import { AlertEvaluator } from "../../../src/alerts/rules/evaluate-sessions.ts";
 import { allScopes } from "../../../src/auth/scopes.ts";
 import { createLimits } from "../../../src/limits/memory-limits.ts";
 import type { Records } from "../../../src/store/port/records.ts";

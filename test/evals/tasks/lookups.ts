@@ -1,5 +1,5 @@
 import { RISK_LEVELS } from "../../../src/risk/outlook.ts";
-import { VERDICTS } from "../../../src/score/evidence.ts";
+import { VERDICTS } from "../../../src/score/backtest-verdicts.ts";
 import { choice, count, day, instant, number, numbers, symbol, word } from "../form.ts";
 import { full, mean, pointsOf, ranked, symbolsOf, type Task } from "../task.ts";
 

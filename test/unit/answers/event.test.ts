@@ -12,8 +12,12 @@ import type { Market } from "../../../src/market/market.ts";
 import { RISK_TABLE } from "../../../src/risk/measured-table.ts";
 import { RANGE_REASONS, type RangeAlert } from "../../../src/risk/range-events.ts";
 import type { HorizonTable } from "../../../src/risk/table.ts";
-import type { EventPoint, SignalShift, VolatilityAlert } from "../../../src/score/events.ts";
 import { REPORT_REASONS, type ReportAlert } from "../../../src/score/report-events.ts";
+import type {
+  EventPoint,
+  SignalShift,
+  VolatilityAlert,
+} from "../../../src/score/shift-and-volatility-events.ts";
 import { DIRECTIONS } from "../../../src/score/signal-hysteresis.ts";
 import { METHOD_VERSION, STATUSES } from "../../../src/score/snapshot.ts";
 import { snapshotOf } from "../../support/scripted-market.ts";

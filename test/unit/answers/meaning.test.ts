@@ -1,7 +1,7 @@
 import { globSync, readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import * as meaning from "../../../src/answers/meaning.ts";
-import { DIRECTION_EVIDENCE } from "../../../src/score/evidence.ts";
+import { DIRECTION_EVIDENCE } from "../../../src/score/backtest-verdicts.ts";
 
 const SENTENCES = Object.values(meaning).filter((value) => typeof value === "string");
 

@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { EventEmitter, once } from "node:events";
 import { expect, it, onTestFinished } from "vitest";
-import type { Email } from "../../../src/mail/email.ts";
+import type { Email } from "../../../src/mail/email-schema.ts";
 import { MailWorker, type MailWorkerOptions } from "../../../src/mail/mail-worker.ts";
 import type { OutgoingMail } from "../../../src/mail/outbox.ts";
 import { createOutbox, MAIL_TOPIC, mails } from "../../../src/mail/outbox.ts";

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { findIndistinct } from "../../../src/grading/distinct.ts";
 import { randomAt } from "../../../src/grading/random.ts";
 import type { SeriesSummary } from "../../../src/grading/series-summary.ts";
-import { returnAfter } from "../../../src/grading/session-grid.ts";
+import { returnAfter } from "../../../src/grading/session-returns.ts";
 import type { Bar, InstrumentRecords } from "../../../src/market/records.ts";
 import { exposuresAt } from "../../../src/research/backtest/exposures.ts";
 import { nextOpenCoefficients } from "../../../src/research/backtest/next-open.ts";

@@ -9,7 +9,7 @@ import {
   signalShift,
   type VolatilityState,
   volatilityAlert,
-} from "../../../src/score/events.ts";
+} from "../../../src/score/shift-and-volatility-events.ts";
 import type { Snapshot } from "../../../src/score/snapshot.ts";
 import { namedInstrument } from "../../support/instruments.ts";
 import { referenceBars } from "../factors/reference.ts";

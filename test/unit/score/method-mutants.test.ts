@@ -59,7 +59,7 @@ const FAULTS: readonly Change[] = [
   ["factors/volatility.ts", "Math.log(fast / slow)", "Math.log(fast / slow + 0.01)"],
   ["score/composite.ts", "squares += weight ** 2", "squares += weight"],
   ["score/signal-hysteresis.ts", "smoothed >= THRESHOLDS.exitLong", "smoothed > 60"],
-  ["score/events.ts", "move <= rules.rearmWithin", "move < 0"],
+  ["score/shift-and-volatility-events.ts", "move <= rules.rearmWithin", "move < 0"],
 ];
 
 /** Faults that no score shows: running figures are worked out from scratch at every close. */

@@ -13,7 +13,7 @@ import type { PageAnswer } from "../page-answer.ts";
 import { withReturn } from "../return-to.ts";
 import { type Client, clientSetups } from "./connect.ts";
 import { addressOf, type Filter, MAX_SEARCH, type ParsedFilter, SORTS } from "./filter.ts";
-import { live, updateStatus } from "./frame.ts";
+import { live, updateStatus } from "./home-context.ts";
 import { comparison } from "./market-compare.ts";
 import type { MarketList } from "./market-list.ts";
 import { marketMap } from "./market-map.ts";

@@ -18,7 +18,7 @@ import { ACCOUNT_PATH } from "../return-to.ts";
 import { styleAddress } from "../style-route.ts";
 import { type Client, clientSetups } from "./connect.ts";
 import { filterOf, type ParsedFilter } from "./filter.ts";
-import type { HomeContext } from "./frame.ts";
+import type { HomeContext } from "./home-context.ts";
 import { homePage } from "./home-page.ts";
 import { showHistoryCsv, showInstrument } from "./instrument-route.ts";
 import { createListMarket, sectorsOf } from "./market-list.ts";

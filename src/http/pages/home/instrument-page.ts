@@ -15,9 +15,9 @@ import { changesSection } from "./changes-section.ts";
 import { darkpoolSection } from "./darkpool-section.ts";
 import { factorsSection } from "./factor-cards.ts";
 import { factorHistory } from "./factor-history.ts";
-import { live, updateStatus } from "./frame.ts";
 import { historySection } from "./history-section.ts";
 import type { HistoryChoice, HistoryView } from "./history-view.ts";
+import { live, updateStatus } from "./home-context.ts";
 import type { InstrumentView } from "./instrument-view.ts";
 import {
   answerNotes,

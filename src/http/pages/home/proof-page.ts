@@ -14,7 +14,7 @@ import { copyButton } from "../copy.ts";
 import { type FieldErrors, facts } from "../elements.ts";
 import { type Html, html } from "../html.ts";
 import type { PageAnswer } from "../page-answer.ts";
-import type { HomeContext } from "./frame.ts";
+import type { HomeContext } from "./home-context.ts";
 import { closedPage, findInstrument, unknownPage } from "./instrument-route.ts";
 import { signalMark } from "./marks.ts";
 import { dateTime, fixed, percent } from "./number-format.ts";

@@ -10,7 +10,7 @@ import { linkToMarkdown } from "../../discovery/link-headers.ts";
 import { copyButton } from "../copy.ts";
 import { type Html, html } from "../html.ts";
 import type { PageAnswer } from "../page-answer.ts";
-import type { HomeContext } from "./frame.ts";
+import type { HomeContext } from "./home-context.ts";
 import { signInNotice } from "./home-page.ts";
 import { classNames } from "./marks.ts";
 import { dateTime, percent } from "./number-format.ts";

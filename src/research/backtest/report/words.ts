@@ -1,7 +1,7 @@
 import { periodsForPower } from "../../../grading/series-summary.ts";
 import type { AssetClass } from "../../../market/instrument.ts";
+import type { Verdict } from "../../../score/backtest-verdicts.ts";
 import { CANDIDATE } from "../../../score/candidate.ts";
-import type { Verdict } from "../../../score/evidence.ts";
 import type { ClassResult, HorizonResult } from "../class-results.ts";
 import { type Promotion, promotionOf } from "../promotion.ts";
 import { type BacktestQuestion, SESSIONS_PER_YEAR, type Subject } from "../question.ts";

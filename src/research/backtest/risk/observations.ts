@@ -1,4 +1,4 @@
-import { returnOver } from "../../../grading/session-grid.ts";
+import { returnOver } from "../../../grading/session-returns.ts";
 import { countKnown } from "../../../market/point-in-time.ts";
 import type { InstrumentRecords } from "../../../market/records.ts";
 import {

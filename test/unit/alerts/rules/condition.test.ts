@@ -13,7 +13,7 @@ import {
 import type { ResolvedAlert } from "../../../../src/alerts/watchlists/watchlist.ts";
 import type { VolatilityReading } from "../../../../src/factors/volatility.ts";
 import { AssetClass } from "../../../../src/market/instrument.ts";
-import { EVENT_RULES } from "../../../../src/score/events.ts";
+import { EVENT_RULES } from "../../../../src/score/shift-and-volatility-events.ts";
 import { DIRECTIONS } from "../../../../src/score/signal-hysteresis.ts";
 import type { Snapshot } from "../../../../src/score/snapshot.ts";
 import {

@@ -4,7 +4,7 @@ import { SignIn, signInCodes } from "../../../../src/auth/accounts/email-code-si
 import type { SignUp } from "../../../../src/config/config.ts";
 
 import { fingerprint } from "../../../../src/lib/fingerprint.ts";
-import type { Email } from "../../../../src/mail/email.ts";
+import type { Email } from "../../../../src/mail/email-schema.ts";
 import { createOutbox, MAIL_TOPIC, mails, openEmail } from "../../../../src/mail/outbox.ts";
 import { createVault } from "../../../../src/store/keys/vault.ts";
 import { announce, put } from "../../../../src/store/port/operations.ts";

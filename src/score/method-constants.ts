@@ -21,7 +21,7 @@ import { MAX_FIGURE_AGE_DAYS } from "../factors/yields.ts";
 import { BLOCK_SIZE } from "../market/block-size.ts";
 import { BENCHMARK_SIZE } from "./class-scorer.ts";
 import { CLASS_FACTORS, WEIGHTS } from "./composite.ts";
-import { EVENT_RULES } from "./events.ts";
+import { EVENT_RULES } from "./shift-and-volatility-events.ts";
 import { MIN_BARS, SMOOTHING_HALF_LIFE, THRESHOLDS } from "./signal-hysteresis.ts";
 import { METHOD_HASH, METHOD_VERSION } from "./snapshot.ts";
 

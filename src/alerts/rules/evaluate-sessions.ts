@@ -12,7 +12,7 @@ import {
   groupByCondition,
 } from "./condition.ts";
 import { EvaluationState, type PendingCommit, stateKey } from "./evaluation-state.ts";
-import { type FanOutOptions, type FiredEvent, fanOut } from "./fan-out.ts";
+import { type FanOutOptions, type FiredEvent, fanOut } from "./recipients.ts";
 
 /** Evaluations, or deletions of states, in one step: the first evaluation of volatility reads all bars
  *  of an instrument, which takes a fraction of a millisecond. */

@@ -11,7 +11,7 @@ export const hasMediaType = (req: IncomingMessage, type: string): string | false
   express.request.is.call(req as Request, type);
 
 /**
- * Runs a body parser of Express.
+ * Runs a body parser of Express, which the caller gives its limit.
  *
  * @returns The parsed body.
  */

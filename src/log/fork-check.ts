@@ -10,7 +10,8 @@ export interface SignedTree {
   readonly root: Hash;
 }
 
-/** Why a log does not extend a tree that was signed; `undefined` if it does. */
+/** Why a log does not extend a tree that was signed, so that `LogSigner` refuses to sign it; `undefined` if it
+ *  does. */
 export async function contradictionOf(
   store: LogStore,
   state: LogState,
