@@ -4,7 +4,7 @@ import type { BrowserContextOptions, Page } from "playwright-core";
 import { describe, expect, it } from "vitest";
 import { getWith, newToken } from "../support/agent.ts";
 import { startBrowser } from "../support/browser.ts";
-import { heightsByAxis, pointsOf } from "../support/drawn.ts";
+import { heightsByAxis, plainLabels, pointsOf } from "../support/drawn.ts";
 import { type HistoryRow, historyRows } from "../support/history.ts";
 import { expectGood, openWatched } from "../support/page-look.ts";
 import { startTestService, type TestService } from "../support/test-service.ts";
@@ -81,16 +81,21 @@ async function pastOf(symbol: string): Promise<readonly HistoryRow[]> {
 }
 
 /** A stock without a split in its past, with that past: a page draws closes in shares of today, and the API
- *  has them as traded. */
+ *  has them as traded. Two plain labels of its axis tell the scale; labels of the newest figures may hide
+ *  others. */
 async function unsplit() {
   const { items } = await ask<{ items: readonly Item[] }>("/api/signals?assetClass=stock");
   for (const { symbol } of items) {
     const past = await pastOf(symbol);
     const prices = past.map(({ price }) => price ?? Number.NaN);
     const isSplit = prices.some((price, at) => price < 0.6 * (prices[at - 1] ?? 0));
-    if (!isSplit) return { symbol, past };
+    if (isSplit) continue;
+    const html = await (await fetch(`${base}/market/${symbol}`)).text();
+    const [, panel = ""] = html.split('<div class="panel p-price">');
+    const [axis = ""] = panel.split('<div class="panel');
+    if (plainLabels(axis).length >= 2) return { symbol, past };
   }
-  throw new Error("Every stock was split.");
+  throw new Error("No stock is without a split and with two labels.");
 }
 
 /** The panel of a class as it stands, with its height. */

@@ -21,6 +21,16 @@ export function pointsOf(
   });
 }
 
+/** The labels of the axis that stand at their values, from the top: those with a class may be moved out of
+ *  each other's way. */
+export const plainLabels = (
+  html: string,
+): readonly { readonly y: number; readonly text: string }[] =>
+  Array.from(
+    html.matchAll(/<text x="10%" y="([\d.]+)%" dy=".35em">([^<]*)<\/text>/g),
+    ([, y, text = ""]) => ({ y: Number(y), text }),
+  ).toSorted((a, b) => a.y - b.y);
+
 /**
  * Where values should be drawn by the labels of the axis, in CSS pixels from the top of the panel.
  *
@@ -32,11 +42,7 @@ export function heightsByAxis(
   values: readonly number[],
   transform: (value: number) => number = (value) => value,
 ): readonly number[] {
-  // Labels without a class are not moved out of each other's way.
-  const labels = Array.from(
-    html.matchAll(/<text x="10%" y="([\d.]+)%" dy=".35em">([^<]*)<\/text>/g),
-    ([, y, text = ""]) => ({ y: Number(y), at: transform(numberIn(text)) }),
-  ).toSorted((a, b) => a.y - b.y);
+  const labels = plainLabels(html).map(({ y, text }) => ({ y, at: transform(numberIn(text)) }));
   const [top, bottom] = [labels[0], labels.at(-1)];
   if (top === undefined || bottom === undefined || top === bottom) {
     throw new Error("an axis with fewer than two labels");
