@@ -187,17 +187,21 @@ describe("a replay of history", () => {
   });
 });
 
-describe.skipIf(isMissing)("a replay of real history", { timeout: 180_000 }, () => {
-  it("gives the same answers as a stopped clock, in the middle and at the end", async () => {
-    const symbols = ["AAPL", "IBM", "IWM"];
-    const folder = await reduced({ symbols: ["AAPL", "IBM", "IWM", "BTC-USD", "BAC", "MSFT"] });
-    const playing = await replay(folder, ["2013-10-07", "2013-10-12"], 1.5);
-    for (const steps of [7, 7]) {
-      await play(playing, steps);
-      const played = await answers(playing, symbols);
-      const stood = await standing(folder, playing.service.market.knownUntil());
-      expect(withoutMode(played)).toEqual(withoutMode(await answers(stood, symbols)));
-    }
-    expect(iso(playing.service.market.knownUntil())).toBe("2013-10-12T00:00:00.000Z");
-  });
-});
+describe.skipIf(isMissing)(
+  "a replay of real history",
+  { timeout: 180_000, tags: ["nightly"] },
+  () => {
+    it("gives the same answers as a stopped clock, in the middle and at the end", async () => {
+      const symbols = ["AAPL", "IBM", "IWM"];
+      const folder = await reduced({ symbols: ["AAPL", "IBM", "IWM", "BTC-USD", "BAC", "MSFT"] });
+      const playing = await replay(folder, ["2013-10-07", "2013-10-12"], 1.5);
+      for (const steps of [7, 7]) {
+        await play(playing, steps);
+        const played = await answers(playing, symbols);
+        const stood = await standing(folder, playing.service.market.knownUntil());
+        expect(withoutMode(played)).toEqual(withoutMode(await answers(stood, symbols)));
+      }
+      expect(iso(playing.service.market.knownUntil())).toBe("2013-10-12T00:00:00.000Z");
+    });
+  },
+);

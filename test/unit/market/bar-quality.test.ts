@@ -170,7 +170,7 @@ it("splits and dividends of a dropped bar are carried over to the next one", () 
   expect(settled.last).toMatchObject({ split: 8, dividend: 0.75 });
 });
 
-describe.skipIf(real.isMissing)("genuine bars", { tags: ["full"], timeout: 60_000 }, () => {
+describe.skipIf(real.isMissing)("genuine bars", { tags: ["nightly"], timeout: 60_000 }, () => {
   it("are doubted at most once in 100,000, and each doubt is listed", async () => {
     const market = await readMarketFolder(real.path);
     const records = market.recordsUntil(Number.MAX_SAFE_INTEGER);

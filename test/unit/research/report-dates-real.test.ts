@@ -1,4 +1,4 @@
-// @module-tag full
+// @module-tag nightly
 
 import { isDeepStrictEqual } from "node:util";
 import { describe, expect, it } from "vitest";

@@ -1,4 +1,4 @@
-// @module-tag full
+// @module-tag nightly
 
 import { describe, expect, it } from "vitest";
 import { nextReport, quarterlyFilings } from "../../../src/factors/next-report.ts";

@@ -1,4 +1,4 @@
-// @module-tag full
+// @module-tag nightly
 
 import { describe, expect, it } from "vitest";
 import { findIndistinct } from "../../../src/grading/distinct.ts";

@@ -1,4 +1,4 @@
-// @module-tag full
+// @module-tag nightly
 import { describe, expect, it } from "vitest";
 import { methodAnswer } from "../../../src/answers/method.ts";
 import { wholePoints } from "../../../src/answers/rounding.ts";
