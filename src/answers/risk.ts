@@ -40,6 +40,9 @@ const Range = z.object({
 const Horizon = z.object({
   sessions: z.number().int().describe("Trading sessions; for coins days."),
   volatilityPercent: z.number().describe("Expected standard deviation over them."),
+  reportFactor: z
+    .number()
+    .describe("Volatility over that without an expected report; 1 where reports are left out."),
   ranges: z.array(Range).nullable().describe("Close at the end, dividends included."),
   rangesWithheld: z.enum(WITHHELD).nullable(),
   fall: z.object({
@@ -133,10 +136,10 @@ function outlookAt(
   market: MarketView,
 ): RiskOutlook | undefined {
   const { outlooks } = cachesOf(market);
-  const { bars } = market.records(symbol);
-  const key = `${symbol} ${at} ${bars.length}`;
+  const records = market.records(symbol);
+  const key = `${symbol} ${at} ${records.bars.length} ${records.fundamentals?.length ?? 0}`;
   const known = outlooks.get(key) ?? {
-    outlook: riskOutlook(bars, assetClass, at, riskTableOf(market.source)),
+    outlook: riskOutlook(records, assetClass, at, riskTableOf(market.source)),
   };
   outlooks.set(key, known);
   return known.outlook;
@@ -234,7 +237,7 @@ function forecastOf(
   return {
     from: { price: bar.close, at: isoInstant(bar.availableAt) },
     annualVolatilityPercent: percent(sigma * Math.sqrt(SESSIONS_PER_YEAR[assetClass])),
-    horizons: horizons.map((one) => horizonOf(one, bar.close)),
+    horizons: horizons.map((one) => horizonOf(one, bar.close, reportFactor(one, sigma))),
     fitted: table.fitted,
     tested: table.tested,
     sha256: hashOf(table),
@@ -244,6 +247,7 @@ function forecastOf(
 function horizonOf(
   { table, sigma, ranges, fall }: HorizonOutlook,
   price: number,
+  reportFactor: number,
 ): z.input<typeof Horizon> {
   const { horizon, model, fallPercent, evidence } = table;
   const { verdict, coverage, fallSkill } = evidence;
@@ -252,6 +256,7 @@ function horizonOf(
   return {
     sessions: horizon,
     volatilityPercent: percent(sigma),
+    reportFactor,
     ranges:
       ranges?.map((range, index) => ({
         probability: range.probability,
@@ -275,6 +280,10 @@ function horizonOf(
     },
   };
 }
+
+/** How much an expected report raises a forecast. @param sigma Of one session. */
+const reportFactor = ({ table, sigma: ofHorizon }: HorizonOutlook, sigma: number): number =>
+  rounded(ofHorizon / (sigma * Math.sqrt(table.horizon)), 2);
 
 const whyWithheld = ({ verdict }: RiskEvidence): Withheld =>
   verdict === "insufficient_data" ? "insufficient_data" : "coverage_missed";
@@ -303,9 +312,11 @@ function summaryOf(
   const levels = [level && `${level} for it`, peerLevel && `${peerLevel} among its class`];
   const words = levels.filter((one) => one !== null).join(", ");
   const [first] = horizons;
+  const range =
+    first && rangeSentence(first, bar.close, reportFactor(first, sigma), { assetClass, tested });
   return [
     `Volatility ${yearly} % a year${words === "" ? "" : `: ${words}`}.`,
-    ...(first === undefined ? [] : [rangeSentence(first, bar.close, assetClass, tested)]),
+    ...(range === undefined ? [] : [range]),
   ].join(" ");
 }
 
@@ -313,8 +324,8 @@ function summaryOf(
 function rangeSentence(
   { table, ranges, fall }: HorizonOutlook,
   price: number,
-  assetClass: AssetClass,
-  tested: string,
+  factor: number,
+  { assetClass, tested }: { readonly assetClass: AssetClass; readonly tested: string },
 ): string {
   const { horizon, fallPercent, evidence } = table;
   const span = `${horizon} ${assetClass === "crypto" ? "days" : "sessions"}`;
@@ -324,12 +335,13 @@ function rangeSentence(
   }
   const { low, high, lowPercent, highPercent } = priceBounds(widest, price);
   const held = rounded(100 * (evidence.coverage[RANGES.length - 1] ?? 0), 1);
+  const wider = factor > 1 ? `, ${rounded(100 * (factor - 1), 0)} % wider for a report` : "";
   const skill = signed(100 * (evidence.fallSkill?.value ?? 0));
   const chance =
     fall === null
       ? ""
       : `; ${rounded(100 * fall, 0)} % chance to end more than ${fallPercent} % lower (skill ${skill} %)`;
-  return `95 % range over ${span}: ${quoted(low)} to ${quoted(high)} (${signed(lowPercent)} to ${signed(highPercent)} %, held ${held} %)${chance}. Tested on ${tested}.`;
+  return `95 % range over ${span}: ${quoted(low)} to ${quoted(high)} (${signed(lowPercent)} to ${signed(highPercent)} %, held ${held} %${wider})${chance}. Tested on ${tested}.`;
 }
 
 /** Why the ranges of a class are not published, worded to follow a colon. */

@@ -26,7 +26,7 @@ export interface SettledStatement {
   readonly signal: Direction;
   /** The published score with two decimals, in [0, 100]. */
   readonly score: number;
-  /** Forecast standard deviation of a session's log return; `null` without a forecast. */
+  /** Forecast standard deviation of the log return over the horizon; `null` without a forecast. */
   readonly sigma: number | null;
   /** Log total return from the close after the statement. */
   readonly followed: number;
@@ -107,19 +107,18 @@ function gradeRisk(statements: readonly SettledStatement[], table: HorizonQuanti
   const within = RANGES.map(() => 0);
   let [forecasts, falls, fallErrors] = [0, 0, 0];
   if (table === undefined) return { forecasts, within, falls, fallErrors };
-  const { quantiles, fallPercent, horizon } = table;
+  const { quantiles, fallPercent } = table;
   const ofUnit = RANGES.map((probability) => rangeOf(quantiles, probability, 1));
   for (const { sigma, fromClose } of statements) {
     if (sigma === null || Number.isNaN(fromClose)) continue;
-    const spread = sigma * Math.sqrt(horizon);
     forecasts += 1;
     for (const [index, { low, high }] of ofUnit.entries()) {
-      const isWithin = fromClose >= low * spread && fromClose <= high * spread;
+      const isWithin = fromClose >= low * sigma && fromClose <= high * sigma;
       if (isWithin) within[index] = (within[index] as number) + 1;
     }
     const fell = fromClose < Math.log1p(-fallPercent / 100) ? 1 : 0;
     falls += fell;
-    fallErrors += (chanceOfFall(quantiles, fallPercent, spread) - fell) ** 2;
+    fallErrors += (chanceOfFall(quantiles, fallPercent, sigma) - fell) ** 2;
   }
   return { forecasts, within, falls, fallErrors };
 }

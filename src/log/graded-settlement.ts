@@ -10,11 +10,15 @@ export interface LoggedStatement {
   readonly signal?: Direction | undefined;
   readonly scoreRaw?: number | undefined;
   readonly coverage?: number | undefined;
+  /** Forecast standard deviations of the log return over the registered horizons; `null` without a
+   *  forecast, absent in version 1. */
+  readonly sigmas?: readonly number[] | null | undefined;
+  /** In version 1: that of one session. */
   readonly sigma?: number | null | undefined;
 }
 
-/** Instants of a settlement, Unix milliseconds on the market's clock. */
-export interface SettlementTimes {
+/** When a settlement took place, in Unix milliseconds on the market's clock, and over how long. */
+export interface SettlementTerms {
   /** Close of the session of the run. */
   readonly close: number;
   /** When a checkpoint first covered the run. */
@@ -22,6 +26,8 @@ export interface SettlementTimes {
   /** Closes between which returns are measured; `undefined` if those sessions are not known. */
   readonly entry: number | undefined;
   readonly exit: number | undefined;
+  /** In sessions. */
+  readonly horizon: number;
 }
 
 /** Why a signal is not graded, whatever followed: it has no result, or no score. */
@@ -34,18 +40,24 @@ export function excludedBy(statement: LoggedStatement | undefined): Outcome | un
  * Grades a settlement, when it is logged and when it is verified.
  *
  * @param statements The statements of the run. @param outcomes In the same order.
- * @param table Ranges and falls of the class over the horizon.
+ * @param tables Ranges and falls of the class, as its method registered them.
  */
 export function gradeSettlement(
   statements: readonly LoggedStatement[],
   outcomes: readonly Outcome[],
-  { close, coveredAt, entry, exit }: SettlementTimes,
-  table: HorizonQuantiles | undefined,
+  { close, coveredAt, entry, exit, horizon }: SettlementTerms,
+  tables: readonly HorizonQuantiles[],
 ): GradedRun {
-  const graded = outcomes.flatMap((outcome, at) => settled(statements[at], outcome));
+  const place = tables.findIndex((table) => table.horizon === horizon);
+  const graded = outcomes.flatMap((outcome, at) => {
+    const statement = statements[at];
+    return statement === undefined
+      ? []
+      : settled(statement, outcome, sigmaOver(statement, place, horizon));
+  });
   const count = (reason: string) => outcomes.filter(({ status }) => status === reason).length;
   return {
-    ...gradeRun(graded, table),
+    ...gradeRun(graded, tables[place]),
     close,
     exit: exit ?? close,
     isLate: entry !== undefined && coveredAt >= entry,
@@ -53,12 +65,23 @@ export function gradeSettlement(
   };
 }
 
+/** The standard deviation that a statement forecasts over a horizon. @param place Of the horizon
+ *  among those registered. */
+function sigmaOver(
+  { sigma = null, sigmas }: LoggedStatement,
+  place: number,
+  horizon: number,
+): number | null {
+  if (sigmas !== undefined) return sigmas?.[place] ?? null;
+  return sigma === null ? null : sigma * Math.sqrt(horizon);
+}
+
 function settled(
-  statement: LoggedStatement | undefined,
+  { signal, scoreRaw }: LoggedStatement,
   outcome: Outcome,
+  sigma: number | null,
 ): readonly SettledStatement[] {
-  if (outcome.status !== "settled" || statement === undefined) return [];
-  const { signal, scoreRaw, sigma = null } = statement;
+  if (outcome.status !== "settled") return [];
   if (signal === undefined || scoreRaw === undefined) return [];
   const { followed, fromClose } = outcome;
   return [{ signal, score: scoreRaw, sigma, followed, fromClose: fromClose ?? Number.NaN }];

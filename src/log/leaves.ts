@@ -30,7 +30,7 @@ const leafOf = (content: object): Leaf => canonicalize(content) as string;
  */
 export interface Registration {
   readonly market: MarketMode;
-  /** Quantiles of the ranges. */
+  /** Quantiles of the ranges, and how reports widen them. */
   readonly riskTable: RiskTable;
   readonly record: RecordTerms;
 }
@@ -44,7 +44,12 @@ const registered = ({ market, riskTable, record }: Registration) => ({
   risk: Object.fromEntries(
     Object.entries(riskTable.classes).map(([assetClass, tables]) => [
       assetClass,
-      tables.map(({ horizon, fallPercent, quantiles }) => ({ horizon, fallPercent, quantiles })),
+      tables.map(({ horizon, fallPercent, quantiles, reportDays }) => ({
+        horizon,
+        fallPercent,
+        quantiles,
+        reportDays,
+      })),
     ]),
   ),
   record: {
@@ -138,13 +143,17 @@ export interface RunReference {
  * The decision on an instrument. The members are in the order of RFC 8785, so that the text is
  * canonical without sorting.
  *
- * @param sigma Forecast standard deviation of a session's log return, from which the ranges of the
- *   registered risk table follow; `null` without a forecast.
+ * @param sigmas Forecast standard deviations of the log return over the horizons of the registered
+ *   risk table, in its order; the ranges follow from them by its quantiles. `null` without a
+ *   forecast.
  */
 export function signalLeaf(
   snapshot: PastSnapshot & Pick<Snapshot, "candidate">,
   { run, close }: RunReference,
-  { commitments, sigma }: { readonly commitments: Commitments; readonly sigma: number | null },
+  {
+    commitments,
+    sigmas,
+  }: { readonly commitments: Commitments; readonly sigmas: readonly number[] | null },
 ): Leaf {
   const { candidate, status } = snapshot;
   const { confidence, coverage, score, scoreRaw, scoreSmoothed, signal } = roundedSignal(snapshot);
@@ -161,11 +170,11 @@ export function signalLeaf(
     scoreRaw,
     scoreSmoothed,
     series: snapshot.series,
-    sigma,
+    sigmas,
     signal,
     status,
     symbol: snapshot.instrument.symbol,
-    v: 1,
+    v: 2,
   });
 }
 
@@ -177,7 +186,7 @@ export const failedLeaf = (symbol: string, { run, close }: RunReference): Leaf =
     run,
     status: "failed",
     symbol,
-    v: 1,
+    v: 2,
     why: "no_result",
   });
 

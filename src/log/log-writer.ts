@@ -3,9 +3,11 @@ import { setImmediate } from "node:timers/promises";
 import { isoInstant } from "../answers/common.ts";
 import { AssetClass } from "../market/instrument.ts";
 import type { Market } from "../market/market.ts";
-import type { Bar, RecordList } from "../market/records.ts";
+import { countKnown } from "../market/point-in-time.ts";
+import type { Bar, InstrumentRecords } from "../market/records.ts";
+import { horizonSigma } from "../risk/report-days.ts";
 import { createSigmaReader } from "../risk/sigma-reader.ts";
-import type { RiskTable } from "../risk/table.ts";
+import type { HorizonQuantiles, RiskTable } from "../risk/table.ts";
 import { METHOD_VERSION, type PastSnapshot } from "../score/snapshot.ts";
 import type { MemoryArchive } from "../score/snapshot-archive.ts";
 import type { Stored } from "../store/port/records.ts";
@@ -82,8 +84,10 @@ interface RunInProgress extends LoggedRun {
   /** Whether that method registers how the run is graded; methods of before there were settlements do
    *  not. */
   readonly isGraded: boolean;
-  /** The bars of each instrument when this process came upon the run. */
-  readonly bars: ReadonlyMap<string, RecordList<Bar>>;
+  /** The horizons of its forecasts, as that method registers them. */
+  readonly horizons: readonly Pick<HorizonQuantiles, "horizon" | "reportDays">[];
+  /** The records of each instrument when this process came upon the run. */
+  readonly records: ReadonlyMap<string, InstrumentRecords>;
 }
 
 /**
@@ -354,20 +358,25 @@ export class LogWriter {
   }
 
   async #inProgress({ id, method }: LogState, open: OpenRun): Promise<RunInProgress> {
-    const { store, market } = this.#options;
+    const { store, market, riskTable } = this.#options;
     const { assetClass, close, index } = open;
     if (this.#open?.index === index && this.#open.logId === id) return this.#open;
     const run = (await store.runAt(id, assetClass, close)) as LoggedRun;
     const leaf = async (at: number) => JSON.parse((await store.entry(id, at)) ?? "{}");
     const methodIndex = method?.index ?? (await store.methodBefore(id, index)) ?? null;
+    const registered = methodIndex === null ? {} : await leaf(methodIndex);
+    const tables: readonly HorizonQuantiles[] =
+      registered.risk?.[assetClass] ?? riskTable.classes[assetClass];
     const records = market.recordsUntil(close);
     this.#open = {
       ...run,
       logId: id,
       methodHash: String((await leaf(index)).methodHash),
       method: methodIndex,
-      isGraded: methodIndex !== null && (await leaf(methodIndex)).record !== undefined,
-      bars: new Map(records.map(({ instrument, bars }) => [instrument.symbol, bars])),
+      isGraded: registered.record !== undefined,
+      // A method of before reports were forecast registers none.
+      horizons: tables.map(({ horizon, reportDays = null }) => ({ horizon, reportDays })),
+      records: new Map(records.map((one) => [one.instrument.symbol, one])),
     };
     await setImmediate();
     return this.#open;
@@ -376,7 +385,7 @@ export class LogWriter {
   /** The leaves of as many instruments as fit into a chunk, at least one. */
   #results(symbols: readonly string[], { origin }: LogState, run: RunInProgress): readonly Leaf[] {
     const { snapshots, committer, monotonic } = this.#options;
-    const { assetClass, close, methodHash, bars } = run;
+    const { close, methodHash } = run;
     const place = { run: run.index, close: isoInstant(close) };
     const until = monotonic() + CHUNK_MS;
     const leaves: Leaf[] = [];
@@ -386,13 +395,22 @@ export class LogWriter {
         snapshot?.at === close && isOfMethod(snapshot, methodHash)
           ? signalLeaf(snapshot, place, {
               commitments: committer.commit(snapshot, origin),
-              sigma: this.#sigmaAt(bars.get(symbol) ?? [], assetClass, close) ?? null,
+              sigmas: this.#sigmasOf(symbol, run),
             })
           : failedLeaf(symbol, place),
       );
       if (monotonic() >= until) break;
     }
     return leaves;
+  }
+
+  /** Forecast standard deviations over the registered horizons; `null` without a forecast. */
+  #sigmasOf(symbol: string, { assetClass, close, records, horizons }: RunInProgress) {
+    const found = records.get(symbol);
+    const sigma = found && this.#sigmaAt(found.bars, assetClass, close);
+    if (sigma === undefined) return null;
+    const bar = found?.bars.at(countKnown(found.bars, close) - 1) as Bar;
+    return horizons.map((one) => horizonSigma(sigma, one, found as InstrumentRecords, bar));
   }
 }
 

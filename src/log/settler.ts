@@ -286,10 +286,9 @@ export class Settler {
     const method = due.run.method ?? (await this.#methodBefore(id, index));
     const [registered] =
       method === undefined ? [] : await this.#read<RegisteredRisk>(id, method, 1);
-    const tables = registered?.risk?.[run.assetClass] ?? [];
-    const table = tables.find(({ horizon }) => horizon === due.horizon);
-    const times = { close, coveredAt: coveredAt as number, entry, exit };
-    return gradeSettlement(statements, outcomes, times, table);
+    const { horizon } = due;
+    const terms = { close, coveredAt: coveredAt as number, entry, exit, horizon };
+    return gradeSettlement(statements, outcomes, terms, registered?.risk?.[run.assetClass] ?? []);
   }
 }
 

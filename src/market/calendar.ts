@@ -53,23 +53,43 @@ export function sessionOf(at: number): string {
 /** The first session after a date. */
 export function nextSession(date: string): string {
   const year = numberOf(date);
-  const after = [...sessionsOf(year), ...sessionsOf(year + 1)].find((session) => session > date);
+  const after = [...sessionsOf(year).keys(), ...sessionsOf(year + 1).keys()].find(
+    (session) => session > date,
+  );
   return after as string;
 }
 
 /** The last session before a date. */
 export function previousSession(date: string): string {
   const year = numberOf(date);
-  const before = [...sessionsOf(year - 1), ...sessionsOf(year)].findLast(
+  const before = [...sessionsOf(year - 1).keys(), ...sessionsOf(year).keys()].findLast(
     (session) => session < date,
   );
   return before as string;
 }
 
+/** Number of sessions after one date up to another, both ISO; negative if the other one is earlier. */
+export function sessionsUntil(date: string, other: string): number {
+  if (other < date) return -sessionsUntil(other, date);
+  const [from, to] = [date, other].map((one) => (isSession(one) ? one : previousSession(one))) as [
+    string,
+    string,
+  ];
+  let count = positionOf(to) - positionOf(from);
+  for (let year = numberOf(from); year < numberOf(to); year++) count += sessionsOf(year).size;
+  return count;
+}
+
+/** Position of a session in its year. */
+const positionOf = (session: string): number =>
+  sessionsOf(numberOf(session)).get(session) as number;
+
 /** The sessions of [from, to], ascending; none when `from` is after `to`. */
 export function sessionsBetween(from: string, to: string): readonly string[] {
   const sessions: string[] = [];
-  for (let year = numberOf(from); year <= numberOf(to); year++) sessions.push(...sessionsOf(year));
+  for (let year = numberOf(from); year <= numberOf(to); year++) {
+    sessions.push(...sessionsOf(year).keys());
+  }
   return sessions.filter((session) => session >= from && session <= to);
 }
 
@@ -83,15 +103,16 @@ function isHalfDay(session: string): boolean {
 
 const numberOf = (date: string): number => Number(date.slice(0, 4));
 
-const known = new Map<number, ReadonlySet<string>>();
+const known = new Map<number, ReadonlyMap<string, number>>();
 
-/** The sessions of a year, ascending; cached. */
-function sessionsOf(year: number): ReadonlySet<string> {
+/** The sessions of a year, ascending, with their positions in it; cached. */
+function sessionsOf(year: number): ReadonlyMap<string, number> {
   const before = known.get(year);
   if (before !== undefined) return before;
   const holidays = new Set(getHolidays(year).map(({ dateString }) => dateString));
   const isOpen = (date: string) => !holidays.has(date) && !SPECIAL_CLOSURES.has(date);
-  const sessions = new Set(weekdays(year).filter(isOpen));
+  const open = weekdays(year).filter(isOpen);
+  const sessions = new Map(open.map((date, position) => [date, position] as const));
   known.set(year, sessions);
   return sessions;
 }

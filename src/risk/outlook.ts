@@ -10,6 +10,7 @@ import {
   type RangeProbability,
   rangeOf,
 } from "./ranges.ts";
+import { type ForecastRecords, horizonSigma } from "./report-days.ts";
 import type { HorizonTable, RiskTable } from "./table.ts";
 
 /** Risk level of an instrument: the lowest fifth of what it is compared with, the middle, the
@@ -89,12 +90,12 @@ export function sigmaAt(
  * @returns `undefined` with under 252 sessions, and where no price moved.
  */
 export function riskOutlook(
-  bars: RecordList<Bar>,
+  records: ForecastRecords,
   assetClass: AssetClass,
   at: number,
   table: RiskTable,
 ): RiskOutlook | undefined {
-  const behind = barsBehind(bars, at, LEVEL_RULES.ownCloses);
+  const behind = barsBehind(records.bars, at, LEVEL_RULES.ownCloses);
   const bar = behind.at(-1);
   const model = MODEL_OF_CLASS[assetClass];
   const variances = sessionVariances(behind);
@@ -108,13 +109,14 @@ export function riskOutlook(
     bar,
     sigma,
     level: riskLevel(sigma, own, LEVEL_RULES.minOwnCloses),
-    horizons: table.classes[assetClass].map((one) => horizonOutlook(one, sigma)),
+    horizons: table.classes[assetClass].map((one) =>
+      horizonOutlook(one, horizonSigma(sigma, one, records, bar)),
+    ),
   };
 }
 
-function horizonOutlook(table: HorizonTable, sessionSigma: number): HorizonOutlook {
-  const { horizon, quantiles, fallPercent, evidence } = table;
-  const sigma = sessionSigma * Math.sqrt(horizon);
+function horizonOutlook(table: HorizonTable, sigma: number): HorizonOutlook {
+  const { quantiles, fallPercent, evidence } = table;
   return {
     table,
     sigma,

@@ -1,8 +1,9 @@
 import type { AssetClass } from "../market/instrument.ts";
 import { countKnown } from "../market/point-in-time.ts";
-import type { Bar, RecordList } from "../market/records.ts";
+import type { Bar } from "../market/records.ts";
 import { sigmaAt } from "./outlook.ts";
 import { publishesRanges, RANGES, rangeOf } from "./ranges.ts";
+import { type ForecastRecords, horizonSigma } from "./report-days.ts";
 import type { HorizonTable, RiskTable } from "./table.ts";
 
 /** Nominal coverage of the watched range, the widest that is published. */
@@ -39,7 +40,7 @@ export interface RangeAlert {
 
 /** A closed session of an instrument whose class has a range. */
 export interface RangeSession {
-  readonly bars: RecordList<Bar>;
+  readonly records: ForecastRecords;
   readonly assetClass: AssetClass;
   /** Close of the session, Unix milliseconds. */
   readonly at: number;
@@ -54,11 +55,12 @@ export function watchedHorizon(table: RiskTable, assetClass: AssetClass): Horizo
 }
 
 /** The range from the last close known at the end of a session; `undefined` without a forecast. */
-function openRange({ bars, assetClass, at, table }: RangeSession): OpenRange | undefined {
+function openRange({ records, assetClass, at, table }: RangeSession): OpenRange | undefined {
+  const { bars } = records;
   const bar = bars.at(countKnown(bars, at) - 1);
   const sigma = sigmaAt(bars, assetClass, at);
   if (bar === undefined || sigma === undefined) return undefined;
-  const range = rangeOf(table.quantiles, WATCHED_RANGE, sigma * Math.sqrt(table.horizon));
+  const range = rangeOf(table.quantiles, WATCHED_RANGE, horizonSigma(sigma, table, records, bar));
   return { openedAt: bar.availableAt, price: bar.close, low: range.low, high: range.high };
 }
 
@@ -75,7 +77,8 @@ export function rangeAlert(
   session: RangeSession,
 ): { readonly open: OpenRange | undefined; readonly event?: RangeAlert } {
   if (open === undefined) return { open: openRange(session) };
-  const { bars, at, table } = session;
+  const { at, table } = session;
+  const { bars } = session.records;
   const since = bars.slice(countKnown(bars, open.openedAt), countKnown(bars, at));
   let logReturn = 0;
   for (const [index, bar] of since.slice(0, table.horizon).entries()) {

@@ -51,11 +51,17 @@ export interface HorizonQuantiles {
   /** In sessions. */
   readonly horizon: number;
   /**
-   * Quantiles at `PROBABILITIES` of log return / (sigma sqrt(horizon)), from the last known close.
+   * Quantiles at `PROBABILITIES` of log return / forecast standard deviation over the horizon
+   * (`horizonSigma`), from the last known close.
    */
   readonly quantiles: readonly number[];
   /** The fall whose chance is forecast, in percent. */
   readonly fallPercent: number;
+  /**
+   * Factors of a session's variance from ten sessions before the one on which a report is expected
+   * to ten after it; `null` where reports are not in the forecast.
+   */
+  readonly reportDays: readonly number[] | null;
 }
 
 /** The forecasts of one class over one horizon. */

@@ -414,7 +414,17 @@ def rank_correlation(x, y):
     return math.fsum((a - mean_x) * (b - mean_y) for a, b in zip(x, y)) / math.sqrt(xx * yy)
 
 
-def grade(statements, outcomes, table):
+def width_of(said, tables, horizon):
+    """Standard deviation over the horizon: version 1 of a leaf has that of one session."""
+    if "sigmas" in said:
+        place = [one["horizon"] for one in tables].index(horizon)
+        return said["sigmas"] and said["sigmas"][place]
+    sigma = said.get("sigma")
+    return sigma and sigma * math.sqrt(horizon)
+
+
+def grade(statements, outcomes, tables, horizon):
+    table = next((one for one in tables if one["horizon"] == horizon), None)
     graded = [
         (said, outcome)
         for said, outcome in zip(statements, outcomes)
@@ -448,10 +458,10 @@ def grade(statements, outcomes, table):
         },
     }
     for said, outcome in graded:
-        sigma, value = said.get("sigma"), outcome["fromClose"]
-        if table is None or sigma is None or value is None:
+        value = outcome["fromClose"]
+        width = width_of(said, tables, horizon) if table else None
+        if width is None or value is None:
             continue
-        width = sigma * math.sqrt(table["horizon"])
         run["forecasts"] += 1
         for place, share in enumerate(RANGES):
             tail = (1 - share) / 2
@@ -651,8 +661,7 @@ def settle(settlement, runs, closes, prices, records, differences):
     for place, outcome in enumerate(followed):
         differences.add(outcome, logged[place], f"entry {settlement['index'] + 1 + place}")
     tables = runs[leaf["run"]]["method"]["risk"].get(asset_class, [])
-    table = next((one for one in tables if one["horizon"] == horizon), None)
-    graded = grade(statements, followed, table)
+    graded = grade(statements, followed, tables, horizon)
     graded["late"] = entry is not None and millis(leaf["coveredAt"]) >= entry
     graded["settlement"] = settlement["index"]
     record = records.setdefault((asset_class, horizon), [])

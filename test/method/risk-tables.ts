@@ -6,8 +6,11 @@ import { createReturnGrid } from "../../src/research/backtest/return-grid.ts";
 import { fitQuantiles, measureRisk } from "../../src/research/backtest/risk/measures.ts";
 import {
   observeRisk,
+  type RiskGrid,
   type RiskObservation,
+  reportOutcomes,
 } from "../../src/research/backtest/risk/observations.ts";
+import { fitReportDays } from "../../src/research/backtest/risk/report-day-fit.ts";
 import { MODEL_OF_CLASS } from "../../src/risk/forecast.ts";
 import { FITTED_BEFORE } from "../../src/risk/measured-table.ts";
 import type { HorizonTable, RiskTable } from "../../src/risk/table.ts";
@@ -31,6 +34,10 @@ const HORIZONS = {
   Record<AssetClass, readonly (readonly [horizon: number, HorizonTable["fallPercent"]])[]>
 >;
 
+/** The horizon of stocks whose forecast knows of the next report: over 21 sessions QLIKE did not fall
+ *  significantly in both periods (docs/method-and-backtest.md). */
+const REPORT_HORIZON = 5;
+
 /** Time span of the recorded market: ISO dates of the first forecast and of the last outcome. */
 const RECORDED = { from: "2015-01-01", to: "2024-12-31" } as const;
 
@@ -51,13 +58,23 @@ export function recordedRiskTable(records: readonly InstrumentRecords[]): RiskTa
   const measured = AssetClass.options.map((assetClass) => {
     const risk = recordedGrid(records, assetClass);
     const sides = { before: FITTED_BEFORE, step: sessionsPerDate("week", assetClass) };
-    return measureHorizons(assetClass, sides, (horizon) => observeRisk(risk, horizon));
+    return measureHorizons(assetClass, sides, (horizon) => {
+      const reportDays =
+        assetClass === "stock" && horizon === REPORT_HORIZON ? fittedReportDays(risk) : null;
+      return { reportDays, observations: observeRisk(risk, { horizon, reportDays }) };
+    });
   });
   const [stock = [], etf = [], crypto = []] = measured.map((one) => one.map(({ table }) => table));
   const ends = measured.flatMap((one) => one.map(({ lastEnd }) => lastEnd));
   const tested = `${FITTED_BEFORE} to ${ends.sort().at(-1)}`;
   const fitted = `${RECORDED.from} to ${dayBefore(FITTED_BEFORE)}`;
   return rounded({ fitted, tested, classes: { stock, etf, crypto } });
+}
+
+function fittedReportDays(risk: RiskGrid): readonly number[] {
+  const horizon = REPORT_HORIZON;
+  const plain = observeRisk(risk, { horizon, reportDays: null });
+  return rounded(fitReportDays(reportOutcomes(risk, plain, horizon), FITTED_BEFORE));
 }
 
 function recordedGrid(records: readonly InstrumentRecords[], assetClass: AssetClass) {
@@ -79,9 +96,11 @@ export function simulatedRiskTable(): RiskTable {
   });
   const [stock = [], crypto = []] = SIMULATED_CLASSES.map((assetClass) => {
     const grids = markets.map(({ seed, records }) => simulatedGrid(seed, records, assetClass));
-    return measureHorizons(assetClass, { before: SIDES.before, step: SIMULATED_STEP }, (horizon) =>
-      grids.flatMap(({ seed, date, risk }) =>
-        observeRisk(risk, horizon).map((one) => ({
+    const sides = { before: SIDES.before, step: SIMULATED_STEP };
+    return measureHorizons(assetClass, sides, (horizon) => ({
+      reportDays: null,
+      observations: grids.flatMap(({ seed, date, risk }) =>
+        observeRisk(risk, { horizon, reportDays: null }).map((one) => ({
           ...one,
           row: one.row + seed * APART,
           place: one.place + seed * APART,
@@ -89,7 +108,7 @@ export function simulatedRiskTable(): RiskTable {
           end: date,
         })),
       ),
-    ).map(({ table }) => table);
+    })).map(({ table }) => table);
   });
   const seedsOf = (seeds: readonly number[]) =>
     `simulated markets of seeds ${seeds[0]} to ${seeds.at(-1)}`;
@@ -110,26 +129,34 @@ function simulatedGrid(
   return { seed, date: isFitted ? SIDES.fitted : SIDES.tested, risk };
 }
 
+/** Forecasts over one horizon with their outcomes. */
+interface Observed {
+  /** The factors of report days with which they were forecast. */
+  readonly reportDays: readonly number[] | null;
+  readonly observations: readonly RiskObservation[];
+}
+
 /** Fits and tests every horizon of a class. */
 function measureHorizons(
   assetClass: AssetClass,
   { before, step }: { readonly before: string; readonly step: number },
-  observe: (horizon: number) => readonly RiskObservation[],
+  observe: (horizon: number) => Observed,
 ): readonly { readonly table: HorizonTable; readonly lastEnd: string }[] {
   return HORIZONS[assetClass].map(([horizon, fallPercent]) => {
-    const observations = observe(horizon);
+    const { reportDays, observations } = observe(horizon);
     const quantiles = rounded(fitQuantiles(observations, before) ?? []);
     const { model, evidence } = measureRisk(observations, {
       horizon,
       model: MODEL_OF_CLASS[assetClass],
       fallPercent,
       quantiles,
+      reportDays,
       fittedBefore: before,
       overlap: { horizon, step },
       seed: 1,
     });
     const lastEnd = observations.reduce((last, { end }) => (end > last ? end : last), "");
-    return { table: { horizon, model, fallPercent, quantiles, evidence }, lastEnd };
+    return { table: { horizon, model, fallPercent, quantiles, reportDays, evidence }, lastEnd };
   });
 }
 

@@ -203,10 +203,12 @@ function resultOf(
 ): string {
   const scoreSmoothed = random(10_001) / 100;
   const signal = scoreSmoothed >= 70 ? "LONG" : scoreSmoothed <= 30 ? "SHORT" : "WAIT";
-  const place = { kind: "signal", v: 1, run, symbol, close: new Date(close).toISOString() };
+  // Every other run is as version 1 of the leaves wrote it.
+  const [v, forecast] = run % 2 === 0 ? [1, { sigma: 0.01 }] : [2, { sigmas: [0.022, 0.046] }];
+  const place = { kind: "signal", v, run, symbol, close: new Date(close).toISOString() };
   if (random(20) === 0) return json({ ...place, status: "failed", why: "no_result" });
   const hashed = hash("sha256", `${symbol} ${run}`);
-  const scores = { signal, scoreSmoothed, scoreRaw: scoreSmoothed, coverage: 1, sigma: 0.01 };
+  const scores = { signal, scoreSmoothed, scoreRaw: scoreSmoothed, coverage: 1, ...forecast };
   return json({ ...place, status: "ok", ...scores, factors: hashed, inputs: hashed });
 }
 

@@ -13,7 +13,7 @@ import { noteSigner, parseVerifier, verifierText } from "../../src/log/note-keys
 import type { Policy } from "../../src/log/witness/policy.ts";
 import { WitnessClient } from "../../src/log/witness/witness-client.ts";
 import type { AssetClass, Instrument } from "../../src/market/instrument.ts";
-import type { Bar, InstrumentRecords } from "../../src/market/records.ts";
+import type { Bar, Fundamental, InstrumentRecords } from "../../src/market/records.ts";
 import { RISK_TABLE } from "../../src/risk/measured-table.ts";
 import type { PastSnapshot } from "../../src/score/snapshot.ts";
 import { keyUses } from "../../src/store/keys/key-uses.ts";
@@ -30,6 +30,7 @@ export const closeOf = (day: number) => Date.UTC(2026, 0, 1, 21) + day * DAY_MS;
 export class Sessions {
   readonly #bySymbol = new Map<string, PastSnapshot[]>();
   readonly #records = new Map<string, InstrumentRecords & { readonly bars: Bar[] }>();
+  readonly #figures: Fundamental[] = [];
   #until = 0;
 
   /** A session closes for some instruments of a class. */
@@ -55,7 +56,16 @@ export class Sessions {
       ...{ open: close, high: close, low: close, close, volume: 1_000, dividend: 0, split: 1 },
       logReturn: bars.length === 0 ? null : move,
     });
-    this.#records.set(symbol, { instrument, bars });
+    this.#records.set(symbol, { instrument, bars, fundamentals: this.#figures });
+  }
+
+  /** All companies filed four quarters, so that the next report is expected at the close of a day. */
+  expectReports(day: number): void {
+    for (let quarter = 0; quarter < 4; quarter++) {
+      const availableAt = closeOf(day - 364 + 91 * quarter);
+      const periodEnd = availableAt - 35 * DAY_MS;
+      this.#figures.push({ metric: "netIncome", periodEnd, availableAt, value: 1 });
+    }
   }
 
   readonly market: WriterOptions["market"] = {

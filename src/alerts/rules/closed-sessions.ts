@@ -99,8 +99,8 @@ export class ClosedSessions {
   /** What a range condition is evaluated on; `undefined` for classes whose ranges are not published. */
   #rangeOf({ at, instrument: { symbol, assetClass } }: Snapshot): RangeSession | undefined {
     const table = watchedHorizon(riskTableOf(this.#source.market.source), assetClass);
-    const bars = table && this.#recordsOf(symbol)?.bars;
-    return bars && { bars, assetClass, at, table };
+    const records = table && this.#recordsOf(symbol);
+    return records && { records, assetClass, at, table };
   }
 
   /** What a report condition is evaluated on; `undefined` for companies without a feed of filings. */

@@ -329,7 +329,7 @@ export class EntryVerifier {
       if (this.#recent.length > RECENT) this.#recent.shift();
     }
     this.#try("runs", index, () => this.#place(leaf));
-    this.#settlements.addStatement(leaf);
+    this.#try("settlements", index, () => this.#settlements.addStatement(leaf));
     this.#try("thresholds", index, () => {
       const { exitLong, exitShort } = this.#method?.settings.signal.thresholds ?? {};
       const { signal, scoreSmoothed: score } = leaf;

@@ -45,6 +45,8 @@ const Method = z.looseObject({
           horizon: z.int().min(1),
           fallPercent: z.number(),
           quantiles: z.array(z.number()).min(1),
+          /** Absent in methods of before reports were forecast. */
+          reportDays: z.array(z.number()).nullable().default(null),
         }),
       ),
     )
@@ -73,7 +75,7 @@ const Run = z.looseObject({
 
 const Signal = z.looseObject({
   kind: z.literal("signal"),
-  v: z.literal(1),
+  v: z.literal([1, 2]),
   run: Index,
   close: Instant,
   symbol: z.string(),
@@ -82,6 +84,9 @@ const Signal = z.looseObject({
   scoreSmoothed: z.number().optional(),
   scoreRaw: z.number().optional(),
   coverage: z.number().optional(),
+  /** Absent in version 1. */
+  sigmas: z.array(z.number()).nullable().optional(),
+  /** Only in version 1. */
   sigma: z.number().nullable().optional(),
   factors: z.string().nullable().optional(),
 });
@@ -150,7 +155,7 @@ export function readLeaf(text: string): ParsedLeaf | { readonly kind: "unknown" 
   const { kind } = (content ?? {}) as { readonly kind?: unknown };
   if (!Object.hasOwn(SCHEMAS, String(kind))) return { kind: "unknown" };
   const { data, error } = SCHEMAS[kind as keyof typeof SCHEMAS].safeParse(content);
-  if (error !== undefined) throw new CheckFailure(`is no ${kind} of version 1`);
+  if (error !== undefined) throw new CheckFailure(`is no ${kind} of a known version`);
   return data as ParsedLeaf;
 }
 

@@ -139,9 +139,17 @@ export class SettlementVerifier {
     throw new CheckFailure(wrong, overdue.index);
   }
 
-  addStatement({ symbol, status, signal, scoreRaw, coverage, sigma }: LeafOf<"signal">): void {
-    if (this.#last === undefined || this.#last.horizons.length === 0) return;
-    this.#last.statements.push({ symbol, status, signal, scoreRaw, coverage, sigma });
+  /** @throws {CheckFailure} If its forecasts are not those of the horizons of its method. */
+  addStatement(leaf: LeafOf<"signal">): void {
+    const { symbol, status, signal, scoreRaw, coverage, sigmas, sigma } = leaf;
+    const of = this.#last;
+    if (of === undefined || of.horizons.length === 0) return;
+    of.statements.push({ symbol, status, signal, scoreRaw, coverage, sigmas, sigma });
+    const tables = of.method?.risk?.[of.run.assetClass];
+    if (!sigmas || tables === undefined || sigmas.length === tables.length) return;
+    throw new CheckFailure(
+      `forecasts over ${sigmas.length} horizons, of which its method registers ${tables.length}`,
+    );
   }
 
   /**
@@ -277,14 +285,14 @@ export class SettlementVerifier {
 
   #complete({ index, leaf, of, outcomes }: OpenSettlement): void {
     const { assetClass, close, coveredAt, entry, exit, horizon } = leaf;
-    const table = of.method?.risk?.[assetClass]?.find((one) => one.horizon === horizon);
-    const times = { close, coveredAt, entry: entry ?? undefined, exit: exit ?? undefined };
+    const tables = of.method?.risk?.[assetClass] ?? [];
+    const terms = { close, coveredAt, entry: entry ?? undefined, exit: exit ?? undefined, horizon };
     const { statements, settled } = of;
     const key = `${assetClass} ${horizon}`;
     const { runs } = this.#graded.get(key) ?? { runs: [] };
     this.#graded.set(key, { assetClass, horizon, runs });
     const place = settled.get(leaf.corrects ?? -1)?.graded ?? runs.length;
-    const graded = gradeSettlement(statements, outcomes, times, table);
+    const graded = gradeSettlement(statements, outcomes, terms, tables);
     runs[place] = [...(runs[place] ?? []), { end: index + 1 + outcomes.length, graded }];
     // A correction is not corrected again.
     if (leaf.corrects === undefined) settled.set(index, { horizon, graded: place });

@@ -8,7 +8,7 @@ import {
 } from "../../grading/track-record.ts";
 import { copiesAt } from "../../log/outcomes.ts";
 import { countKnown } from "../../market/point-in-time.ts";
-import type { InstrumentRecords } from "../../market/records.ts";
+import type { Bar, InstrumentRecords } from "../../market/records.ts";
 import {
   forecastSigma,
   MODEL_OF_CLASS,
@@ -16,6 +16,8 @@ import {
   sessionVariances,
 } from "../../risk/forecast.ts";
 import { RISK_TABLE } from "../../risk/measured-table.ts";
+import { horizonSigma } from "../../risk/report-days.ts";
+import type { HorizonTable } from "../../risk/table.ts";
 import type { Direction } from "../../score/signal-hysteresis.ts";
 import type { ReturnGrid } from "./return-grid.ts";
 import type { Panel, PanelDate, Statement } from "./statement-panel.ts";
@@ -70,6 +72,15 @@ function gradedRun(
   if (session === undefined || exit === undefined || after === undefined) return [];
   const { close } = session;
   const copies = copiesAt(group, { assetClass, close }, dayMs);
+  const table = RISK_TABLE.classes[assetClass].find((one) => one.horizon === horizon);
+  const sigmaOf = (index: number, at: number, of: HorizonTable): number | null => {
+    const measured = variances[index] as SessionVariances;
+    const count = countKnown(measured.bars, at);
+    const sigma = forecastSigma(MODEL_OF_CLASS[assetClass], measured, count);
+    if (sigma === undefined) return null;
+    const found = group[index] as InstrumentRecords;
+    return horizonSigma(sigma, of, found, found.bars.at(countKnown(found.bars, at) - 1) as Bar);
+  };
   const counts = { failed: 0, unscored: 0, untraded: 0, unsettled: 0, copies: 0 };
   const settled = statements.flatMap((statement, index): readonly SettledStatement[] => {
     const row = grid.rows[index];
@@ -78,13 +89,11 @@ function gradedRun(
     if (copies.has(row.instrument.symbol)) counts.copies += 1;
     else if (Number.isNaN(followed)) counts.unsettled += 1;
     else {
-      const measured = variances[index] as SessionVariances;
-      const count = countKnown(measured.bars, close);
       return [
         {
           signal: DIRECTION[statement.call],
           score: statement.score,
-          sigma: forecastSigma(MODEL_OF_CLASS[assetClass], measured, count) ?? null,
+          sigma: table === undefined ? null : sigmaOf(index, close, table),
           followed,
           fromClose: returnOver(row.returns, place, horizon),
         },
@@ -92,7 +101,6 @@ function gradedRun(
     }
     return [];
   });
-  const table = RISK_TABLE.classes[assetClass].find((one) => one.horizon === horizon);
   const grade = gradeRun(settled, table);
   return [{ ...grade, close, exit: exit.close, isLate: false, excluded: counts }];
 }

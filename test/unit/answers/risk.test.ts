@@ -81,12 +81,12 @@ describe("the risk of an instrument", () => {
       {
         sessions: 5,
         ranges: [
-          { probability: 0.5, coverage: 0.4806 },
-          { probability: 0.8, coverage: 0.7847 },
-          { probability: 0.95, coverage: 0.951 },
+          { probability: 0.5, coverage: 0.489 },
+          { probability: 0.8, coverage: 0.7916 },
+          { probability: 0.95, coverage: 0.9546 },
         ],
         rangesWithheld: null,
-        fall: { percent: 5, withheld: null, skill: 0.0331 },
+        fall: { percent: 5, withheld: null, skill: 0.0334 },
         verdict: "supported",
       },
       { sessions: 21, fall: { percent: 10, probability: null, withheld: "no_skill" } },

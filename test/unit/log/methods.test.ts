@@ -71,12 +71,15 @@ function coverageIn(contents: Awaited<ReturnType<typeof contentsOf>>) {
   let count = 0;
   for (const { kind, status, settlement, signal, fromClose } of contents) {
     if (kind !== "outcome" || status !== "settled" || contents[settlement].horizon !== 5) continue;
-    const { sigma, run } = contents[signal];
+    const { sigma, sigmas, run } = contents[signal];
     const method = contents.slice(0, run).findLast((leaf) => leaf.kind === "method");
-    const { quantiles } = method.risk.stock.find((one: { horizon: number }) => one.horizon === 5);
+    // The first registered horizon is that of five sessions; version 1 has the sigma of one.
+    const [{ horizon, quantiles }] = method.risk.stock;
+    expect(horizon).toBe(5);
+    const width = sigmas === undefined ? sigma * Math.sqrt(5) : sigmas[0];
     count += 1;
     for (const [at, probability] of RANGES.entries()) {
-      const { low, high } = rangeOf(quantiles, probability, sigma * Math.sqrt(5));
+      const { low, high } = rangeOf(quantiles, probability, width);
       if (fromClose >= low && fromClose <= high) within[at] = (within[at] ?? 0) + 1;
     }
   }
@@ -176,6 +179,19 @@ describeEngines("a log of two methods", (engine) => {
     });
   });
 
+  it("names a decision that forecasts over other horizons than its method registered", async () => {
+    const { log } = await played(engine, 12);
+    const contents = await contentsOf(log);
+    const shortened = contents.findIndex(({ sigmas }) => sigmas !== undefined);
+    const forged = contents.with(shortened, { ...contents[shortened], sigmas: [0.02] });
+    expect(settlementsOf(verifierOf(forged, {}))).toMatchObject({
+      outcome: "failed",
+      detail: expect.stringContaining(
+        `entry ${shortened} forecasts over 1 horizons, of which its method registers 2`,
+      ),
+    });
+  });
+
   it("has no result of the later method in a run that the earlier method began", async () => {
     const store = await openStore(engine);
     const sessions = new Sessions();
@@ -255,9 +271,26 @@ async function earlierUnsettled({ store }: Log) {
 /** Hash of the method of an earlier version. */
 const EARLIER_HASH = "0123456789abcdef".repeat(4);
 
+/** What a method registered before reports were forecast. */
+const withoutReportDays = (risk: Record<string, readonly { reportDays: unknown }[]>) =>
+  Object.fromEntries(
+    Object.entries(risk).map(([assetClass, tables]) => [
+      assetClass,
+      tables.map(({ reportDays: _, ...table }) => table),
+    ]),
+  );
+
+/** A decision in the run at 3 as version 1 of the leaf had it. */
+const earlierSignal = (symbol: string) =>
+  canonicalize({
+    ...{ kind: "signal", v: 1, run: 3, close: new Date(closeOf(0)).toISOString(), symbol },
+    ...{ status: "ok", signal: "WAIT", score: 50, scoreRaw: 50, scoreSmoothed: 50, sigma: 0.013 },
+    ...{ confidence: 0.5, coverage: 1, factors: null, inputs: null, candidates: {} },
+  }) as string;
+
 /**
  * A log in whose first run an earlier version of the service ended, after ten sessions of this version. The
- * earlier version had recorded the results of the first six instruments.
+ * earlier version had recorded the results of the first six instruments, and logged three of them.
  *
  * @param isGraded Whether the earlier version had settlements.
  */
@@ -266,6 +299,7 @@ async function upgraded(engine: Parameters<typeof openStore>[0], isGraded: boole
   for (let day = -260; day < 0; day++) {
     for (const symbol of SYMBOLS) sessions.trade(day, "stock", symbol);
   }
+  sessions.expectReports(3);
   sessions.close(0, "stock", SYMBOLS);
   const store = await openStore(engine);
   const folder = dataFolder();
@@ -276,8 +310,14 @@ async function upgraded(engine: Parameters<typeof openStore>[0], isGraded: boole
   const { record } = state.value;
   const registration = { market: "live", riskTable: NARROWER, record } as const;
   const absent = isGraded ? {} : { record: undefined, risk: undefined };
-  const ofEarlier = (leaf: string, change = {}) =>
-    canonicalize({ ...JSON.parse(leaf), methodHash: EARLIER_HASH, ...change }) as string;
+  const ofEarlier = (leaf: string, change = {}) => {
+    const { risk, ...content } = JSON.parse(leaf);
+    const asThen = risk && { risk: withoutReportDays(risk) };
+    return canonicalize({
+      ...{ ...content, ...asThen, methodHash: EARLIER_HASH },
+      ...change,
+    }) as string;
+  };
   const run = { index: 3, assetClass: "stock", close: closeOf(0) } as const;
   const manifest = { ...run, at: closeOf(0), universe: 2, results: SYMBOLS.length };
   await earlier.store.append(state, {
@@ -286,6 +326,7 @@ async function upgraded(engine: Parameters<typeof openStore>[0], isGraded: boole
       ofEarlier(methodLeaf(registration, closeOf(0)), absent),
       ...universeLeaves("stock", SYMBOLS),
       ofEarlier(runLeaf(manifest)),
+      ...SYMBOLS.slice(0, 3).map((symbol) => earlierSignal(symbol)),
     ],
     change: { open: run },
     run: { ...run, universe: 2, symbols: SYMBOLS },
@@ -325,6 +366,19 @@ describeEngines("a log of an earlier version", (engine) => {
     expect(results.map(({ symbol, status }) => [symbol, status])).toEqual(
       SYMBOLS.map((symbol, at) => [symbol, at < 6 ? "ok" : "failed"]),
     );
+    expect(results.map(({ v }) => v)).toEqual(SYMBOLS.map((_, at) => (at < 3 ? 1 : 2)));
+    /** Forecast over a month in units of that over a week. */
+    const monthsOf = (of: number) =>
+      contents.flatMap(({ kind, run, sigmas }) =>
+        kind === "signal" && run === of && sigmas ? [sigmas[1] / sigmas[0]] : [],
+      );
+    // A run is forecast as its method registered: at first without reports.
+    const runs = contents.flatMap(({ kind }, at) => (kind === "run" ? [at] : []));
+    expect(runs[0]).toBe(3);
+    expect(monthsOf(3)).toHaveLength(3);
+    for (const ratio of monthsOf(3)) expect(ratio).toBeCloseTo(Math.sqrt(21 / 5), 12);
+    expect(monthsOf(runs[1] as number)).toHaveLength(SYMBOLS.length);
+    for (const ratio of monthsOf(runs[1] as number)) expect(ratio).toBeLessThan(1.8);
     const { figures } = graded.record("stock", 5, recordTerms(0), 0);
     expect(figures).toMatchObject({ runs: 4, ranges: coverageIn(contents) });
     expect(checks.filter(({ outcome }) => outcome === "failed")).toEqual([]);
@@ -406,7 +460,7 @@ it("a method whose terms are out of bounds is rejected", () => {
     () => read({ risk: { stock: [{ ...stock, horizon: 0 }] } }),
     () => read({ risk: { stock: [{ ...stock, quantiles: [] }] } }),
   ]) {
-    expect(forge).toThrow("is no method of version 1");
+    expect(forge).toThrow("is no method of a known version");
   }
 });
 

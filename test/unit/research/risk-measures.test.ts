@@ -55,6 +55,7 @@ const QUESTION: RiskQuestion = {
   model: "blend",
   fallPercent: 5,
   quantiles: PROBABILITIES.map((p) => normalQuantile(p)),
+  reportDays: null,
   fittedBefore: "2020-01-01",
   overlap: { horizon: 5, step: 5 },
   seed: 1,
@@ -129,7 +130,7 @@ describe("the simulated market", () => {
     (table) => {
       const places = [...grid.sessions.keys()].filter((place) => place % 5 === 0);
       const graded = new Set(grid.rows.keys());
-      const observations = observeRisk({ grid, records, graded, places }, table.horizon);
+      const observations = observeRisk({ grid, records, graded, places }, table);
       const question = { ...QUESTION, ...table, fittedBefore: "2000-01-01" };
       const { coverage, forecasts } = measureRisk(observations, question).evidence;
       expect(forecasts).toBeGreaterThan(3_000);

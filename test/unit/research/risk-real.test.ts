@@ -43,13 +43,14 @@ const INDEPENDENT = [
 ] as const;
 
 /** The ranges of one instrument that ended after the date of the fit, and those that a close left. */
-function countLeft({ instrument: { assetClass }, bars }: InstrumentRecords) {
+function countLeft(records: InstrumentRecords) {
+  const { assetClass } = records.instrument;
   const table = watchedHorizon(RISK_TABLE, assetClass) as HorizonTable;
   let open: OpenRange | undefined;
   let [ranges, left] = [0, 0];
-  for (const { session, availableAt: at } of bars) {
+  for (const { session, availableAt: at } of records.bars) {
     if (session < FITTED_BEFORE || session > "2024-12-31") continue;
-    const { open: after, event } = rangeAlert(open, { bars, assetClass, at, table });
+    const { open: after, event } = rangeAlert(open, { records, assetClass, at, table });
     if (open !== undefined && after !== open) ranges++;
     if (event !== undefined) left++;
     open = after;
@@ -85,23 +86,25 @@ describe.skipIf(isMissing)(
       return records.find(({ instrument }) => instrument.symbol === symbol) as InstrumentRecords;
     };
 
+    /** Graded as if no report were known, as the independent implementation did. */
     const graded = (assetClass: AssetClass, index: number, delay: 0 | 1 = 0) => {
       const table = RISK_TABLE.classes[assetClass][
         index
       ] as (typeof RISK_TABLE)["classes"]["stock"][0];
       const { horizon, fallPercent } = table;
-      const observations = observeRisk(gridOf(assetClass), horizon, delay);
+      const observations = observeRisk(gridOf(assetClass), { horizon, reportDays: null }, delay);
       const fitted = fitQuantiles(observations, FITTED_BEFORE) ?? [];
       const measures = measureRisk(observations, {
         horizon,
         fallPercent,
         model: MODEL_OF_CLASS[assetClass],
-        quantiles: delay === 0 ? table.quantiles : fitted,
+        quantiles: fitted,
+        reportDays: null,
         fittedBefore: FITTED_BEFORE,
         overlap: { horizon, step: assetClass === "crypto" ? 7 : 5 },
         seed: 1,
       });
-      return { table, fitted, measures };
+      return { fitted, measures };
     };
 
     it("reproduces the risk table of the method", () => {

@@ -9,7 +9,8 @@ import { DAY_MS, madeBars } from "./bars.ts";
 
 const bars = madeBars(700);
 const LAST = 699 * DAY_MS;
-const at = (list: typeof bars, instant: number) => riskOutlook(list, "stock", instant, RISK_TABLE);
+const at = (list: typeof bars, instant: number) =>
+  riskOutlook({ bars: list }, "stock", instant, RISK_TABLE);
 
 /** Quantiles of a normal distribution, so that the right answers are known. */
 const normal = PROBABILITIES.map((p) => normalQuantile(p));

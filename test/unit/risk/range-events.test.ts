@@ -36,7 +36,8 @@ function watch(bars: readonly Bar[], days = 25, other = table) {
   const opened: number[] = [];
   const events: (readonly [day: number, event: RangeAlert])[] = [];
   for (let day = START; day < START + days; day++) {
-    const session = { bars, assetClass: "stock", at: day * DAY_MS, table: other } as const;
+    const at = day * DAY_MS;
+    const session = { records: { bars }, assetClass: "stock", at, table: other } as const;
     const { open: after, event } = rangeAlert(open, session);
     if (after !== open) opened.push(day);
     if (event !== undefined) events.push([day, event]);
@@ -49,8 +50,8 @@ describe("the range that an alert watches", () => {
   it("is the 95 % range of the risk forecast at the last known close", () => {
     const bars = barsWith({});
     const at = START * DAY_MS;
-    const { open } = rangeAlert(undefined, { bars, assetClass: "stock", at, table });
-    const outlook = riskOutlook(bars, "stock", at, RISK_TABLE);
+    const { open } = rangeAlert(undefined, { records: { bars }, assetClass: "stock", at, table });
+    const outlook = riskOutlook({ bars }, "stock", at, RISK_TABLE);
     const { low, high } = outlook?.horizons[0]?.ranges?.[2] ?? { low: 0, high: 0 };
     expect(outlook?.horizons[0]?.ranges?.[2]?.probability).toBe(0.95);
     expect(open).toEqual({ openedAt: at, price: outlook?.bar.close, low, high });
@@ -146,4 +147,4 @@ describe("the range that an alert watches", () => {
 });
 
 const sessionOn = (bars: readonly Bar[], day: number) =>
-  ({ bars, assetClass: "stock", at: day * DAY_MS, table }) as const;
+  ({ records: { bars }, assetClass: "stock", at: day * DAY_MS, table }) as const;

@@ -98,9 +98,7 @@ export function scoredAt(market: Market, at: number, later = at) {
 
 /** What is expected of every instrument at an instant, and what its level is compared with. */
 export const risksAt = (records: readonly InstrumentRecords[], at: number) => ({
-  outlooks: records.map(({ instrument, bars }) =>
-    riskOutlook(bars, instrument.assetClass, at, RISK_TABLE),
-  ),
+  outlooks: records.map((one) => riskOutlook(one, one.instrument.assetClass, at, RISK_TABLE)),
   peers: peerSigmas(
     records.map(({ bars }) => bars),
     "stock",

@@ -6,6 +6,7 @@ import { riskTableOf } from "../../../risk/measured-table.ts";
 import { sigmaAt } from "../../../risk/outlook.ts";
 import { watchedHorizon } from "../../../risk/range-events.ts";
 import { RANGES, rangeOf } from "../../../risk/ranges.ts";
+import { horizonSigma } from "../../../risk/report-days.ts";
 
 /** Nominal coverage of the range that the pages show. */
 export const SHOWN_RANGE = RANGES[1];
@@ -36,14 +37,15 @@ export function keptRanges(
   const [first, last] = [closes[0], closes.at(-1)];
   if (table === undefined || first === undefined || last === undefined) return undefined;
   const { horizon, quantiles } = table;
-  const { bars } = market.records(symbol);
+  const records = market.records(symbol);
+  const { bars } = records;
   const outcomes: KeptRanges["outcomes"][number][] = [];
   const start = Math.ceil(countKnown(bars, first - 1) / horizon) * horizon;
   for (let at = start; at + horizon < countKnown(bars, last); at += horizon) {
     const [from, ...ahead] = bars.slice(at, at + horizon + 1) as [Bar, ...Bar[]];
     const sigma = sigmaAt(bars, assetClass, from.availableAt);
     if (sigma === undefined) continue;
-    const range = rangeOf(quantiles, SHOWN_RANGE, sigma * Math.sqrt(horizon));
+    const range = rangeOf(quantiles, SHOWN_RANGE, horizonSigma(sigma, table, records, from));
     const logReturn = ahead.reduce((sum, bar) => sum + (bar.logReturn ?? 0), 0);
     const end = ahead.at(-1)?.availableAt ?? last;
     outcomes.push({

@@ -9,12 +9,18 @@ export function gradeRisk(
   { pace, seed }: Pick<BacktestQuestion, "pace" | "seed">,
 ): readonly RiskMeasures[] {
   const { assetClass } = risk.grid;
-  return RISK_TABLE.classes[assetClass].flatMap(({ horizon, model, fallPercent, quantiles }) => {
-    const observations = observeRisk(risk, horizon);
+  return RISK_TABLE.classes[assetClass].flatMap((table) => {
+    const { horizon, model, fallPercent, quantiles, reportDays } = table;
+    const observations = observeRisk(risk, table);
     if (observations.length === 0) return [];
     const overlap = { horizon, step: sessionsPerDate(pace, assetClass) };
     const fittedBefore = FITTED_BEFORE;
-    const question = { horizon, model, fallPercent, quantiles, fittedBefore, overlap, seed };
+    const question = {
+      ...{ horizon, model, fallPercent, quantiles, reportDays },
+      fittedBefore,
+      overlap,
+      seed,
+    };
     return [measureRisk(observations, question)];
   });
 }

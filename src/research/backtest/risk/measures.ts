@@ -49,6 +49,7 @@ export interface RiskQuestion {
   readonly model: RiskModel;
   readonly fallPercent: HorizonTable["fallPercent"];
   readonly quantiles: readonly number[];
+  readonly reportDays: readonly number[] | null;
   /** ISO date: forecasts from here on grade the quantiles. */
   readonly fittedBefore: string;
   readonly overlap: HorizonOverlap;
@@ -67,14 +68,15 @@ export const fitQuantiles = (
   )?.values;
 
 /**
- * Grades forecasts. Volatility is graded on both sides of the fit, since it has no fitted parameters;
+ * Grades forecasts. Volatility is graded on both sides of the fit, since no parameter of it was
+ * fitted on the outcomes that grade it (`observeRisk`);
  * ranges and the chance of a fall only after it. Forecasts that span the date of the fit are excluded.
  */
 export function measureRisk(
   observations: readonly RiskObservation[],
   question: RiskQuestion,
 ): RiskMeasures {
-  const { horizon, model, fallPercent, quantiles, fittedBefore } = question;
+  const { horizon, model, fallPercent, quantiles, reportDays, fittedBefore } = question;
   const before = observations.filter(({ end }) => end < fittedBefore);
   const after = observations.filter(({ date }) => date >= fittedBefore);
   const falls = fallsOf(after, question);
@@ -91,6 +93,7 @@ export function measureRisk(
     model,
     fallPercent,
     quantiles,
+    reportDays,
     evidence: { verdict: verdictOn(evidence, [before, after], question), ...evidence },
     thirds: thirdsOf(after).map(([label, part]) => sliceOf(label, part, quantiles)),
     years: [...Map.groupBy(after, ({ date }) => date.slice(0, 4))].map(([label, part]) =>

@@ -1,6 +1,6 @@
 import { returnOver } from "../../../grading/session-returns.ts";
 import { countKnown } from "../../../market/point-in-time.ts";
-import type { InstrumentRecords } from "../../../market/records.ts";
+import type { Bar, InstrumentRecords } from "../../../market/records.ts";
 import {
   forecastSigma,
   MODEL_OF_CLASS,
@@ -9,7 +9,11 @@ import {
   type SessionVariances,
   sessionVariances,
 } from "../../../risk/forecast.ts";
+import { FITTED_BEFORE } from "../../../risk/measured-table.ts";
+import { reportVariance, sessionsToReport } from "../../../risk/report-days.ts";
+import type { HorizonQuantiles } from "../../../risk/table.ts";
 import type { GridRow, ReturnGrid } from "../return-grid.ts";
+import { fitReportDays, type ReportOutcome } from "./report-day-fit.ts";
 
 /** A forecast and its outcome. */
 export interface RiskObservation {
@@ -41,16 +45,63 @@ export interface RiskGrid {
 }
 
 /**
- * Joins the forecasts of every graded date with their outcomes.
+ * Joins the forecasts of every graded date with their outcomes. Factors of report days forecast
+ * dates from `FITTED_BEFORE` on; earlier ones get those fitted on the outcomes before their year.
  *
- * @param horizon In sessions.
  * @param delay Sessions between the last known close and the first return that counts. 0 for the
  *   service's ranges, which start at the last known close.
  */
 export function observeRisk(
+  risk: RiskGrid,
+  { horizon, reportDays }: Pick<HorizonQuantiles, "horizon" | "reportDays">,
+  delay: 0 | 1 = 0,
+): readonly RiskObservation[] {
+  const plain = observePlain(risk, horizon, delay);
+  if (reportDays === null) return plain;
+  const model = MODEL_OF_CLASS[risk.grid.assetClass];
+  const outcomes = reportOutcomes(risk, plain, horizon);
+  const fitted = new Map<string, readonly number[]>();
+  const factorsAt = (date: string): readonly number[] => {
+    if (date >= FITTED_BEFORE) return reportDays;
+    const year = date.slice(0, 4);
+    const known = fitted.get(year) ?? fitReportDays(outcomes, year);
+    fitted.set(year, known);
+    return known;
+  };
+  return plain.map((one, index) => {
+    const { reportIn } = outcomes[index] as ReportOutcome;
+    const variance = reportVariance(factorsAt(one.date), horizon, reportIn);
+    const forecast = one.forecast * Math.sqrt(variance / horizon);
+    return { ...one, forecast, sigma: { ...one.sigma, [model]: forecast } };
+  });
+}
+
+/** When a report was expected and what followed, for forecasts from the last known close. */
+export function reportOutcomes(
+  { grid, records }: RiskGrid,
+  observations: readonly RiskObservation[],
+  horizon: number,
+): readonly ReportOutcome[] {
+  const bySymbol = new Map(records.map((one) => [one.instrument.symbol, one] as const));
+  return observations.map(({ row, place, end, forecast }) => {
+    const { instrument, returns } = grid.rows[row] as GridRow;
+    const found = bySymbol.get(instrument.symbol) as InstrumentRecords;
+    const bar = found.bars.at(countKnown(found.bars, grid.sessions[place]?.close ?? 0) - 1) as Bar;
+    const variance = forecast ** 2 / horizon;
+    const followed = returns.slice(place + 1, place + 1 + horizon);
+    return {
+      end,
+      reportIn: sessionsToReport(found, bar),
+      ratios: followed.map((value) => value ** 2 / variance),
+    };
+  });
+}
+
+/** The forecasts as if no report were known. */
+function observePlain(
   { grid, records, graded, places }: RiskGrid,
   horizon: number,
-  delay: 0 | 1 = 0,
+  delay: 0 | 1,
 ): readonly RiskObservation[] {
   const bySymbol = new Map(records.map((one) => [one.instrument.symbol, one] as const));
   return [...graded].flatMap((row) => {
