@@ -5,6 +5,7 @@ import {
   nextReport,
   quarterlyFilings,
   REPORT_BASES,
+  reportDay,
 } from "../factors/next-report.ts";
 import { reportWindows } from "../factors/report-windows.ts";
 import { MAX_FIGURE_AGE_DAYS } from "../factors/yields.ts";
@@ -50,13 +51,9 @@ export const expectedReportAnswer = (
 /** Members of a market that dates of reports depend on. */
 export type ReportMarket = Pick<Market, "source" | "dayMs">;
 
-/** The day of a filing, from the instant at which it becomes known. Outside the sandbox that
- *  instant is the New York midnight after the day, so half a day earlier lies on the same date in
- *  UTC. */
+/** The day of a filing, from the instant at which it becomes known. */
 export const filingDay = (at: number, { source, dayMs }: ReportMarket): string =>
-  source.simulated
-    ? dayName(Math.floor(at / dayMs) * dayMs, dayMs)
-    : isoInstant(at - dayMs / 2).slice(0, "2020-01-31".length);
+  source.simulated ? dayName(Math.floor(at / dayMs) * dayMs, dayMs) : reportDay(at);
 
 /** The day on which a quarter ends; outside the sandbox it is given as that day's last instant in
  *  UTC. */

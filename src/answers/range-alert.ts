@@ -124,8 +124,8 @@ export function refuseWithoutRange(
   });
 }
 
-/** The rate of events in words, for example "range: closes left 1 in 17 ranges of stocks (5.8 % of
- *  90890 over 5 sessions, out of sample): expect about 3 events a year for each." */
+/** The rate of events in words, for example "range: closes left 1 in 17 ranges of stocks (5.94 % of
+ *  90935 over 5 sessions, out of sample): expect about 3 events a year for each." */
 function rateOf(
   assetClass: AssetClass,
   { horizon }: HorizonTable,

@@ -19,6 +19,7 @@ import {
   riskOutlook,
 } from "../risk/outlook.ts";
 import { RANGES } from "../risk/ranges.ts";
+import { horizonVariance, spansReport } from "../risk/report-days.ts";
 import { RISK_VERDICTS, type RiskEvidence, type RiskTable } from "../risk/table.ts";
 import type { PastSnapshot } from "../score/snapshot.ts";
 import { Instant, isoInstant } from "./common.ts";
@@ -30,7 +31,9 @@ type Withheld = (typeof WITHHELD)[number];
 
 const Range = z.object({
   probability: z.number().describe("Nominal share of outcomes inside."),
-  coverage: z.number().describe("Share that was inside, out of sample."),
+  coverage: z
+    .number()
+    .describe("Share that was inside, out of sample; across reports if one is expected within."),
   low: z.number(),
   high: z.number(),
   lowPercent: z.number(),
@@ -42,7 +45,7 @@ const Horizon = z.object({
   volatilityPercent: z.number().describe("Expected standard deviation over them."),
   reportFactor: z
     .number()
-    .describe("Volatility over that without an expected report; 1 where reports are left out."),
+    .describe("What the nearness of a report multiplies volatilityPercent by; 1 without any."),
   ranges: z.array(Range).nullable().describe("Close at the end, dividends included."),
   rangesWithheld: z.enum(WITHHELD).nullable(),
   fall: z.object({
@@ -237,30 +240,28 @@ function forecastOf(
   return {
     from: { price: bar.close, at: isoInstant(bar.availableAt) },
     annualVolatilityPercent: percent(sigma * Math.sqrt(SESSIONS_PER_YEAR[assetClass])),
-    horizons: horizons.map((one) => horizonOf(one, bar.close, reportFactor(one, sigma))),
+    horizons: horizons.map((one) => horizonOf(one, bar.close)),
     fitted: table.fitted,
     tested: table.tested,
     sha256: hashOf(table),
   };
 }
 
-function horizonOf(
-  { table, sigma, ranges, fall }: HorizonOutlook,
-  price: number,
-  reportFactor: number,
-): z.input<typeof Horizon> {
+function horizonOf(outlook: HorizonOutlook, price: number): z.input<typeof Horizon> {
+  const { table, sigma, ranges, fall } = outlook;
   const { horizon, model, fallPercent, evidence } = table;
-  const { verdict, coverage, fallSkill } = evidence;
+  const { verdict, fallSkill } = evidence;
+  const held = coverageOf(outlook);
   const after = evidence.qlike.after;
   const withheld = ranges === null ? whyWithheld(evidence) : null;
   return {
     sessions: horizon,
     volatilityPercent: percent(sigma),
-    reportFactor,
+    reportFactor: reportFactor(outlook),
     ranges:
       ranges?.map((range, index) => ({
         probability: range.probability,
-        coverage: coverage[index] ?? 0,
+        coverage: held[index] ?? 0,
         ...priceBounds(range, price),
       })) ?? null,
     rangesWithheld: withheld,
@@ -281,9 +282,14 @@ function horizonOf(
   };
 }
 
-/** How much an expected report raises a forecast. @param sigma Of one session. */
-const reportFactor = ({ table, sigma: ofHorizon }: HorizonOutlook, sigma: number): number =>
-  rounded(ofHorizon / (sigma * Math.sqrt(table.horizon)), 2);
+const reportFactor = ({ table, reportIn }: HorizonOutlook): number =>
+  rounded(Math.sqrt(horizonVariance(table, reportIn) / table.horizon), 2);
+
+/** The coverage of the ranges that applies to a forecast: across reports if it spans one. */
+const coverageOf = ({ table, reportIn }: HorizonOutlook): readonly number[] => {
+  const { coverage, acrossReports } = table.evidence;
+  return (spansReport(reportIn, table.horizon) && acrossReports) || coverage;
+};
 
 const whyWithheld = ({ verdict }: RiskEvidence): Withheld =>
   verdict === "insufficient_data" ? "insufficient_data" : "coverage_missed";
@@ -312,8 +318,7 @@ function summaryOf(
   const levels = [level && `${level} for it`, peerLevel && `${peerLevel} among its class`];
   const words = levels.filter((one) => one !== null).join(", ");
   const [first] = horizons;
-  const range =
-    first && rangeSentence(first, bar.close, reportFactor(first, sigma), { assetClass, tested });
+  const range = first && rangeSentence(first, bar.close, { assetClass, tested });
   return [
     `Volatility ${yearly} % a year${words === "" ? "" : `: ${words}`}.`,
     ...(range === undefined ? [] : [range]),
@@ -322,11 +327,11 @@ function summaryOf(
 
 /** The widest range and the chance of a fall over the shorter horizon. */
 function rangeSentence(
-  { table, ranges, fall }: HorizonOutlook,
+  outlook: HorizonOutlook,
   price: number,
-  factor: number,
   { assetClass, tested }: { readonly assetClass: AssetClass; readonly tested: string },
 ): string {
+  const { table, ranges, fall, reportIn } = outlook;
   const { horizon, fallPercent, evidence } = table;
   const span = `${horizon} ${assetClass === "crypto" ? "days" : "sessions"}`;
   const widest = ranges?.at(-1);
@@ -334,14 +339,16 @@ function rangeSentence(
     return `No range over ${span}: ${whyNoRange(evidence)}.`;
   }
   const { low, high, lowPercent, highPercent } = priceBounds(widest, price);
-  const held = rounded(100 * (evidence.coverage[RANGES.length - 1] ?? 0), 1);
-  const wider = factor > 1 ? `, ${rounded(100 * (factor - 1), 0)} % wider for a report` : "";
+  const held = rounded(100 * (coverageOf(outlook)[RANGES.length - 1] ?? 0), 1);
+  const across = spansReport(reportIn, horizon)
+    ? ` across reports: one is due in ${reportIn === 1 ? "1 session" : `${reportIn} sessions`}`
+    : "";
   const skill = signed(100 * (evidence.fallSkill?.value ?? 0));
   const chance =
     fall === null
       ? ""
       : `; ${rounded(100 * fall, 0)} % chance to end more than ${fallPercent} % lower (skill ${skill} %)`;
-  return `95 % range over ${span}: ${quoted(low)} to ${quoted(high)} (${signed(lowPercent)} to ${signed(highPercent)} %, held ${held} %${wider})${chance}. Tested on ${tested}.`;
+  return `95 % range over ${span}: ${quoted(low)} to ${quoted(high)} (${signed(lowPercent)} to ${signed(highPercent)} %, held ${held} %${across})${chance}. Tested on ${tested}.`;
 }
 
 /** Why the ranges of a class are not published, worded to follow a colon. */

@@ -1,3 +1,4 @@
+import { DAY_MS, dayName } from "../lib/market-day.ts";
 import { countKnown } from "../market/point-in-time.ts";
 import type { Fundamental, Known, RecordList } from "../market/records.ts";
 import { FILING_RULES } from "./filings.ts";
@@ -167,6 +168,18 @@ const filingOf = (filings: readonly QuarterlyFiling[], periodEnd: number, dayMs:
 /** The window for predictions made from a filing known at an instant. */
 export const daysAround = (windows: readonly ReportWindow[], predictedAt: number) =>
   windows.findLast(({ from }) => from <= predictedAt)?.days;
+
+/** Earliest New York midnight after 00:00 UTC: 04:00 in summer, an hour less where 364 days cross a
+ *  change of the clocks. */
+const MIDNIGHT_MS = 3 * 3_600_000;
+
+/**
+ * The day on which a report is filed, from the instant at which it becomes known outside the
+ * sandbox: the New York midnight after that day, or up to 20 hours later from a slow provider.
+ *
+ * @returns An ISO date.
+ */
+export const reportDay = (at: number): string => dayName(at - DAY_MS - MIDNIGHT_MS, DAY_MS);
 
 /** Days from one instant to another, rounded because of daylight saving time. */
 export const daysAfter = (at: number, other: number, dayMs: number): number =>

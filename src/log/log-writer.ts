@@ -5,7 +5,7 @@ import { AssetClass } from "../market/instrument.ts";
 import type { Market } from "../market/market.ts";
 import { countKnown } from "../market/point-in-time.ts";
 import type { Bar, InstrumentRecords } from "../market/records.ts";
-import { horizonSigma } from "../risk/report-days.ts";
+import { type HorizonSpread, horizonSigma, sessionsToReport } from "../risk/report-days.ts";
 import { createSigmaReader } from "../risk/sigma-reader.ts";
 import type { HorizonQuantiles, RiskTable } from "../risk/table.ts";
 import { METHOD_VERSION, type PastSnapshot } from "../score/snapshot.ts";
@@ -84,8 +84,8 @@ interface RunInProgress extends LoggedRun {
   /** Whether that method registers how the run is graded; methods of before there were settlements do
    *  not. */
   readonly isGraded: boolean;
-  /** The horizons of its forecasts, as that method registers them. */
-  readonly horizons: readonly Pick<HorizonQuantiles, "horizon" | "reportDays">[];
+  /** The horizons of its forecasts, as that method registers them; `null` if it registers none. */
+  readonly horizons: readonly HorizonSpread[] | null;
   /** The records of each instrument when this process came upon the run. */
   readonly records: ReadonlyMap<string, InstrumentRecords>;
 }
@@ -358,15 +358,14 @@ export class LogWriter {
   }
 
   async #inProgress({ id, method }: LogState, open: OpenRun): Promise<RunInProgress> {
-    const { store, market, riskTable } = this.#options;
+    const { store, market } = this.#options;
     const { assetClass, close, index } = open;
     if (this.#open?.index === index && this.#open.logId === id) return this.#open;
     const run = (await store.runAt(id, assetClass, close)) as LoggedRun;
     const leaf = async (at: number) => JSON.parse((await store.entry(id, at)) ?? "{}");
     const methodIndex = method?.index ?? (await store.methodBefore(id, index)) ?? null;
     const registered = methodIndex === null ? {} : await leaf(methodIndex);
-    const tables: readonly HorizonQuantiles[] =
-      registered.risk?.[assetClass] ?? riskTable.classes[assetClass];
+    const tables: readonly HorizonQuantiles[] | undefined = registered.risk?.[assetClass];
     const records = market.recordsUntil(close);
     this.#open = {
       ...run,
@@ -375,7 +374,7 @@ export class LogWriter {
       method: methodIndex,
       isGraded: registered.record !== undefined,
       // A method of before reports were forecast registers none.
-      horizons: tables.map(({ horizon, reportDays = null }) => ({ horizon, reportDays })),
+      horizons: tables?.map(({ horizon, reportDays = null }) => ({ horizon, reportDays })) ?? null,
       records: new Map(records.map((one) => [one.instrument.symbol, one])),
     };
     await setImmediate();
@@ -407,10 +406,11 @@ export class LogWriter {
   /** Forecast standard deviations over the registered horizons; `null` without a forecast. */
   #sigmasOf(symbol: string, { assetClass, close, records, horizons }: RunInProgress) {
     const found = records.get(symbol);
-    const sigma = found && this.#sigmaAt(found.bars, assetClass, close);
+    if (found === undefined || horizons === null) return null;
+    const sigma = this.#sigmaAt(found.bars, assetClass, close);
     if (sigma === undefined) return null;
-    const bar = found?.bars.at(countKnown(found.bars, close) - 1) as Bar;
-    return horizons.map((one) => horizonSigma(sigma, one, found as InstrumentRecords, bar));
+    const bar = found.bars.at(countKnown(found.bars, close) - 1) as Bar;
+    return horizons.map((one) => horizonSigma(sigma, one, sessionsToReport(one, found, bar)));
   }
 }
 

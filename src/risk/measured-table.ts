@@ -19,31 +19,32 @@ export const RISK_TABLE: RiskTable = {
         model: "blend",
         fallPercent: 5,
         quantiles: [
-          -3.1591, -2.6573, -2.1877, -1.9009, -1.701, -1.5487, -1.4227, -1.317, -1.2285, -1.148,
-          -1.0766, -1.0113, -0.9536, -0.9006, -0.851, -0.806, -0.7631, -0.7214, -0.6843, -0.6483,
-          -0.6127, -0.579, -0.5462, -0.514, -0.4859, -0.4565, -0.4288, -0.4017, -0.3749, -0.3476,
-          -0.3238, -0.2993, -0.2755, -0.2508, -0.2262, -0.2039, -0.1802, -0.158, -0.1366, -0.1148,
-          -0.094, -0.0727, -0.0517, -0.031, -0.0109, 0.008, 0.0281, 0.0476, 0.0677, 0.0883, 0.108,
-          0.1286, 0.1481, 0.1686, 0.1883, 0.2091, 0.2291, 0.249, 0.27, 0.2903, 0.3119, 0.3325,
-          0.3536, 0.3749, 0.3961, 0.4169, 0.439, 0.4596, 0.4806, 0.5029, 0.5245, 0.547, 0.5716,
-          0.5953, 0.6195, 0.6445, 0.6686, 0.6959, 0.7223, 0.7504, 0.7789, 0.809, 0.8411, 0.8752,
-          0.9087, 0.9441, 0.9787, 1.0177, 1.0606, 1.1047, 1.1522, 1.2058, 1.267, 1.3368, 1.4126,
-          1.5071, 1.6227, 1.7682, 1.9871, 2.3951, 2.8701,
+          -3.1303, -2.6352, -2.1799, -1.89, -1.6888, -1.5356, -1.4153, -1.3085, -1.2215, -1.142,
+          -1.0705, -1.0045, -0.9464, -0.8942, -0.8457, -0.8017, -0.7591, -0.7172, -0.6793, -0.6432,
+          -0.609, -0.575, -0.5427, -0.5109, -0.4829, -0.454, -0.4257, -0.3995, -0.3732, -0.3461,
+          -0.3222, -0.2978, -0.2735, -0.2486, -0.2243, -0.2023, -0.1794, -0.1568, -0.136, -0.1139,
+          -0.0933, -0.0721, -0.0513, -0.0308, -0.0109, 0.008, 0.0278, 0.0474, 0.0672, 0.088, 0.1074,
+          0.1283, 0.1474, 0.1674, 0.187, 0.2079, 0.2276, 0.2477, 0.2678, 0.2886, 0.3102, 0.3311,
+          0.3513, 0.3727, 0.3935, 0.4146, 0.4359, 0.457, 0.4782, 0.4991, 0.5212, 0.5437, 0.5681,
+          0.5913, 0.6149, 0.6408, 0.6651, 0.6915, 0.7186, 0.7453, 0.7738, 0.8047, 0.8366, 0.8703,
+          0.9043, 0.9393, 0.9729, 1.0114, 1.0548, 1.0974, 1.1451, 1.197, 1.2588, 1.3291, 1.4055,
+          1.4986, 1.6129, 1.7565, 1.9734, 2.3611, 2.8422,
         ],
         reportDays: [
-          1.2111, 1.252, 1.3661, 1.364, 1.4592, 1.5035, 1.4067, 1.4543, 1.2912, 1.7035, 2.7251,
-          1.9713, 1.473, 1.3849, 1.5396, 1.573, 1.2957, 1.0877, 1.0049, 0.7529, 1.2754,
+          1.255, 1.2467, 1.3452, 1.3192, 1.4751, 1.5124, 1.3829, 1.3909, 1.2603, 1.6537, 2.6318,
+          1.9378, 1.4537, 1.3894, 1.4574, 1.5156,
         ],
         evidence: {
           verdict: "supported",
           instruments: 366,
           forecasts: 92901,
           qlike: {
-            before: { forecast: 0.5387, ewma: 0.6318, randomWalk: 0.7421, t: -7.2912 },
-            after: { forecast: 0.5094, ewma: 0.597, randomWalk: 0.6652, t: -5.9604 },
+            before: { forecast: 0.5369, ewma: 0.6318, randomWalk: 0.7421, t: -7.3777 },
+            after: { forecast: 0.5097, ewma: 0.597, randomWalk: 0.6652, t: -6.0274 },
           },
-          coverage: [0.489, 0.7916, 0.9546],
-          fallSkill: { value: 0.0334, low: 0.0061, high: 0.0631 },
+          coverage: [0.4859, 0.7886, 0.9533],
+          acrossReports: [0.5082, 0.7779, 0.9254],
+          fallSkill: { value: 0.0335, low: 0.0064, high: 0.0633 },
         },
       },
       {
@@ -72,6 +73,7 @@ export const RISK_TABLE: RiskTable = {
             after: { forecast: 0.4836, ewma: 0.5789, randomWalk: 0.6448, t: -2.9789 },
           },
           coverage: [0.4986, 0.7955, 0.9451],
+          acrossReports: null,
           fallSkill: { value: -0.0112, low: -0.0437, high: 0.0137 },
         },
       },
@@ -103,6 +105,7 @@ export const RISK_TABLE: RiskTable = {
             after: { forecast: 0.4802, ewma: 0.4841, randomWalk: 0.5021, t: -0.0269 },
           },
           coverage: [0.5079, 0.7547, 0.9481],
+          acrossReports: null,
           fallSkill: { value: 0.0142, low: -0.0252, high: 0.0775 },
         },
       },
@@ -132,6 +135,7 @@ export const RISK_TABLE: RiskTable = {
             after: { forecast: 0.8013, ewma: 0.8161, randomWalk: 0.7536, t: -0.1934 },
           },
           coverage: [0.5271, 0.8089, 0.9459],
+          acrossReports: null,
           fallSkill: { value: -0.0929, low: -0.1072, high: -0.0122 },
         },
       },
@@ -163,6 +167,7 @@ export const RISK_TABLE: RiskTable = {
             after: { forecast: 0.7256, ewma: 0.7256, randomWalk: 0.866, t: null },
           },
           coverage: [0.492, 0.8043, 0.9677],
+          acrossReports: null,
           fallSkill: { value: 0.0293, low: 0.0075, high: 0.0508 },
         },
       },
@@ -192,11 +197,39 @@ export const RISK_TABLE: RiskTable = {
             after: { forecast: 0.7714, ewma: 0.7714, randomWalk: 1.0211, t: null },
           },
           coverage: [0.5505, 0.8301, 0.9694],
+          acrossReports: null,
           fallSkill: { value: 0.0212, low: -0.038, high: 0.079 },
         },
       },
     ],
   },
+};
+
+/**
+ * Factors of report days by which the backtest forecasts stocks over five sessions in the years
+ * before `FITTED_BEFORE`: each row was fitted on the outcomes before its year, from 2014 on.
+ */
+export const EARLIER_REPORT_DAYS: Readonly<Record<string, readonly number[]>> = {
+  "2015": [
+    1.5047, 1.2317, 1.2468, 1.0964, 1.58, 1.5823, 1.2763, 1.0657, 1.1073, 1.3984, 2.1458, 1.7727,
+    1.3618, 1.4302, 0.9917, 1.206,
+  ],
+  "2016": [
+    1.2162, 1.1659, 1.2168, 1.2237, 1.3219, 1.2666, 1.3649, 1.1685, 1.0577, 1.2877, 2.0669, 1.7129,
+    1.3395, 1.1988, 1.3705, 1.6893,
+  ],
+  "2017": [
+    1.202, 1.0733, 1.2121, 1.1339, 1.3471, 1.2556, 1.298, 1.256, 1.0868, 1.3383, 2.0936, 1.8257,
+    1.3299, 1.227, 1.3174, 1.5982,
+  ],
+  "2018": [
+    1.2382, 1.2164, 1.2864, 1.2118, 1.3962, 1.3041, 1.3625, 1.3467, 1.1736, 1.4705, 2.3745, 1.8945,
+    1.3567, 1.3032, 1.3608, 1.5175,
+  ],
+  "2019": [
+    1.3045, 1.2883, 1.3234, 1.3049, 1.4854, 1.4519, 1.3502, 1.3836, 1.2459, 1.5469, 2.469, 1.8828,
+    1.4011, 1.2571, 1.311, 1.5045,
+  ],
 };
 
 /** The table of the simulated market, whose returns have another distribution. */
@@ -232,6 +265,7 @@ export const SIMULATED_RISK_TABLE: RiskTable = {
             after: { forecast: 0.7506, ewma: 0.643, randomWalk: 0.7069, t: 7.6347 },
           },
           coverage: [0.4997, 0.7994, 0.9528],
+          acrossReports: null,
           fallSkill: { value: 0.0158, low: 0.0133, high: 0.0188 },
         },
       },
@@ -261,6 +295,7 @@ export const SIMULATED_RISK_TABLE: RiskTable = {
             after: { forecast: 0.5129, ewma: 0.4132, randomWalk: 0.4803, t: 6.8787 },
           },
           coverage: [0.5011, 0.8001, 0.9525],
+          acrossReports: null,
           fallSkill: { value: 0.0168, low: 0.0121, high: 0.0213 },
         },
       },
@@ -292,6 +327,7 @@ export const SIMULATED_RISK_TABLE: RiskTable = {
             after: { forecast: 0.2393, ewma: 0.2393, randomWalk: 0.2639, t: null },
           },
           coverage: [0.4903, 0.8117, 0.9553],
+          acrossReports: null,
           fallSkill: { value: 0.009, low: 0.0017, high: 0.0167 },
         },
       },
@@ -321,6 +357,7 @@ export const SIMULATED_RISK_TABLE: RiskTable = {
             after: { forecast: 0.1143, ewma: 0.1143, randomWalk: 0.1416, t: null },
           },
           coverage: [0.5141, 0.7976, 0.9485],
+          acrossReports: null,
           fallSkill: { value: 0.0125, low: -0.0016, high: 0.0263 },
         },
       },
@@ -348,7 +385,7 @@ type BreachesByClass = Readonly<Record<AssetClass, RangeBreaches | null>>;
 
 /** Breaches of recorded markets, from 2020 to 2024. */
 export const RANGE_BREACHES: BreachesByClass = {
-  stock: { ranges: 90_890, share: 0.058 },
+  stock: { ranges: 90_935, share: 0.0594 },
   etf: null,
   crypto: { ranges: 2_935, share: 0.0457 },
 };

@@ -10,7 +10,7 @@ import {
   type RangeProbability,
   rangeOf,
 } from "./ranges.ts";
-import { type ForecastRecords, horizonSigma } from "./report-days.ts";
+import { type ForecastRecords, horizonSigma, sessionsToReport } from "./report-days.ts";
 import type { HorizonTable, RiskTable } from "./table.ts";
 
 /** Risk level of an instrument: the lowest fifth of what it is compared with, the middle, the
@@ -44,6 +44,8 @@ export interface HorizonOutlook {
   readonly table: HorizonTable;
   /** Standard deviation of the log return over the horizon. */
   readonly sigma: number;
+  /** From `sessionsToReport`. */
+  readonly reportIn: number | null;
   /** `null` where the ranges of the class did not hold. */
   readonly ranges: readonly PriceRange[] | null;
   /** Chance of a fall beyond `table.fallPercent`; `null` where such chances had no skill. */
@@ -110,16 +112,22 @@ export function riskOutlook(
     sigma,
     level: riskLevel(sigma, own, LEVEL_RULES.minOwnCloses),
     horizons: table.classes[assetClass].map((one) =>
-      horizonOutlook(one, horizonSigma(sigma, one, records, bar)),
+      horizonOutlook(one, sigma, sessionsToReport(one, records, bar)),
     ),
   };
 }
 
-function horizonOutlook(table: HorizonTable, sigma: number): HorizonOutlook {
+function horizonOutlook(
+  table: HorizonTable,
+  sessionSigma: number,
+  reportIn: number | null,
+): HorizonOutlook {
   const { quantiles, fallPercent, evidence } = table;
+  const sigma = horizonSigma(sessionSigma, table, reportIn);
   return {
     table,
     sigma,
+    reportIn,
     ranges: publishesRanges(evidence)
       ? RANGES.map((probability) => ({ probability, ...rangeOf(quantiles, probability, sigma) }))
       : null,

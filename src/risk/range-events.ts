@@ -3,7 +3,7 @@ import { countKnown } from "../market/point-in-time.ts";
 import type { Bar } from "../market/records.ts";
 import { sigmaAt } from "./outlook.ts";
 import { publishesRanges, RANGES, rangeOf } from "./ranges.ts";
-import { type ForecastRecords, horizonSigma } from "./report-days.ts";
+import { type ForecastRecords, horizonSigma, sessionsToReport } from "./report-days.ts";
 import type { HorizonTable, RiskTable } from "./table.ts";
 
 /** Nominal coverage of the watched range, the widest that is published. */
@@ -60,7 +60,8 @@ function openRange({ records, assetClass, at, table }: RangeSession): OpenRange 
   const bar = bars.at(countKnown(bars, at) - 1);
   const sigma = sigmaAt(bars, assetClass, at);
   if (bar === undefined || sigma === undefined) return undefined;
-  const range = rangeOf(table.quantiles, WATCHED_RANGE, horizonSigma(sigma, table, records, bar));
+  const ofHorizon = horizonSigma(sigma, table, sessionsToReport(table, records, bar));
+  const range = rangeOf(table.quantiles, WATCHED_RANGE, ofHorizon);
   return { openedAt: bar.availableAt, price: bar.close, low: range.low, high: range.high };
 }
 

@@ -1,66 +1,71 @@
-import { nextReport, quarterlyFilings } from "../factors/next-report.ts";
+import { nextReport, quarterlyFilings, reportDay } from "../factors/next-report.ts";
 import { MEASURED_WINDOWS } from "../factors/report-windows.ts";
-import { DAY_MS, dayName } from "../lib/market-day.ts";
+import { DAY_MS } from "../lib/market-day.ts";
 import { isSession, nextSession, sessionsUntil } from "../market/calendar.ts";
 import type { Bar, InstrumentRecords } from "../market/records.ts";
 import type { HorizonQuantiles } from "./table.ts";
 
-/** Sessions on either side of an expected report that have a factor of their own. */
-export const REPORT_REACH = 10;
+/**
+ * Sessions before and after an expected report that have a factor of their own: before 2020 each of
+ * these factors is above 1 with t over 2, and none further away is (docs/method-and-backtest.md).
+ */
+export const REPORT_REACH = { before: 10, after: 5 } as const;
 
 /** The part of an instrument's records that a forecast of its volatility reads. */
 export type ForecastRecords = Pick<InstrumentRecords, "bars" | "fundamentals">;
+
+/** The part of a risk table by which a forecast is spread over its horizon. */
+export type HorizonSpread = Pick<HorizonQuantiles, "horizon" | "reportDays">;
 
 /**
  * Sessions from a close until the one on which the next quarterly report is expected, as known at
  * that close: 1 is the next session, 0 the one that has just closed. Negative: the report is late.
  *
- * @returns `null` if none is expected.
+ * @param bar The bar of that close.
+ * @returns `null` if none is expected, or if the table leaves reports out.
  */
 export function sessionsToReport(
+  { reportDays }: Pick<HorizonQuantiles, "reportDays">,
   { fundamentals = [] }: ForecastRecords,
   { session, availableAt }: Bar,
 ): number | null {
+  if (reportDays === null) return null;
   const filings = quarterlyFilings(fundamentals, DAY_MS);
   const next = nextReport(filings, availableAt, MEASURED_WINDOWS, DAY_MS);
   if (next.is === "unknown") return null;
-  // A filing becomes known at the New York midnight after its day.
-  const day = dayName(next.report.expected - DAY_MS / 2, DAY_MS);
+  const day = reportDay(next.report.expected);
   return sessionsUntil(session, isSession(day) ? day : nextSession(day));
 }
 
 /**
- * Forecast standard deviation of the log return over a horizon from a close. Without reports it is
- * sigma sqrt(horizon); where the table has `reportDays`, each session's variance sigma^2 counts with
- * the factor of its distance from the expected report.
+ * Forecast standard deviation of the log return over a horizon: the root of its variance in units
+ * of a session's, times sigma.
  *
  * @param sigma Standard deviation of a session.
- * @param bar The bar of that close.
- */
-export function horizonSigma(
-  sigma: number,
-  { horizon, reportDays }: Pick<HorizonQuantiles, "horizon" | "reportDays">,
-  records: ForecastRecords,
-  bar: Bar,
-): number {
-  if (reportDays === null) return sigma * Math.sqrt(horizon);
-  return sigma * Math.sqrt(reportVariance(reportDays, horizon, sessionsToReport(records, bar)));
-}
-
-/**
- * Variance over a horizon in units of a usual session's: the sum of its sessions' factors.
- *
  * @param reportIn From `sessionsToReport`.
  */
-export function reportVariance(
-  reportDays: readonly number[],
-  horizon: number,
+export const horizonSigma = (
+  sigma: number,
+  spread: HorizonSpread,
+  reportIn: number | null,
+): number => sigma * Math.sqrt(horizonVariance(spread, reportIn));
+
+/**
+ * Variance over a horizon in units of a usual session's: the number of its sessions, each counted
+ * with the factor of its distance from the expected report.
+ */
+export function horizonVariance(
+  { horizon, reportDays }: HorizonSpread,
   reportIn: number | null,
 ): number {
-  if (reportIn === null) return horizon;
+  if (reportDays === null || reportIn === null) return horizon;
   let sum = 0;
   for (let ahead = 1; ahead <= horizon; ahead++) {
-    sum += reportDays[ahead - reportIn + REPORT_REACH] ?? 1;
+    sum += reportDays[ahead - reportIn + REPORT_REACH.before] ?? 1;
   }
   return sum;
 }
+
+/** Whether a report is expected on a session of a horizon. */
+export const spansReport = (reportIn: number | null, horizon: number): boolean =>
+  reportIn !== null && reportIn >= 1 && reportIn <= horizon;

@@ -38,6 +38,9 @@ export interface RiskEvidence {
   readonly qlike: { readonly before: QlikeFigures | null; readonly after: QlikeFigures | null };
   /** Shares of the outcomes after the fit that lay within the ranges, as `RANGES` has them. */
   readonly coverage: readonly number[];
+  /** The same for those in whose horizon a report was expected; `null` where reports are not in the
+   *  forecast. */
+  readonly acrossReports: readonly number[] | null;
   /** Brier skill of the chance of a fall after the fit, against climatology. */
   readonly fallSkill: {
     readonly value: number;
@@ -58,8 +61,8 @@ export interface HorizonQuantiles {
   /** The fall whose chance is forecast, in percent. */
   readonly fallPercent: number;
   /**
-   * Factors of a session's variance from ten sessions before the one on which a report is expected
-   * to ten after it; `null` where reports are not in the forecast.
+   * Factors of a session's variance by its distance from the one on which a report is expected,
+   * over `REPORT_REACH`; `null` where reports are not in the forecast.
    */
   readonly reportDays: readonly number[] | null;
 }

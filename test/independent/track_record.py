@@ -416,11 +416,21 @@ def rank_correlation(x, y):
 
 def width_of(said, tables, horizon):
     """Standard deviation over the horizon: version 1 of a leaf has that of one session."""
-    if "sigmas" in said:
-        place = [one["horizon"] for one in tables].index(horizon)
-        return said["sigmas"] and said["sigmas"][place]
-    sigma = said.get("sigma")
-    return sigma and sigma * math.sqrt(horizon)
+    if said["v"] == 1:
+        sigma = said.get("sigma")
+        return None if sigma is None else positive(sigma) * math.sqrt(horizon)
+    if said["sigmas"] is None:
+        return None
+    if len(said["sigmas"]) != len(tables):
+        raise ValueError(f"{said['symbol']} of run {said['run']} forecasts over other horizons")
+    place = [one["horizon"] for one in tables].index(horizon)
+    return positive(said["sigmas"][place])
+
+
+def positive(sigma):
+    if not 0 < sigma < math.inf:
+        raise ValueError(f"{sigma} is no standard deviation")
+    return sigma
 
 
 def grade(statements, outcomes, tables, horizon):

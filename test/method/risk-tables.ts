@@ -8,13 +8,12 @@ import {
   observeRisk,
   type RiskGrid,
   type RiskObservation,
-  reportOutcomes,
 } from "../../src/research/backtest/risk/observations.ts";
-import { fitReportDays } from "../../src/research/backtest/risk/report-day-fit.ts";
 import { MODEL_OF_CLASS } from "../../src/risk/forecast.ts";
 import { FITTED_BEFORE } from "../../src/risk/measured-table.ts";
 import type { HorizonTable, RiskTable } from "../../src/risk/table.ts";
 import { createSandbox } from "../../src/sources/sandbox/sandbox.ts";
+import { fitReportDays, reportOutcomes } from "./report-day-fit.ts";
 
 /** Sessions ahead of a forecast, and the fall in percent whose chance is forecast there. */
 const HORIZONS = {
@@ -37,6 +36,11 @@ const HORIZONS = {
 /** The horizon of stocks whose forecast knows of the next report: over 21 sessions QLIKE did not fall
  *  significantly in both periods (docs/method-and-backtest.md). */
 const REPORT_HORIZON = 5;
+/** First forecast on which factors of report days are fitted: bars of stocks begin in 2013, and a
+ *  forecast needs 252 of them. */
+const REPORTS_FROM = "2014-01-01";
+/** The year from which the table's own factors forecast. */
+const FITTED_YEAR = Number(FITTED_BEFORE.slice(0, 4));
 
 /** Time span of the recorded market: ISO dates of the first forecast and of the last outcome. */
 const RECORDED = { from: "2015-01-01", to: "2024-12-31" } as const;
@@ -53,31 +57,48 @@ const SIDES = { fitted: "0001-01-01", before: "0002-01-01", tested: "0003-01-01"
 /** More than a market has rows or sessions: each market has numbers of its own. */
 const APART = 1_000_000;
 
-/** What the service forecasts recorded and live markets with, measured on the records of a folder. */
-export function recordedRiskTable(records: readonly InstrumentRecords[]): RiskTable {
+/** What the service forecasts recorded and live markets with. */
+export interface RecordedTables {
+  readonly table: RiskTable;
+  /** Factors of report days by year, before the date of the fit. */
+  readonly earlierReportDays: Readonly<Record<string, readonly number[]>>;
+}
+
+/** Measures the tables of recorded markets on the records of a folder. */
+export function recordedRiskTables(records: readonly InstrumentRecords[]): RecordedTables {
+  const { [String(FITTED_YEAR)]: current = [], ...earlierReportDays } = fittedReportDays(records);
   const measured = AssetClass.options.map((assetClass) => {
     const risk = recordedGrid(records, assetClass);
     const sides = { before: FITTED_BEFORE, step: sessionsPerDate("week", assetClass) };
     return measureHorizons(assetClass, sides, (horizon) => {
-      const reportDays =
-        assetClass === "stock" && horizon === REPORT_HORIZON ? fittedReportDays(risk) : null;
-      return { reportDays, observations: observeRisk(risk, { horizon, reportDays }) };
+      const reportDays = assetClass === "stock" && horizon === REPORT_HORIZON ? current : null;
+      return {
+        reportDays,
+        observations: observeRisk(risk, { horizon, reportDays }, earlierReportDays),
+      };
     });
   });
   const [stock = [], etf = [], crypto = []] = measured.map((one) => one.map(({ table }) => table));
   const ends = measured.flatMap((one) => one.map(({ lastEnd }) => lastEnd));
   const tested = `${FITTED_BEFORE} to ${ends.sort().at(-1)}`;
   const fitted = `${RECORDED.from} to ${dayBefore(FITTED_BEFORE)}`;
-  return rounded({ fitted, tested, classes: { stock, etf, crypto } });
+  return { table: rounded({ fitted, tested, classes: { stock, etf, crypto } }), earlierReportDays };
 }
 
-function fittedReportDays(risk: RiskGrid): readonly number[] {
-  const horizon = REPORT_HORIZON;
-  const plain = observeRisk(risk, { horizon, reportDays: null });
-  return rounded(fitReportDays(reportOutcomes(risk, plain, horizon), FITTED_BEFORE));
+/** Factors of report days for each year, fitted on the outcomes before it. */
+function fittedReportDays(
+  records: readonly InstrumentRecords[],
+): Readonly<Record<string, readonly number[]>> {
+  const outcomes = reportOutcomes(recordedGrid(records, "stock", REPORTS_FROM), REPORT_HORIZON);
+  const years = Array.from({ length: 6 }, (_, index) => String(FITTED_YEAR - 5 + index));
+  return Object.fromEntries(years.map((year) => [year, rounded(fitReportDays(outcomes, year))]));
 }
 
-function recordedGrid(records: readonly InstrumentRecords[], assetClass: AssetClass) {
+function recordedGrid(
+  records: readonly InstrumentRecords[],
+  assetClass: AssetClass,
+  from: string = RECORDED.from,
+): RiskGrid {
   const grid = createReturnGrid(records, assetClass, RECORDED.to);
   const { copies, still } = findIndistinct(grid);
   const isGraded = (row: number) => {
@@ -85,7 +106,7 @@ function recordedGrid(records: readonly InstrumentRecords[], assetClass: AssetCl
     return !copies.includes(symbol) && !still.includes(symbol);
   };
   const graded = new Set([...grid.rows.keys()].filter(isGraded));
-  return { grid, records, graded, places: gradedDates(grid, { ...RECORDED, pace: "week" }) };
+  return { grid, records, graded, places: gradedDates(grid, { from, pace: "week" }) };
 }
 
 /** What the simulated market is forecast with, measured on simulated markets of other seeds. */

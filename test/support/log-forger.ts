@@ -28,6 +28,7 @@ import type { LogSource } from "../../src/log/verify/source.ts";
 import type { Instrument } from "../../src/market/instrument.ts";
 import type { Bar } from "../../src/market/records.ts";
 import { RISK_TABLE } from "../../src/risk/measured-table.ts";
+import { horizonSigma } from "../../src/risk/report-days.ts";
 
 export const ORIGIN = "log.example/log/0123456789ab";
 
@@ -204,7 +205,9 @@ function resultOf(
   const scoreSmoothed = random(10_001) / 100;
   const signal = scoreSmoothed >= 70 ? "LONG" : scoreSmoothed <= 30 ? "SHORT" : "WAIT";
   // Every other run is as version 1 of the leaves wrote it.
-  const [v, forecast] = run % 2 === 0 ? [1, { sigma: 0.01 }] : [2, { sigmas: [0.022, 0.046] }];
+  const tables = RISK_TABLE.classes[symbol.startsWith("s") ? "stock" : "crypto"];
+  const sigmas = tables.map((table) => horizonSigma(0.01, table, random(12)));
+  const [v, forecast] = run % 2 === 0 ? [1, { sigma: 0.01 }] : [2, { sigmas }];
   const place = { kind: "signal", v, run, symbol, close: new Date(close).toISOString() };
   if (random(20) === 0) return json({ ...place, status: "failed", why: "no_result" });
   const hashed = hash("sha256", `${symbol} ${run}`);

@@ -73,9 +73,15 @@ const Run = z.looseObject({
   results: Index,
 });
 
-const Signal = z.looseObject({
+/** Largest forecast standard deviation of a log return that is read: far beyond any price. */
+const MAX_SIGMA = 1_000;
+/** Most horizons of a class. */
+const MAX_HORIZONS = 8;
+
+const Sigma = z.number().positive().max(MAX_SIGMA);
+
+const ofSignal = {
   kind: z.literal("signal"),
-  v: z.literal([1, 2]),
   run: Index,
   close: Instant,
   symbol: z.string(),
@@ -84,12 +90,23 @@ const Signal = z.looseObject({
   scoreSmoothed: z.number().optional(),
   scoreRaw: z.number().optional(),
   coverage: z.number().optional(),
-  /** Absent in version 1. */
-  sigmas: z.array(z.number()).nullable().optional(),
-  /** Only in version 1. */
-  sigma: z.number().nullable().optional(),
   factors: z.string().nullable().optional(),
-});
+};
+
+const Signal = z.discriminatedUnion("v", [
+  z.looseObject({
+    ...ofSignal,
+    v: z.literal(1),
+    sigma: Sigma.nullable().optional(),
+    sigmas: z.undefined().optional(),
+  }),
+  z.looseObject({
+    ...ofSignal,
+    v: z.literal(2),
+    sigma: z.undefined().optional(),
+    sigmas: z.array(Sigma).max(MAX_HORIZONS).nullable().optional(),
+  }),
+]);
 
 const Settlement = z.looseObject({
   kind: z.literal("settlement"),

@@ -5,6 +5,7 @@ import {
   recordFigures,
 } from "../../grading/track-record.ts";
 import type { AssetClass } from "../../market/instrument.ts";
+import { type HorizonSpread, horizonVariance, REPORT_REACH } from "../../risk/report-days.ts";
 import { excludedBy, gradeSettlement, type LoggedStatement } from "../graded-settlement.ts";
 import type { Outcome } from "../leaves.ts";
 import { CONFIRMED_AFTER, PATIENCE_SESSIONS } from "../outcomes.ts";
@@ -146,10 +147,9 @@ export class SettlementVerifier {
     if (of === undefined || of.horizons.length === 0) return;
     of.statements.push({ symbol, status, signal, scoreRaw, coverage, sigmas, sigma });
     const tables = of.method?.risk?.[of.run.assetClass];
-    if (!sigmas || tables === undefined || sigmas.length === tables.length) return;
-    throw new CheckFailure(
-      `forecasts over ${sigmas.length} horizons, of which its method registers ${tables.length}`,
-    );
+    if (tables === undefined || leaf.v === 1 || status === "failed") return;
+    if (sigmas === undefined) throw new CheckFailure("does not say what it forecasts");
+    if (sigmas !== null) checkForecast(sigmas, tables);
   }
 
   /**
@@ -369,6 +369,52 @@ export class SettlementVerifier {
       return [{ figures: recordFigures(assetClass, horizon, runs, terms.rules.seed), runs, terms }];
     });
   }
+}
+
+/** Difference of two forecasts that rounding explains, as a fraction. */
+const SAME_FORECAST = 1e-9;
+
+/** Variances over the horizons in units of that over the first, without a report and with one at any
+ *  distance that counts. */
+const ratios = new WeakMap<readonly HorizonSpread[], readonly (readonly number[])[]>();
+
+function ratiosOf(tables: readonly HorizonSpread[]): readonly (readonly number[])[] {
+  const known =
+    ratios.get(tables) ??
+    [null, ...distancesOf(tables)].map((reportIn) => {
+      const variances = tables.map((table) => horizonVariance(table, reportIn));
+      return variances.map((variance) => variance / (variances[0] as number));
+    });
+  ratios.set(tables, known);
+  return known;
+}
+
+/** Distances of a report that count in any of the horizons. */
+function distancesOf(tables: readonly HorizonSpread[]): readonly number[] {
+  if (tables.every(({ reportDays }) => reportDays === null)) return [];
+  const longest = Math.max(...tables.map(({ horizon }) => horizon));
+  const { before, after } = REPORT_REACH;
+  return Array.from({ length: after + longest + before }, (_, index) => index + 1 - after);
+}
+
+/**
+ * Forecasts over all horizons follow from that of a session, as the method registered it: otherwise
+ * the operator could choose the width of each range.
+ *
+ * @throws {CheckFailure}
+ */
+function checkForecast(sigmas: readonly number[], tables: readonly HorizonSpread[]): void {
+  if (sigmas.length !== tables.length) {
+    throw new CheckFailure(
+      `forecasts over ${sigmas.length} of the ${tables.length} horizons that its method registers`,
+    );
+  }
+  const stated = sigmas.map((sigma) => (sigma / (sigmas[0] as number)) ** 2);
+  const isRight = ratiosOf(tables).some((known) =>
+    known.every((ratio, at) => Math.abs((stated[at] as number) / ratio - 1) < SAME_FORECAST),
+  );
+  if (isRight) return;
+  throw new CheckFailure(`forecasts ${sigmas.join(" and ")}, which its method cannot`);
 }
 
 /** @throws {CheckFailure} If a settlement belongs to another run. */

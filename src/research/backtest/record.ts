@@ -16,7 +16,7 @@ import {
   sessionVariances,
 } from "../../risk/forecast.ts";
 import { RISK_TABLE } from "../../risk/measured-table.ts";
-import { horizonSigma } from "../../risk/report-days.ts";
+import { horizonSigma, sessionsToReport } from "../../risk/report-days.ts";
 import type { HorizonTable } from "../../risk/table.ts";
 import type { Direction } from "../../score/signal-hysteresis.ts";
 import type { ReturnGrid } from "./return-grid.ts";
@@ -79,7 +79,8 @@ function gradedRun(
     const sigma = forecastSigma(MODEL_OF_CLASS[assetClass], measured, count);
     if (sigma === undefined) return null;
     const found = group[index] as InstrumentRecords;
-    return horizonSigma(sigma, of, found, found.bars.at(countKnown(found.bars, at) - 1) as Bar);
+    const bar = found.bars.at(countKnown(found.bars, at) - 1) as Bar;
+    return horizonSigma(sigma, of, sessionsToReport(of, found, bar));
   };
   const counts = { failed: 0, unscored: 0, untraded: 0, unsettled: 0, copies: 0 };
   const settled = statements.flatMap((statement, index): readonly SettledStatement[] => {

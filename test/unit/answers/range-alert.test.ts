@@ -38,7 +38,7 @@ const stepsFor = (watched: ResolvedSelector) =>
   rangeSteps({ kinds: ["volatility", "range"], watched }, market);
 
 const STOCKS =
-  "range: closes left 1 in 17 ranges of stocks (5.8 % of 90890 over 5 sessions, out of sample): expect about 3 events a year for each.";
+  "range: closes left 1 in 17 ranges of stocks (5.94 % of 90935 over 5 sessions, out of sample): expect about 3 events a year for each.";
 const COINS =
   "range: closes left 1 in 22 ranges of coins (4.57 % of 2935 over 7 days, out of sample): expect about 2 events a year for each.";
 
@@ -46,7 +46,7 @@ describe("an alert on ranges", () => {
   it("states the expected frequency of events, from the measured share", () => {
     expect(stepsFor(named("AAA"))).toEqual([STOCKS]);
     expect(stepsFor(named("BTC"))).toEqual([COINS]);
-    expect(RANGE_BREACHES.stock?.share).toBe(0.058);
+    expect(RANGE_BREACHES.stock?.share).toBe(0.0594);
     expect(rangeSteps({ kinds: ["volatility"], watched: named("AAA") }, market)).toEqual([]);
   });
 

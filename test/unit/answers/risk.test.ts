@@ -2,10 +2,18 @@ import { createHash } from "node:crypto";
 import canonicalize from "canonicalize";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
+import { riskAnswer } from "../../../src/answers/risk.ts";
+import type { Instrument } from "../../../src/market/instrument.ts";
+import type { MarketView } from "../../../src/market/market-view.ts";
+import type { Bar } from "../../../src/market/records.ts";
 import { RISK_TABLE, SIMULATED_RISK_TABLE } from "../../../src/risk/measured-table.ts";
+import { horizonVariance } from "../../../src/risk/report-days.ts";
+import type { HorizonTable } from "../../../src/risk/table.ts";
+import type { PastSnapshot } from "../../../src/score/snapshot.ts";
 import { createSandbox } from "../../../src/sources/sandbox/sandbox.ts";
 import type { Call } from "../../../src/tool.ts";
 import { getSignal } from "../../../tools/get-signal.ts";
+import { filed, weekdayBars } from "../risk/bars.ts";
 import { marketOf, toolContextAt } from "../score/markets.ts";
 
 const DAY_MS = 60_000;
@@ -81,12 +89,12 @@ describe("the risk of an instrument", () => {
       {
         sessions: 5,
         ranges: [
-          { probability: 0.5, coverage: 0.489 },
-          { probability: 0.8, coverage: 0.7916 },
-          { probability: 0.95, coverage: 0.9546 },
+          { probability: 0.5, coverage: 0.4859 },
+          { probability: 0.8, coverage: 0.7886 },
+          { probability: 0.95, coverage: 0.9533 },
         ],
         rangesWithheld: null,
-        fall: { percent: 5, withheld: null, skill: 0.0334 },
+        fall: { percent: 5, withheld: null, skill: 0.0335 },
         verdict: "supported",
       },
       { sessions: 21, fall: { percent: 10, probability: null, withheld: "no_skill" } },
@@ -133,4 +141,50 @@ describe("the risk of an instrument", () => {
       );
     },
   );
+});
+
+describe("the risk of a company across its next report", () => {
+  const bars = weekdayBars("2022-01-03", 700);
+  const instrument = { symbol: "AAA", name: "AAA", assetClass: "stock" } as Instrument;
+  const [WEEK] = RISK_TABLE.classes.stock as readonly [HorizonTable];
+
+  /** The risk at the close of a session, when the next report is expected on 2024-08-01. */
+  const riskOn = (session: string) => {
+    const bar = bars.find((one) => one.session === session) as Bar;
+    const fundamentals = [
+      filed("2023-06-30", "2023-08-03"),
+      filed("2023-09-30", "2023-11-02"),
+      filed("2023-12-31", "2024-02-01"),
+      filed("2024-03-31", "2024-05-02"),
+    ];
+    const view = {
+      source: { simulated: false },
+      dayMs: 86_400_000,
+      instruments: () => [instrument],
+      records: () => ({ instrument, bars, fundamentals }),
+    } as unknown as MarketView;
+    const snapshot = { instrument, price: { value: bar.close, at: bar.availableAt } };
+    const { summary, forecast } = riskAnswer(snapshot as PastSnapshot, view, true);
+    return { summary, week: forecast?.horizons[0], month: forecast?.horizons[1] };
+  };
+
+  it("says so, and quotes the coverage across reports, where the range spans it", () => {
+    const { summary, week, month } = riskOn("2024-07-30");
+    expect(summary).toContain(", held 92.5 % across reports: one is due in 2 sessions);");
+    expect(week?.reportFactor).toBe(Number(Math.sqrt(horizonVariance(WEEK, 2) / 5).toFixed(2)));
+    expect(week?.reportFactor).toBeGreaterThan(1.2);
+    expect(month?.reportFactor).toBe(1);
+    expect(week?.ranges?.map(({ coverage }) => coverage)).toEqual(WEEK.evidence.acrossReports);
+  });
+
+  it("is wider, and says nothing of it, where the report lies beyond the range", () => {
+    const { summary, week } = riskOn("2024-07-23");
+    expect(summary).toContain(", held 95.3 %);");
+    expect(week?.reportFactor).toBeGreaterThan(1);
+    expect(week?.ranges?.map(({ coverage }) => coverage)).toEqual(WEEK.evidence.coverage);
+  });
+
+  it("knows nothing of a report that is months away", () => {
+    expect(riskOn("2024-06-03").week?.reportFactor).toBe(1);
+  });
 });

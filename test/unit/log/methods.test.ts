@@ -179,16 +179,19 @@ describeEngines("a log of two methods", (engine) => {
     });
   });
 
-  it("names a decision that forecasts over other horizons than its method registered", async () => {
+  it.each([
+    ["over other horizons than it registers", [0.02], "over 1 of the 2 horizons"],
+    ["one range wider than the other", [0.02, 0.02 * Math.sqrt(20 / 5)], "which its method cannot"],
+    ["nothing, not even that there is no forecast", undefined, "does not say what it forecasts"],
+  ])("names a decision that forecasts what its method cannot: %s", async (_what, sigmas, says) => {
     const { log } = await played(engine, 12);
     const contents = await contentsOf(log);
-    const shortened = contents.findIndex(({ sigmas }) => sigmas !== undefined);
-    const forged = contents.with(shortened, { ...contents[shortened], sigmas: [0.02] });
-    expect(settlementsOf(verifierOf(forged, {}))).toMatchObject({
+    const forged = contents.findIndex(({ kind }) => kind === "signal");
+    const { sigmas: _, ...leaf } = contents[forged];
+    const verifier = verifierOf(contents.with(forged, { ...leaf, ...(sigmas && { sigmas }) }), {});
+    expect(settlementsOf(verifier)).toMatchObject({
       outcome: "failed",
-      detail: expect.stringContaining(
-        `entry ${shortened} forecasts over 1 horizons, of which its method registers 2`,
-      ),
+      detail: expect.stringContaining(says),
     });
   });
 
@@ -461,6 +464,23 @@ it("a method whose terms are out of bounds is rejected", () => {
     () => read({ risk: { stock: [{ ...stock, quantiles: [] }] } }),
   ]) {
     expect(forge).toThrow("is no method of a known version");
+  }
+});
+
+it("a forecast that is no standard deviation, or of another version, is not read", () => {
+  const leaf = JSON.parse(earlierSignal("AAA"));
+  const read = (change: object) => () => readLeaf(canonicalize({ ...leaf, ...change }) as string);
+  expect(read({})()).toMatchObject({ kind: "signal", v: 1, sigma: 0.013 });
+  const { sigma: _, ...rest } = leaf;
+  const second = (sigmas: unknown) => () =>
+    readLeaf(canonicalize({ ...rest, v: 2, sigmas }) as string);
+  expect(second([0.02, 0.04])()).toMatchObject({ v: 2, sigmas: [0.02, 0.04] });
+  for (const forge of [
+    ...[-1, 0, 1e9, "0.01"].map((sigma) => read({ sigma })),
+    ...[[-0.02, -0.04], [0, 0], [1e308, 1e308], ["0.02"], Array(9).fill(0.02)].map(second),
+    ...[{ v: 2 }, { v: 3 }, { sigmas: [0.02, 0.04] }].map(read),
+  ]) {
+    expect(forge).toThrow("is no signal of a known version");
   }
 });
 

@@ -7,14 +7,19 @@ import { gradedDates } from "../../../src/research/backtest/question.ts";
 import { createReturnGrid } from "../../../src/research/backtest/return-grid.ts";
 import {
   observeRisk,
+  observeWithoutReports,
   type RiskObservation,
-  reportOutcomes,
 } from "../../../src/research/backtest/risk/observations.ts";
-import { fitReportDays } from "../../../src/research/backtest/risk/report-day-fit.ts";
-import { FITTED_BEFORE, RISK_TABLE } from "../../../src/risk/measured-table.ts";
-import { type RangeProbability, rangeOf } from "../../../src/risk/ranges.ts";
+import {
+  EARLIER_REPORT_DAYS,
+  FITTED_BEFORE,
+  RISK_TABLE,
+} from "../../../src/risk/measured-table.ts";
+import { rangeOf } from "../../../src/risk/ranges.ts";
+import { spansReport } from "../../../src/risk/report-days.ts";
 import type { HorizonTable } from "../../../src/risk/table.ts";
 import { readMarketFolder } from "../../../src/sources/files/market-folder.ts";
+import { fitReportDays, reportOutcomes } from "../../method/report-day-fit.ts";
 import { sharedFolder } from "../../support/shared.ts";
 
 const { path, isMissing } = sharedFolder("market", "volatility around reports on real history");
@@ -38,11 +43,15 @@ describe.skipIf(isMissing)("volatility around reports", { timeout: TIMEOUT_MS },
   const [week, month] = RISK_TABLE.classes.stock as readonly [HorizonTable, HorizonTable];
 
   /** Forecasts without and with factors; those of a month are in no table. */
-  const forecasts = ({ horizon, reportDays: known }: HorizonTable) => {
-    const without = observeRisk(risk, { horizon, reportDays: null });
-    const outcomes = reportOutcomes(risk, without, horizon);
-    const reportDays = known ?? fitReportDays(outcomes, FITTED_BEFORE);
-    return { without, outcomes, reportDays, by: observeRisk(risk, { horizon, reportDays }) };
+  const forecasts = ({ horizon, reportDays }: HorizonTable) => {
+    const without = observeWithoutReports(risk, horizon);
+    if (reportDays !== null) return { without, by: observeRisk(risk, { horizon, reportDays }) };
+    const outcomes = reportOutcomes(risk, horizon);
+    const earlier = Object.fromEntries(
+      Object.keys(EARLIER_REPORT_DAYS).map((year) => [year, fitReportDays(outcomes, year)]),
+    );
+    const fitted = fitReportDays(outcomes, FITTED_BEFORE);
+    return { without, by: observeRisk(risk, { horizon, reportDays: fitted }, earlier) };
   };
   const ofWeek = isMissing ? undefined : forecasts(week);
 
@@ -79,38 +88,38 @@ describe.skipIf(isMissing)("volatility around reports", { timeout: TIMEOUT_MS },
   it("is forecast better over 5 sessions with factors, in both periods", () => {
     expect(inBothPeriods(ofWeek as NonNullable<typeof ofWeek>, 5)).toEqual([
       { without: 0.552, by: 0.537, t: -4.2 },
-      { without: 0.532, by: 0.509, t: -3.4 },
+      { without: 0.532, by: 0.51, t: -3.5 },
     ]);
   });
 
   it("is not forecast significantly better over 21 sessions: t is above -2 in the later period", () => {
-    const [early, late] = inBothPeriods(forecasts(month), 21);
-    expect(early?.t).toBe(-2.5);
-    expect(late?.t).toBeGreaterThan(-2);
+    expect(inBothPeriods(forecasts(month), 21)).toEqual([
+      { without: 0.285, by: 0.275, t: -2.3 },
+      { without: 0.484, by: 0.454, t: -1.5 },
+    ]);
   });
 
-  it("is in the published ranges, which hold across a report as they do elsewhere", () => {
-    const { without, by, outcomes } = ofWeek as NonNullable<typeof ofWeek>;
-    const spans = outcomes.map(
-      ({ reportIn }) => reportIn !== null && reportIn >= 1 && reportIn <= 5,
-    );
-    /** Share of the outcomes across a report that a range held. */
-    const heldIn = (all: readonly RiskObservation[], share: RangeProbability) => {
-      const across = all.filter((one, index) => one.date >= FITTED_BEFORE && spans[index]);
-      const { low, high } = rangeOf(week.quantiles, share, 1);
-      const held = across.filter(
-        ({ followed, forecast }) => followed >= low * forecast && followed <= high * forecast,
-      );
-      return Number((held.length / across.length).toFixed(3));
-    };
-    expect([heldIn(without, 0.8), heldIn(without, 0.95)]).toEqual([0.676, 0.863]);
-    expect([heldIn(by, 0.8), heldIn(by, 0.95)]).toEqual([0.784, 0.929]);
-  });
-
-  it("is 2.7 times as high on the expected day", () => {
-    expect(week.reportDays?.[10]).toBe(2.7251);
-    expect(week.reportDays?.[9]).toBe(1.7035);
-    expect(week.reportDays?.[11]).toBe(1.9713);
-    expect(month.reportDays).toBeNull();
+  it("is in the published ranges, which hold nearly as often across a report as elsewhere", () => {
+    const { without, by } = ofWeek as NonNullable<typeof ofWeek>;
+    /** Share of the outcomes, across a report or elsewhere, that the 80 and 95 % ranges held. */
+    const heldIn = (all: readonly RiskObservation[], isAcross: boolean) =>
+      ([0.8, 0.95] as const).map((share) => {
+        const part = all.filter(
+          ({ date }, index) =>
+            date >= FITTED_BEFORE &&
+            spansReport((by[index] as RiskObservation).reportIn, 5) === isAcross,
+        );
+        const { low, high } = rangeOf(week.quantiles, share, 1);
+        const held = part.filter(
+          ({ followed, forecast }) => followed >= low * forecast && followed <= high * forecast,
+        );
+        return Number((held.length / part.length).toFixed(3));
+      });
+    expect(heldIn(by, true)).toEqual([0.778, 0.925]);
+    expect(heldIn(by, false)).toEqual([0.789, 0.955]);
+    expect(heldIn(without, true)).toEqual([0.674, 0.862]);
+    expect(week.evidence.acrossReports?.map((share) => Number(share.toFixed(3)))).toEqual([
+      0.508, 0.778, 0.925,
+    ]);
   });
 });

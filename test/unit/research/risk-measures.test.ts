@@ -44,6 +44,7 @@ function invented({ scale = 1, rivalError = 0.5, names = 20 }: Error = {}) {
       end: dateOf(place + 1),
       sigma: { blend: forecast, ewma: rival, random_walk: rival * 1.5 },
       forecast,
+      reportIn: null,
       followed,
       variance: (forecast * scale) ** 2 * (0.5 + random(3)),
     };

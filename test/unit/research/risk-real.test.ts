@@ -7,14 +7,19 @@ import type { InstrumentRecords } from "../../../src/market/records.ts";
 import { gradedDates } from "../../../src/research/backtest/question.ts";
 import { createReturnGrid } from "../../../src/research/backtest/return-grid.ts";
 import { fitQuantiles, measureRisk } from "../../../src/research/backtest/risk/measures.ts";
-import { observeRisk } from "../../../src/research/backtest/risk/observations.ts";
+import { observeWithoutReports } from "../../../src/research/backtest/risk/observations.ts";
 import { MODEL_OF_CLASS } from "../../../src/risk/forecast.ts";
-import { FITTED_BEFORE, RANGE_BREACHES, RISK_TABLE } from "../../../src/risk/measured-table.ts";
+import {
+  EARLIER_REPORT_DAYS,
+  FITTED_BEFORE,
+  RANGE_BREACHES,
+  RISK_TABLE,
+} from "../../../src/risk/measured-table.ts";
 import { type OpenRange, rangeAlert, watchedHorizon } from "../../../src/risk/range-events.ts";
 import { rangeOf } from "../../../src/risk/ranges.ts";
 import type { HorizonTable } from "../../../src/risk/table.ts";
 import { readMarketFolder } from "../../../src/sources/files/market-folder.ts";
-import { recordedRiskTable } from "../../method/risk-tables.ts";
+import { recordedRiskTables } from "../../method/risk-tables.ts";
 import { sharedFolder } from "../../support/shared.ts";
 
 const { path, isMissing } = sharedFolder("market", "the risk forecast on real history");
@@ -92,7 +97,7 @@ describe.skipIf(isMissing)(
         index
       ] as (typeof RISK_TABLE)["classes"]["stock"][0];
       const { horizon, fallPercent } = table;
-      const observations = observeRisk(gridOf(assetClass), { horizon, reportDays: null }, delay);
+      const observations = observeWithoutReports(gridOf(assetClass), horizon, delay);
       const fitted = fitQuantiles(observations, FITTED_BEFORE) ?? [];
       const measures = measureRisk(observations, {
         horizon,
@@ -107,8 +112,11 @@ describe.skipIf(isMissing)(
       return { fitted, measures };
     };
 
-    it("reproduces the risk table of the method", () => {
-      expect(recordedRiskTable(records)).toEqual(RISK_TABLE);
+    it("reproduces the risk table of the method and the factors of report days before it", () => {
+      expect(recordedRiskTables(records)).toEqual({
+        table: RISK_TABLE,
+        earlierReportDays: EARLIER_REPORT_DAYS,
+      });
     });
 
     it.each(["stock", "crypto"] as const)(

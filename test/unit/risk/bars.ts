@@ -1,5 +1,6 @@
 import { randomAt } from "../../../src/grading/random.ts";
-import type { Bar } from "../../../src/market/records.ts";
+import { newYorkInstant } from "../../../src/market/new-york.ts";
+import type { Bar, Fundamental } from "../../../src/market/records.ts";
 
 export const DAY_MS = 86_400_000;
 
@@ -25,3 +26,19 @@ export function madeBars(count: number, seed = 1, swing = 2): readonly Bar[] {
     };
   });
 }
+
+/** The same bars on weekdays, known at 16:15 New York; holidays are not left out. */
+export const weekdayBars = (first: string, count: number): readonly Bar[] =>
+  madeBars(count).map((bar, index) => {
+    const day = Date.parse(first) + (Math.floor(index / 5) * 7 + (index % 5)) * DAY_MS;
+    const session = new Date(day).toISOString().slice(0, 10);
+    return { ...bar, session, availableAt: newYorkInstant(session, "16:15") };
+  });
+
+/** Figures of a quarter that were filed on a day in New York; known at the midnight after it. */
+export const filed = (periodEnd: string, day: string): Fundamental => ({
+  metric: "netIncome",
+  periodEnd: Date.parse(periodEnd) + DAY_MS - 1,
+  availableAt: newYorkInstant(day, "00:00") + DAY_MS,
+  value: 1,
+});

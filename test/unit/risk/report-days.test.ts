@@ -1,28 +1,21 @@
 import { describe, expect, it } from "vitest";
 import { newYorkInstant } from "../../../src/market/new-york.ts";
 import type { Bar, Fundamental } from "../../../src/market/records.ts";
-import { fitReportDays } from "../../../src/research/backtest/risk/report-day-fit.ts";
 import { RISK_TABLE, SIMULATED_RISK_TABLE } from "../../../src/risk/measured-table.ts";
 import { riskOutlook } from "../../../src/risk/outlook.ts";
 import { rangeAlert } from "../../../src/risk/range-events.ts";
 import {
   horizonSigma,
+  horizonVariance,
   REPORT_REACH,
-  reportVariance,
   sessionsToReport,
+  spansReport,
 } from "../../../src/risk/report-days.ts";
 import type { HorizonTable } from "../../../src/risk/table.ts";
-import { DAY_MS, madeBars } from "./bars.ts";
+import { fitReportDays } from "../../method/report-day-fit.ts";
+import { filed, madeBars, weekdayBars } from "./bars.ts";
 
 const [WEEK, MONTH] = RISK_TABLE.classes.stock as readonly [HorizonTable, HorizonTable];
-
-/** Figures of a quarter that were filed on a day in New York; known at the midnight after it. */
-const filed = (periodEnd: string, day: string): Fundamental => ({
-  metric: "netIncome",
-  periodEnd: Date.parse(periodEnd) + DAY_MS - 1,
-  availableAt: newYorkInstant(day, "00:00") + DAY_MS,
-  value: 1,
-});
 
 /** The last report is expected 364 days after the first: on Thursday 2024-08-01. */
 const fundamentals = [
@@ -39,7 +32,7 @@ const barOf = (session: string): Bar => {
 };
 
 const reportIn = (session: string, figures: readonly Fundamental[] = fundamentals) =>
-  sessionsToReport({ bars: [], fundamentals: figures }, barOf(session));
+  sessionsToReport(WEEK, { bars: [], fundamentals: figures }, barOf(session));
 
 describe("the sessions to the next report", () => {
   it.each([
@@ -79,41 +72,58 @@ describe("the sessions to the next report", () => {
     expect(reportIn("2024-07-26", [])).toBeNull();
     expect(reportIn("2026-08-05")).toBeNull();
   });
+
+  it("are not looked up by a table that leaves reports out", () => {
+    const records = { bars: [], fundamentals };
+    expect(sessionsToReport(MONTH, records, barOf("2024-07-31"))).toBeNull();
+  });
+
+  it("are the same when the filing a year before was delivered hours late", () => {
+    for (const hours of [0, 9, 19]) {
+      const [first, ...others] = fundamentals as [Fundamental, ...Fundamental[]];
+      const late = { ...first, availableAt: first.availableAt + hours * 3_600_000 };
+      expect(reportIn("2024-07-31", [late, ...others]), `${hours} hours`).toBe(1);
+    }
+  });
 });
 
 describe("the forecast across a report", () => {
   /** 2.7 on the expected session, 1.5 on the one before, 1 elsewhere. */
-  const reportDays = Array.from({ length: 2 * REPORT_REACH + 1 }, (_, place) => {
-    if (place === REPORT_REACH) return 2.7;
-    return place === REPORT_REACH - 1 ? 1.5 : 1;
+  const { before, after } = REPORT_REACH;
+  const reportDays = Array.from({ length: before + 1 + after }, (_, place) => {
+    if (place === before) return 2.7;
+    return place === before - 1 ? 1.5 : 1;
   });
-  const horizon = 5;
+  const spread = { horizon: 5, reportDays };
 
   it("sums the factors of its sessions by their distance from the expected one", () => {
-    expect(reportVariance(reportDays, horizon, null)).toBe(5);
-    expect(reportVariance(reportDays, horizon, 3)).toBeCloseTo(1 + 1.5 + 2.7 + 1 + 1, 12);
-    expect(reportVariance(reportDays, horizon, 1)).toBeCloseTo(2.7 + 4, 12);
-    expect(reportVariance(reportDays, horizon, 6)).toBeCloseTo(4 + 1.5, 12);
-    expect(reportVariance(reportDays, horizon, 0)).toBe(5);
-    expect(reportVariance(reportDays, horizon, 60)).toBe(5);
-    expect(reportVariance(reportDays, horizon, -60)).toBe(5);
+    expect(horizonVariance(spread, null)).toBe(5);
+    expect(horizonVariance(spread, 3)).toBeCloseTo(1 + 1.5 + 2.7 + 1 + 1, 12);
+    expect(horizonVariance(spread, 1)).toBeCloseTo(2.7 + 4, 12);
+    expect(horizonVariance(spread, 6)).toBeCloseTo(4 + 1.5, 12);
+    expect(horizonVariance(spread, 0)).toBe(5);
+    expect(horizonVariance(spread, 60)).toBe(5);
+    expect(horizonVariance(spread, -60)).toBe(5);
   });
 
   it("is the root of that sum, and without factors that of the horizon", () => {
-    const records = { bars: [], fundamentals };
-    const bar = barOf("2024-07-29");
-    expect(horizonSigma(0.02, { horizon, reportDays }, records, bar)).toBeCloseTo(
-      0.02 * Math.sqrt(7.2),
-      12,
-    );
-    expect(horizonSigma(0.02, { horizon, reportDays: null }, records, bar)).toBeCloseTo(
-      0.02 * Math.sqrt(5),
-      12,
-    );
+    expect(horizonSigma(0.02, spread, 3)).toBeCloseTo(0.02 * Math.sqrt(7.2), 12);
+    const plain = { horizon: 5, reportDays: null };
+    expect(horizonSigma(0.02, plain, 3)).toBeCloseTo(0.02 * Math.sqrt(5), 12);
+  });
+
+  it("spans a report from the next session to the last of the horizon", () => {
+    expect([0, 1, 5, 6].map((reportIn) => spansReport(reportIn, 5))).toEqual([
+      false,
+      true,
+      true,
+      false,
+    ]);
+    expect(spansReport(null, 5)).toBe(false);
   });
 
   it("uses measured factors over five sessions of recorded stocks, and nowhere else", () => {
-    expect(WEEK.reportDays).toHaveLength(2 * REPORT_REACH + 1);
+    expect(WEEK.reportDays).toHaveLength(before + 1 + after);
     const { stock, etf, crypto } = RISK_TABLE.classes;
     const others = [...stock.slice(1), ...etf, ...crypto];
     others.push(...Object.values(SIMULATED_RISK_TABLE.classes).flat());
@@ -122,12 +132,7 @@ describe("the forecast across a report", () => {
 });
 
 describe("an outlook with filings", () => {
-  /** Sessions of 2022 to 2024 on weekdays; holidays do not matter here. */
-  const bars = madeBars(700).map((bar, index) => {
-    const day = Date.parse("2022-01-03") + (Math.floor(index / 5) * 7 + (index % 5)) * DAY_MS;
-    const session = new Date(day).toISOString().slice(0, 10);
-    return { ...bar, session, availableAt: newYorkInstant(session, "16:15") };
-  });
+  const bars = weekdayBars("2022-01-03", 700);
   const closeOf = (session: string) => newYorkInstant(session, "16:15");
   const at = closeOf("2024-07-30");
   const outlookOf = (figures: readonly Fundamental[]) =>
@@ -137,7 +142,7 @@ describe("an outlook with filings", () => {
     const [plain, known] = [outlookOf([]), outlookOf(fundamentals)];
     const [week, month] = known?.horizons ?? [];
     const [plainWeek, plainMonth] = plain?.horizons ?? [];
-    const factor = reportVariance(WEEK.reportDays ?? [], 5, 2) / 5;
+    const factor = horizonVariance(WEEK, 2) / 5;
     expect(factor).toBeGreaterThan(1.5);
     expect((week?.sigma ?? 0) / (plainWeek?.sigma ?? 1)).toBeCloseTo(Math.sqrt(factor), 12);
     expect(month?.sigma).toBe(plainMonth?.sigma);
@@ -176,7 +181,8 @@ describe("the factors of report days", () => {
       outcome("2019-05-01", 40, Number.NaN, 1),
     ];
     const factors = fitReportDays(outcomes, "2020-01-01");
-    expect(factors.slice(REPORT_REACH - 2, REPORT_REACH + 3)).toEqual([1, 2, 4, 3, 1]);
+    const { before } = REPORT_REACH;
+    expect(factors.slice(before - 2, before + 3)).toEqual([1, 2, 4, 3, 1]);
   });
 
   it("ignore horizons that end later", () => {
@@ -186,6 +192,6 @@ describe("the factors of report days", () => {
   });
 
   it("are 1 without anything to compare with", () => {
-    expect(fitReportDays([], "2020")).toEqual(Array(2 * REPORT_REACH + 1).fill(1));
+    expect(fitReportDays([], "2020")).toEqual(Array(16).fill(1));
   });
 });

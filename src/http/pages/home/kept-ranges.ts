@@ -6,7 +6,7 @@ import { riskTableOf } from "../../../risk/measured-table.ts";
 import { sigmaAt } from "../../../risk/outlook.ts";
 import { watchedHorizon } from "../../../risk/range-events.ts";
 import { RANGES, rangeOf } from "../../../risk/ranges.ts";
-import { horizonSigma } from "../../../risk/report-days.ts";
+import { horizonSigma, sessionsToReport } from "../../../risk/report-days.ts";
 
 /** Nominal coverage of the range that the pages show. */
 export const SHOWN_RANGE = RANGES[1];
@@ -21,8 +21,8 @@ export interface KeptRanges {
 }
 
 /**
- * Whether the closes of a history were within the ranges that were forecast one horizon earlier,
- * from what was known then. The ranges do not overlap, so that each outcome counts once, and they
+ * Whether the closes of a history were within the ranges that today's table forecasts one horizon
+ * earlier, from the records known then. The ranges do not overlap, so that each outcome counts once, and they
  * do not move when a session is added.
  *
  * @param closes When the sessions of the history closed, Unix milliseconds, oldest first.
@@ -45,7 +45,8 @@ export function keptRanges(
     const [from, ...ahead] = bars.slice(at, at + horizon + 1) as [Bar, ...Bar[]];
     const sigma = sigmaAt(bars, assetClass, from.availableAt);
     if (sigma === undefined) continue;
-    const range = rangeOf(quantiles, SHOWN_RANGE, horizonSigma(sigma, table, records, from));
+    const ofHorizon = horizonSigma(sigma, table, sessionsToReport(table, records, from));
+    const range = rangeOf(quantiles, SHOWN_RANGE, ofHorizon);
     const logReturn = ahead.reduce((sum, bar) => sum + (bar.logReturn ?? 0), 0);
     const end = ahead.at(-1)?.availableAt ?? last;
     outcomes.push({

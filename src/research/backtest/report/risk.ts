@@ -17,7 +17,7 @@ const VERDICT_WORDS: Readonly<Record<RiskVerdict, string>> = {
 };
 
 /** How the verdict on a risk forecast is reached. */
-export const RISK_RULE = `Volatility is forecast from the last 252 sessions, and graded by QLIKE, y/f - ln(y/f) - 1, of the squared returns that followed; smaller is better. Ranges come from quantiles of outcomes before ${FITTED_BEFORE}, start at the last known close, and are graded on what followed later. Supported: QLIKE is below that of the exponentially weighted mean (.94) with t under -2 on both sides of that date, and every range held within 3 points. Baseline: the forecast is that mean itself, and the ranges held as well. The chance of a fall is published only while its skill is above zero with its interval.`;
+export const RISK_RULE = `Volatility is forecast from the last 252 sessions and, for stocks over 5 sessions, from the day of the next report, and graded by QLIKE, y/f - ln(y/f) - 1, of the squared returns that followed; smaller is better. Ranges come from quantiles of outcomes before ${FITTED_BEFORE}, start at the last known close, and are graded on what followed later. Supported: QLIKE is below that of the exponentially weighted mean (.94) with t under -2 on both sides of that date, and every range held within 3 points. Baseline: the forecast is that mean itself, and the ranges held as well. The chance of a fall is published only while its skill is above zero with its interval.`;
 
 /** Section on the risk forecasts of a class; `undefined` if none was graded. */
 export function riskSection({ risk }: ClassResult): Html | undefined {

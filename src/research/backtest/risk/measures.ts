@@ -13,6 +13,7 @@ import {
   type RangeProbability,
   rangeOf,
 } from "../../../risk/ranges.ts";
+import { spansReport } from "../../../risk/report-days.ts";
 import type { HorizonTable, QlikeFigures, RiskEvidence, RiskVerdict } from "../../../risk/table.ts";
 import { type Calibration, calibrate, type Forecast } from "../calibration.ts";
 import { MIN_PERIODS } from "../verdict.ts";
@@ -79,6 +80,7 @@ export function measureRisk(
   const { horizon, model, fallPercent, quantiles, reportDays, fittedBefore } = question;
   const before = observations.filter(({ end }) => end < fittedBefore);
   const after = observations.filter(({ date }) => date >= fittedBefore);
+  const isAcrossReport = ({ reportIn }: RiskObservation) => spansReport(reportIn, horizon);
   const falls = fallsOf(after, question);
   const qlike = { before: qlikeOf(before, question), after: qlikeOf(after, question) };
   const evidence = {
@@ -86,6 +88,7 @@ export function measureRisk(
     forecasts: after.length,
     qlike,
     coverage: coverageOf(after, quantiles),
+    acrossReports: reportDays && coverageOf(after.filter(isAcrossReport), quantiles),
     fallSkill: skillOf(falls, question),
   };
   return {

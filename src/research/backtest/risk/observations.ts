@@ -9,11 +9,9 @@ import {
   type SessionVariances,
   sessionVariances,
 } from "../../../risk/forecast.ts";
-import { FITTED_BEFORE } from "../../../risk/measured-table.ts";
-import { reportVariance, sessionsToReport } from "../../../risk/report-days.ts";
-import type { HorizonQuantiles } from "../../../risk/table.ts";
+import { EARLIER_REPORT_DAYS, FITTED_BEFORE } from "../../../risk/measured-table.ts";
+import { type HorizonSpread, horizonSigma, sessionsToReport } from "../../../risk/report-days.ts";
 import type { GridRow, ReturnGrid } from "../return-grid.ts";
-import { fitReportDays, type ReportOutcome } from "./report-day-fit.ts";
 
 /** A forecast and its outcome. */
 export interface RiskObservation {
@@ -28,6 +26,8 @@ export interface RiskObservation {
   readonly sigma: Readonly<Record<RiskModel, number>>;
   /** Forecast of the model used for the class. */
   readonly forecast: number;
+  /** From `sessionsToReport`. */
+  readonly reportIn: number | null;
   /** Log total return over the horizon. */
   readonly followed: number;
   /** Sum of squared log returns over the horizon; `null` where a session has no bar or nothing moved. */
@@ -45,63 +45,44 @@ export interface RiskGrid {
 }
 
 /**
- * Joins the forecasts of every graded date with their outcomes. Factors of report days forecast
- * dates from `FITTED_BEFORE` on; earlier ones get those fitted on the outcomes before their year.
+ * Joins the forecasts of every graded date with their outcomes. The factors of report days in
+ * `reportDays` forecast dates from `FITTED_BEFORE` on.
  *
- * @param delay Sessions between the last known close and the first return that counts. 0 for the
- *   service's ranges, which start at the last known close.
+ * @param earlier Factors that forecast each year before.
  */
 export function observeRisk(
   risk: RiskGrid,
-  { horizon, reportDays }: Pick<HorizonQuantiles, "horizon" | "reportDays">,
-  delay: 0 | 1 = 0,
+  { horizon, reportDays }: HorizonSpread,
+  earlier: Readonly<Record<string, readonly number[]>> = EARLIER_REPORT_DAYS,
 ): readonly RiskObservation[] {
-  const plain = observePlain(risk, horizon, delay);
+  const plain = observeWithoutReports(risk, horizon);
   if (reportDays === null) return plain;
-  const model = MODEL_OF_CLASS[risk.grid.assetClass];
-  const outcomes = reportOutcomes(risk, plain, horizon);
-  const fitted = new Map<string, readonly number[]>();
-  const factorsAt = (date: string): readonly number[] => {
-    if (date >= FITTED_BEFORE) return reportDays;
-    const year = date.slice(0, 4);
-    const known = fitted.get(year) ?? fitReportDays(outcomes, year);
-    fitted.set(year, known);
-    return known;
-  };
-  return plain.map((one, index) => {
-    const { reportIn } = outcomes[index] as ReportOutcome;
-    const variance = reportVariance(factorsAt(one.date), horizon, reportIn);
-    const forecast = one.forecast * Math.sqrt(variance / horizon);
-    return { ...one, forecast, sigma: { ...one.sigma, [model]: forecast } };
-  });
-}
-
-/** When a report was expected and what followed, for forecasts from the last known close. */
-export function reportOutcomes(
-  { grid, records }: RiskGrid,
-  observations: readonly RiskObservation[],
-  horizon: number,
-): readonly ReportOutcome[] {
+  const { grid, records } = risk;
+  const model = MODEL_OF_CLASS[grid.assetClass];
   const bySymbol = new Map(records.map((one) => [one.instrument.symbol, one] as const));
-  return observations.map(({ row, place, end, forecast }) => {
-    const { instrument, returns } = grid.rows[row] as GridRow;
-    const found = bySymbol.get(instrument.symbol) as InstrumentRecords;
-    const bar = found.bars.at(countKnown(found.bars, grid.sessions[place]?.close ?? 0) - 1) as Bar;
-    const variance = forecast ** 2 / horizon;
-    const followed = returns.slice(place + 1, place + 1 + horizon);
-    return {
-      end,
-      reportIn: sessionsToReport(found, bar),
-      ratios: followed.map((value) => value ** 2 / variance),
-    };
+  return plain.map((one) => {
+    const known = bySymbol.get(grid.rows[one.row]?.instrument.symbol ?? "") as InstrumentRecords;
+    const closes = countKnown(known.bars, grid.sessions[one.place]?.close ?? 0);
+    const current =
+      one.date >= FITTED_BEFORE ? reportDays : (earlier[one.date.slice(0, 4)] ?? null);
+    const spread = { horizon, reportDays: current };
+    const reportIn = sessionsToReport(spread, known, known.bars.at(closes - 1) as Bar);
+    const forecast = horizonSigma(one.forecast / Math.sqrt(horizon), spread, reportIn);
+    return { ...one, reportIn, forecast, sigma: { ...one.sigma, [model]: forecast } };
   });
 }
 
-/** The forecasts as if no report were known. */
-function observePlain(
+/**
+ * Joins the forecasts of every graded date, made as if no report were expected, with their outcomes.
+ *
+ * @param horizon In sessions.
+ * @param delay Sessions between the last known close and the first return that counts. 0 for the
+ *   service's ranges, which start at the last known close.
+ */
+export function observeWithoutReports(
   { grid, records, graded, places }: RiskGrid,
   horizon: number,
-  delay: 0 | 1,
+  delay: 0 | 1 = 0,
 ): readonly RiskObservation[] {
   const bySymbol = new Map(records.map((one) => [one.instrument.symbol, one] as const));
   return [...graded].flatMap((row) => {
@@ -120,6 +101,7 @@ function observePlain(
           row,
           sigma,
           forecast: sigma[MODEL_OF_CLASS[grid.assetClass]],
+          reportIn: null,
           followed,
           variance: realisedVariance(gridRow, entry, horizon),
         },

@@ -1,0 +1,68 @@
+import { countKnown } from "../../src/market/point-in-time.ts";
+import type { Bar, InstrumentRecords } from "../../src/market/records.ts";
+import type { GridRow } from "../../src/research/backtest/return-grid.ts";
+import {
+  observeWithoutReports,
+  type RiskGrid,
+} from "../../src/research/backtest/risk/observations.ts";
+import { REPORT_REACH, sessionsToReport } from "../../src/risk/report-days.ts";
+
+/** When a report was expected at the close of a forecast, and what followed. */
+export interface ReportOutcome {
+  /** ISO date of the last session of the horizon. */
+  readonly end: string;
+  /** From `sessionsToReport`. */
+  readonly reportIn: number | null;
+  /** Squared returns of the horizon's sessions over the forecast variance of one; `NaN` without a
+   *  bar. */
+  readonly ratios: Float64Array;
+}
+
+/** What followed every forecast from the last known close. */
+export function reportOutcomes(risk: RiskGrid, horizon: number): readonly ReportOutcome[] {
+  const { grid, records } = risk;
+  const bySymbol = new Map(records.map((one) => [one.instrument.symbol, one] as const));
+  return observeWithoutReports(risk, horizon).map(({ row, place, end, forecast }) => {
+    const { instrument, returns } = grid.rows[row] as GridRow;
+    const known = bySymbol.get(instrument.symbol) as InstrumentRecords;
+    const closes = countKnown(known.bars, grid.sessions[place]?.close ?? 0);
+    const variance = forecast ** 2 / horizon;
+    const followed = returns.slice(place + 1, place + 1 + horizon);
+    return {
+      end,
+      reportIn: sessionsToReport({ reportDays: [] }, known, known.bars.at(closes - 1) as Bar),
+      ratios: followed.map((value) => value ** 2 / variance),
+    };
+  });
+}
+
+/**
+ * Fits the factors of `HorizonQuantiles.reportDays`: the mean ratio at each distance from the
+ * expected report, over that of all sessions further away.
+ *
+ * @param before ISO date or its beginning: horizons that end later do not count.
+ * @returns 1 at distances without a session.
+ */
+export function fitReportDays(
+  outcomes: readonly ReportOutcome[],
+  before: string,
+): readonly number[] {
+  const length = REPORT_REACH.before + 1 + REPORT_REACH.after;
+  const near = Array.from({ length }, () => ({ sum: 0, count: 0 }));
+  const far = { sum: 0, count: 0 };
+  for (const { end, reportIn, ratios } of outcomes) {
+    if (end >= before) continue;
+    for (const [index, ratio] of ratios.entries()) {
+      if (Number.isNaN(ratio)) continue;
+      const place = reportIn === null ? -1 : index + 1 - reportIn + REPORT_REACH.before;
+      const of = near[place] ?? far;
+      of.sum += ratio;
+      of.count += 1;
+    }
+  }
+  const usual = far.sum / far.count;
+  return near.map(({ sum, count }) => {
+    const factor = sum / count / usual;
+    return Number.isFinite(factor) ? factor : 1;
+  });
+}
