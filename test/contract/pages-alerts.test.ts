@@ -83,7 +83,7 @@ async function addChannel(person: Person, name: string): Promise<void> {
 describe("the form of a new alert", () => {
   it("creates the alert that register_alert creates by default, owned by the person", async () => {
     const person = await signedIn();
-    const page = await make(person, { symbols: "alder.sim, TONIQ.SIM" });
+    const page = await make(person, { symbols: "alder.sim, TONIQ.SIM", delivery: "poll" });
     const id = idIn(page);
     expect(page.url.pathname).toBe(`/account/alerts/${id}`);
     const { value } = await stored(id);
@@ -100,23 +100,24 @@ describe("the form of a new alert", () => {
     expect(account.html).toContain(`<a href="/account/alerts/${id}">`);
   });
 
-  it("offers the person's own mailbox as their first channel, which needs no code", async () => {
+  it("sends to the person's own mailbox unless they choose otherwise, as a first channel without a code", async () => {
     const person = testService.person("mailbox@host.example");
     await person.signIn();
     const form = await newForm(person);
-    expect(form.fields).toContainEqual(["delivery", "poll"]);
-    expect((await person.web.get("/account/alerts/new")).html).toContain(
-      "Email to mailbox@host.example",
-    );
-    const [page, again] = [
-      await make(person, { delivery: "channel" }),
-      await make(person, { delivery: "channel" }),
-    ];
+    expect(form.fields).toContainEqual(["delivery", "channel"]);
+    const { html: shown } = await person.web.get("/account/alerts/new");
+    expect(shown).toContain("Email to mailbox@host.example");
+    expect(textOf(shown)).toContain("This service sends no mail yet: its operator sees");
+    const [page, again] = [await make(person, {}), await make(person, {})];
     for (const { html } of [page, again])
       expect(textOf(html)).toContain("Sent to Your channel Email");
     const account = textOf((await person.web.get("/account")).html);
     expect(account.match(/Email: Email/g)).toHaveLength(1);
     expect(account).toContain("Status Active");
+    expect(account).toContain("Last shown to the operator none recently");
+    const { html: cards } = await person.web.get("/account");
+    // The next channel has a name of its own, and the link to an alert names the channel.
+    expect(cards).toContain('value="Email 2"');
     // Only the code of the sign-in was sent.
     expect(await testService.emailsTo("mailbox@host.example")).toHaveLength(1);
   });

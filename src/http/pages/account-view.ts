@@ -6,7 +6,7 @@ import type { Visit } from "./signed-in.ts";
 /** Shows the account page. @param wrong Errors of a submitted form, and the input to show again. */
 export async function showAccount(
   { res, browser, account }: Visit,
-  { show, accounts, keys, alerts, watchlists: lists, channels }: PageContext,
+  { show, accounts, keys, alerts, watchlists: lists, channels, isMailShownToOperator }: PageContext,
   wrong: Pick<AccountView, "errors" | "keyName" | "refused" | "enteredChannel"> = {},
 ): Promise<void> {
   const [agents, applications, ownKeys, answered, watchlists, ownChannels] = await Promise.all([
@@ -19,7 +19,8 @@ export async function showAccount(
   ]);
   const { formToken } = browser;
   const acting = { account, agents, applications, keys: ownKeys, channels: ownChannels };
-  show(res, accountPage({ formToken, ...acting, watchlists, ...answered, ...wrong }));
+  const sent = { ...acting, isMailShownToOperator };
+  show(res, accountPage({ formToken, ...sent, watchlists, ...answered, ...wrong }));
 }
 
 async function loadAlerts(

@@ -84,11 +84,11 @@ async function addChannel(visit: Visit, options: PageContext): Promise<void> {
   try {
     const added = await options.channels.add(account.id, named.data, { kind, to, token });
     if (typeof added !== "string") return refuse(added.field, added.fault);
+    return res.redirect(303, `${ACCOUNT_PATH}#${channelField(added, "code")}`);
   } catch (error) {
     if (!(error instanceof Problem) || error.code !== "invalid_request") throw error;
     return refuse("name", `${error.detail} ${error.next}`);
   }
-  res.redirect(303, `${ACCOUNT_PATH}#channels`);
 }
 
 async function enterCode(

@@ -24,6 +24,8 @@ export interface ChannelsView {
   readonly account: Pick<Account, "email">;
   /** By name. */
   readonly channels: readonly ChannelView[];
+  /** Whether emails are shown to the operator instead of being sent. */
+  readonly isMailShownToOperator: boolean;
   /** Errors of the forms. */
   readonly errors?: FieldErrors;
   /** Values entered for a new channel; its tokens have to be entered again. */
@@ -100,9 +102,11 @@ ${channels.length > 0 && html`<ul class="cards">${channels.map((one) => channelC
 ${channels.length < MAX_CHANNELS ? newChannelForms(view) : html`<p class="note">You have ${MAX_CHANNELS} channels, which is the maximum. Remove one to add another.</p>`}`;
 }
 
-function channelCard(channel: ChannelView, { formToken, errors = [] }: ChannelsView): Html {
+function channelCard(channel: ChannelView, view: ChannelsView): Html {
+  const { formToken, errors = [] } = view;
   const { id, kind, name, hint, state, schedule, isShared, lastSuccessAt, alerts } = channel;
   const action = `/account/channels/${id}`;
+  const isUnsent = kind === "email" && view.isMailShownToOperator;
   return html`<li class="card">
 <h3>${KIND_NAMES[kind]}: ${untrustedText(name)}</h3>
 ${facts([
@@ -111,11 +115,17 @@ ${facts([
   state.is !== "pending" && ["Sends", scheduleText(schedule)],
   state.is !== "pending" && [
     "Alerts",
-    alerts === 0 ? html`none yet: <a href="/account/alerts/new">make one</a>` : alerts,
+    alerts === 0
+      ? html`none yet: <a href="/account/alerts/new?channel=${encodeURIComponent(name)}">make one</a>`
+      : alerts,
   ],
   state.is !== "pending" && ["Used by", isShared ? SHARED : "You, and programs with your keys"],
-  state.is !== "pending" && ["Last success", lastSuccessText(lastSuccessAt)],
+  state.is !== "pending" && [
+    isUnsent ? "Last shown to the operator" : "Last success",
+    lastSuccessText(lastSuccessAt),
+  ],
 ])}
+${isUnsent && html`<p class="note">This service sends no mail yet: its operator sees what it would send, codes too. If that is you, it stands on the terminal of the service, and <code>market-signal admin mail</code> shows it.</p>`}
 ${state.is === "pending" && codeForm(channel, action, { formToken, errors })}
 <div class="buttons">${channelButtons(channel, action, formToken)}</div>
 ${(state.is === "active" || state.is === "paused") && scheduleForm(channel, action, { formToken, errors })}
@@ -236,6 +246,13 @@ ${form(
 </details>`;
 }
 
+/** A name that no channel of the person has. */
+function freeName(kind: ChannelKind, channels: readonly ChannelView[]): string {
+  const taken = new Set(channels.map(({ name }) => name.toLowerCase()));
+  const names = [KIND_NAMES[kind], ...channels.map((_, at) => `${KIND_NAMES[kind]} ${at + 2}`)];
+  return names.find((name) => !taken.has(name.toLowerCase())) ?? KIND_NAMES[kind];
+}
+
 function newChannelForms(view: ChannelsView): Html {
   const kinds = Object.keys(KIND_TEXTS) as ChannelKind[];
   return html`<div class="card"><h3>Add a channel</h3>${kinds.map((kind) => newChannelForm(kind, view))}</div>`;
@@ -253,7 +270,7 @@ function newChannelForm(
     field({
       id: newChannelField(kind, "name"),
       label: "Name",
-      value: entered?.name ?? KIND_NAMES[kind],
+      value: entered?.name ?? freeName(kind, channels),
       errors,
       hint: "For you to know it by.",
       attributes: html`type="text" autocomplete="off" required maxlength="${MAX_CHANNEL_NAME}"`,

@@ -30,6 +30,8 @@ export interface AlertFormView {
   readonly channels: readonly Pick<Channel, "name" | "kind">[];
   /** The mailbox of a person without a channel, which becomes their first when they choose it. */
   readonly ownMailbox: string | undefined;
+  /** Whether emails are shown to the operator instead of being sent. */
+  readonly isMailShownToOperator: boolean;
   readonly market: MarketView;
   /** The alert to change; absent in the form of a new alert. */
   readonly changed?: ChangedAlert | undefined;
@@ -260,23 +262,28 @@ ${way("poll", "Nowhere: its page lists the events")}
 }
 
 /** The channels to choose from, or where to add one. */
-function channelChoice({ entry, errors, channels, ownMailbox }: AlertFormView): Html {
+function channelChoice(view: AlertFormView): Html {
+  const { entry, errors, channels, ownMailbox, isMailShownToOperator } = view;
   const names: readonly (readonly [value: string, text: string])[] =
     ownMailbox === undefined
-      ? channels.map(({ name, kind }) => [name, `${name} (${KIND_NAMES[kind]})`])
+      ? channels.map(({ name, kind }) => [
+          name,
+          name === KIND_NAMES[kind] ? name : `${name} (${KIND_NAMES[kind]})`,
+        ])
       : [[OWN_MAILBOX, `Email to ${ownMailbox}`]];
   const isListed = names.some(([name]) => name === entry.channel);
   const options = isListed || entry.channel === "" ? names : [...names, [entry.channel] as const];
   if (options.length === 0) {
     return html`<p class="hint">You have no channel yet. <a href="/account#channels">Add one on your account page</a>: an address or a chat, which gets a code that you enter there.</p>${errorText(errors, "channel")}`;
   }
-  return select({
+  const isEmail = ownMailbox !== undefined || channels.some(({ kind }) => kind === "email");
+  return html`${select({
     id: "channel",
     label: "Channel",
     options: options.map(([name, text = name]) => [name, text]),
     value: entry.channel,
     errors,
-  });
+  })}<p class="hint">${isEmail && isMailShownToOperator && "This service sends no mail yet: its operator sees what it would send. "}<a href="/account#channels">Add another channel</a>.</p>`;
 }
 
 const namePart = ({

@@ -121,13 +121,14 @@ interface Refused {
 const NOTHING_REFUSED: Refused = { errors: [], suggestions: [] };
 
 async function showNewForm(visit: AlertVisit): Promise<void> {
-  const { req, account, options } = visit;
-  const query = queryOf(req);
+  const query = queryOf(visit.req);
   const symbols = query.get("symbols") ?? "";
   const watchlist = query.get("watchlist") ?? "";
   const prefilled = watchlist === "" ? { symbols } : { watch: "watchlist" as const, watchlist };
-  const [channel] = await options.channels.usable(account.id);
-  const sent = channel && { delivery: "channel" as const, channel: channel.name };
+  const { channels, ownMailbox } = await choicesFor(visit);
+  const named = channels.find(({ name }) => name === query.get("channel")) ?? channels[0];
+  const channel = named?.name ?? (ownMailbox && OWN_MAILBOX);
+  const sent = channel && { delivery: "channel" as const, channel };
   return showForm(visit, newEntry({ ...prefilled, ...sent }));
 }
 
@@ -158,7 +159,8 @@ async function choicesFor({ account, caller, options }: AlertVisit) {
     options.channels.usable(account.id),
     options.channels.hasNone(account.id),
   ]);
-  return { lists, channels, ownMailbox: hasNone ? account.email : undefined };
+  const ownMailbox = hasNone ? account.email : undefined;
+  return { lists, channels, ownMailbox, isMailShownToOperator: options.isMailShownToOperator };
 }
 
 /** Adds the mailbox of a person without a channel, if they chose it. */

@@ -16,7 +16,7 @@ export const SORTS = {
   "-score": "Score, lowest first",
   change: "Change",
   "-change": "Change, falls first",
-  strength: "Strongest signal",
+  strength: "Strongest (smoothed)",
   since: "Newest signal",
   "-since": "Oldest signal",
   coverage: "Coverage",

@@ -56,7 +56,7 @@ export function homePage(view: HomeView): PageAnswer {
     list &&
     live(
       "instruments",
-      html`${comparison(list.compared, query.filter)}${marketMap(list.tiles)}${marketTable(list, query.filter)}`,
+      html`${comparison(list.compared, query.filter)}${marketTable(list, query.filter)}${marketMap(list.tiles)}`,
     );
   return {
     errors,

@@ -1,4 +1,6 @@
 import { instrumentPath } from "../../../../wellknown/paths.ts";
+import { wholePoints } from "../../../answers/rounding.ts";
+import { THRESHOLDS } from "../../../score/signal-hysteresis.ts";
 import { untrustedText } from "../elements.ts";
 import { type Html, html } from "../html.ts";
 import { addressOf, type Filter, MAX_COMPARED, SORTS, type Sort } from "./filter.ts";
@@ -44,6 +46,11 @@ function header(title: string, filter: Filter): Html {
   return html`<th scope="col" role="columnheader"${isCurrent && html` aria-sort="${direction}"`}><a href="${addressOf({ ...others, sort: next })}#market">${title}</a></th>`;
 }
 
+const { enterLong, exitLong, enterShort, exitShort } = THRESHOLDS;
+
+/** Why a signal may stand beside a score that contradicts it. */
+const SIGNAL_RULE = `In brackets the smoothed score, which decides the signal: LONG from ${enterLong} until it falls under ${exitLong}, SHORT from ${enterShort} until it rises over ${exitShort}.`;
+
 /** A page of the market as a table, with links to the other pages. */
 export function marketTable(list: MarketList, filter: Filter): Html {
   const { rows, found } = list;
@@ -69,7 +76,7 @@ export function marketTable(list: MarketList, filter: Filter): Html {
   return html`${countLinks(list, filter)}
 <form id="pick" method="get" action="/#compare"><p class="quiet choose"><button class="second">Compare the chosen, up to ${MAX_COMPARED}</button> <span class="scripted"><kbd>/</kbd> search <kbd>j</kbd> <kbd>k</kbd> rows <kbd>Enter</kbd> opens <kbd>x</kbd> chooses</span></p></form>
 <table class="market" role="table">
-<caption>${found === 1 ? "One instrument" : html`${found} instruments`}. 50 is no evidence either way.${note}</caption>
+<caption>${found === 1 ? "One instrument" : html`${found} instruments`}. 50 is no evidence either way. ${SIGNAL_RULE}${note}</caption>
 <thead role="rowgroup"><tr role="row">
 ${titles.map((title) => header(title, filter))}
 </tr></thead>
@@ -91,12 +98,13 @@ function countLinks({ found, counts }: MarketList, filter: Filter): Html {
 
 function tableRow(row: MarketRow): Html {
   const { signal: item, factors, missing, price, change, since } = row;
-  const { symbol, name, assetClass, signal, score, scoreRaw, status, coverage } = item;
+  const { symbol, name, assetClass, signal, score, scoreRaw, scoreSmoothed, status, coverage } =
+    item;
   const warning = answerNotes[status];
   return html`<tr id="row-${symbol}" role="row">
 <th scope="row" role="rowheader"><input type="checkbox" name="compare" value="${symbol}" form="pick" aria-label="Compare ${symbol}"><a href="${instrumentPath(symbol)}">${symbol}</a><span class="name">${untrustedText(name)}</span>${warning && html`<span class="tag">${warning}</span>`}</th>
 <td class="direction" role="cell">${signalMark(signal, coverage)}</td>
-<td class="score" role="cell"><data value="${scoreRaw}">${score}</data>${scoreBar(scoreRaw, coverage)}</td>
+<td class="score" role="cell"><span class="numbers"><data value="${scoreRaw}">${score}</data> <span class="quiet">(${wholePoints(scoreSmoothed)})</span></span>${scoreBar(scoreRaw, coverage)}</td>
 <td class="price" role="cell">${price === null ? "–" : priceText(price.value)}</td>
 <td class="change" role="cell">${signedPercent(change)}</td>
 <td class="line" role="cell">${closesLine(row)}</td>

@@ -12,7 +12,7 @@ import type { ToolContext, ToolLog } from "../../../tool.ts";
 import { queryOf } from "../../request-context.ts";
 import { copyButton } from "../copy.ts";
 import { type FieldErrors, facts } from "../elements.ts";
-import { type Html, html } from "../html.ts";
+import { type Content, type Html, html } from "../html.ts";
 import type { PageAnswer } from "../page-answer.ts";
 import type { HomeContext } from "./home-context.ts";
 import { closedPage, findInstrument, unknownPage } from "./instrument-route.ts";
@@ -89,10 +89,10 @@ async function placeOf(
 ): Promise<string | PageAnswer> {
   const { instrument, context } = frame;
   const at = instantOf(text, context.market.knownUntil());
-  if (at === undefined) return noProofPage(frame, "", [WRONG_DAY]);
+  if (at === undefined) return noProofPage(frame, "", { errors: [WRONG_DAY] });
   const index = await entryAt(instrument, at, log);
   return index === undefined
-    ? noProofPage(frame, await beganText(at, log))
+    ? noProofPage(frame, await beganText(instrument, at, log), { entered: text })
     : proofPath(instrument.symbol, index);
 }
 
@@ -145,11 +145,15 @@ async function entryAt(
   return run === undefined || position < 0 ? undefined : run.index + 1 + position;
 }
 
-/** Why nothing was logged by an instant. */
-async function beganText(at: number, { reader }: ToolLog): Promise<string> {
-  const first = await reader.prove(0);
+/** Why nothing was logged by an instant, and where the log begins. */
+async function beganText(instrument: Instrument, at: number, log: ToolLog): Promise<Html> {
+  const first = await log.reader.prove(0);
   const began = first && (JSON.parse(first.entry) as { readonly at?: string }).at;
-  return `Nothing was logged by ${isoInstant(at)}.${began ? ` The log began at ${began}.` : ""}`;
+  const oldest = began && (await entryAt(instrument, Date.parse(began), log));
+  return html`Nothing was logged by ${dateTime(isoInstant(at))}.${began && html` The log began on ${dateTime(began)}.`}${
+    typeof oldest === "number" &&
+    html` <a href="${proofPath(instrument.symbol, oldest)}">Verify its oldest signal of ${instrument.symbol}</a>.`
+  }`;
 }
 
 function signalIn({ entry }: ProvenEntry, { symbol }: Instrument): SignalEntry | undefined {
@@ -159,8 +163,11 @@ function signalIn({ entry }: ProvenEntry, { symbol }: Instrument): SignalEntry |
 
 function noProofPage(
   { instrument, context, viewer }: ProofFrame,
-  why: string,
-  errors: FieldErrors = [],
+  why: Content,
+  {
+    errors = [],
+    entered,
+  }: { readonly errors?: FieldErrors; readonly entered?: string | null } = {},
 ): PageAnswer {
   const { symbol } = instrument;
   return {
@@ -170,7 +177,7 @@ function noProofPage(
     place: "market",
     isSignedIn: viewer.isSignedIn,
     body: html`<p class="lead">${why}</p>
-${context.signalLog && sessionForm(symbol, context.market.dayMs)}
+${context.signalLog && sessionForm(symbol, { dayMs: context.market.dayMs, entered })}
 <p><a href="${instrumentPath(symbol)}">Back to ${symbol}</a></p>`,
   };
 }
@@ -188,6 +195,7 @@ function proofPage(frame: ProofFrame, { proven, said, log }: ProvenSignal): Page
   const { index, entry, proof, checkpoint } = proven;
   const note = shortNote(checkpoint.note);
   const file = `${instrumentPath(symbol)}/proof.tlog-proof?entry=${index}`;
+  const [key] = log.shortVerifiersOf(checkpoint.origin);
   return {
     heading: `Proof: ${symbol}`,
     isWide: true,
@@ -221,10 +229,11 @@ ${checkItem("check-memory", "The log has everything that this browser saw of it 
 </section>
 <section aria-labelledby="without-us">
 <h2 id="without-us">Check it without us</h2>
-<p>1. <a href="${file}" download>Download the proof</a>. 2. Check it on your own machine, offline:</p>
-<div class="address"><code id="verify-file">npx market-signal verify ./${symbol}-${index}.tlog-proof</code>${copyButton("verify-file", "the command")}</div>
-<p>The whole log, and that it only grows:</p>
+<p>1. <a href="${file}" download>Download the proof</a>. 2. Check it on your own machine, offline, where this program is installed, as in a checkout of it:</p>
+<div class="address"><code id="verify-file">npx market-signal verify ./${symbol}-${index}.tlog-proof --key '${key}'</code>${copyButton("verify-file", "the command")}</div>
+<p>The key is the one that signs today; keep it, and a later proof cannot come from another log. The whole log, and that it only grows:</p>
 <div class="address"><code id="verify-log">npx market-signal verify ${site.baseUrl} --state seen.json</code>${copyButton("verify-log", "the command for the log")}</div>
+<p class="quiet">Both name each check as proved, not proved or failed. They end with exit code 1 if anything failed, and with 2 if nothing did but something cannot be proved: at a first look that nothing was taken back since an earlier one, and without witnesses that others saw the same log.</p>
 </section>
 <section aria-labelledby="proof">
 <h2 id="proof">The proof itself</h2>
@@ -238,7 +247,7 @@ ${checkItem("check-memory", "The log has everything that this browser saw of it 
 <ul id="log-keys">${log.shortVerifiersOf(checkpoint.origin).map((key) => html`<li><code>${key}</code></li>`)}</ul>
 </details>
 </section>
-<section aria-labelledby="other"><h2 id="other">Another session</h2>${sessionForm(symbol, context.market.dayMs)}</section>`,
+<section aria-labelledby="other"><h2 id="other">Another session</h2>${sessionForm(symbol, { dayMs: context.market.dayMs })}</section>`,
   };
 }
 

@@ -19,11 +19,19 @@ export function proofSection({ symbol, logged }: FullSignal, dayMs: number): Htm
       ? "This signal is not in the log yet: it is written when a session closes."
       : html`This signal was written to <a href="${paths.logCheckpoint}">the log</a> when its session closed, ${dateTime(logged.at)}, and cannot be changed unnoticed. <a href="${proofPath(symbol, logged.index)}">Verify it</a>, as entry ${logged.index}.`
   }</p>
-${sessionForm(symbol, dayMs)}
+${sessionForm(symbol, { dayMs })}
 </div>
 </section>`;
 }
 
+/** What the form for an earlier session shows. */
+interface SessionChoice {
+  /** Length of a market day in milliseconds. */
+  readonly dayMs: number;
+  /** What was entered before. */
+  readonly entered?: string | null | undefined;
+}
+
 /** A form that leads to the proof of an earlier session. */
-export const sessionForm = (symbol: string, dayMs: number): Html =>
-  html`<form class="session" method="get" action="${proofPath(symbol)}"><label for="at">An earlier signal, as it stood on</label> <input id="at" name="at" required type="${dayMs < DAY_MS ? "datetime-local" : "date"}"> <button>Verify that signal</button></form>`;
+export const sessionForm = (symbol: string, { dayMs, entered }: SessionChoice): Html =>
+  html`<form class="session" method="get" action="${proofPath(symbol)}"><label for="at">An earlier signal, as it stood on</label> <input id="at" name="at" required type="${dayMs < DAY_MS ? "datetime-local" : "date"}"${entered && html` value="${entered}"`}> <button>Verify that signal</button></form>`;
