@@ -104,7 +104,7 @@ function tableRow(row: MarketRow): Html {
   return html`<tr id="row-${symbol}" role="row">
 <th scope="row" role="rowheader"><input type="checkbox" name="compare" value="${symbol}" form="pick" aria-label="Compare ${symbol}"><a href="${instrumentPath(symbol)}">${symbol}</a><span class="name">${untrustedText(name)}</span>${warning && html`<span class="tag">${warning}</span>`}</th>
 <td class="direction" role="cell">${signalMark(signal, coverage)}</td>
-<td class="score" role="cell"><span class="numbers"><data value="${scoreRaw}">${score}</data> <span class="quiet">(${wholePoints(scoreSmoothed)})</span></span>${scoreBar(scoreRaw, coverage)}</td>
+<td class="score" role="cell"><span><data value="${scoreRaw}">${score}</data> <span class="quiet">(${wholePoints(scoreSmoothed)})</span></span>${scoreBar(scoreRaw, coverage)}</td>
 <td class="price" role="cell">${price === null ? "–" : priceText(price.value)}</td>
 <td class="change" role="cell">${signedPercent(change)}</td>
 <td class="line" role="cell">${closesLine(row)}</td>
