@@ -171,9 +171,11 @@ async function prepareDigest(
 ): Promise<Ready | Instead> {
   const now = options.now().getTime();
   const quiet = quietUntil(channel.value.schedule, now);
-  if (quiet !== undefined) return { instead: [reschedule(delivery, quiet - now)] };
+  if (quiet !== undefined) return waitUntil(quiet, { delivery, channel, now });
   const { told, others } = await membersOf(delivery, options);
-  if (others.length > 0) return { instead: [...others, reschedule(delivery, 0)] };
+  if (others.length > 0) {
+    return { instead: [...others, reschedule(delivery, 0), announce(DELIVERIES_TOPIC)] };
+  }
   if (told.length === 0) return { instead: [removeAt(deliveries, delivery)] };
   const repeats = await repeatsUsedUp(delivery, channel, options);
   if (repeats !== undefined) return { instead: repeats };
@@ -217,7 +219,7 @@ async function prepareEvent(
   return { message: eventMessage(delivery.value.body, alert, options.channels), members: [] };
 }
 
-/** An event that waits, and why. */
+/** An event or digest that waits, and why. */
 interface Waiting {
   readonly delivery: StoredDelivery;
   readonly channel: StoredChannel;
@@ -226,8 +228,8 @@ interface Waiting {
   readonly isOverLimit?: true;
 }
 
-/** Lets an event wait until an instant, unless the channel gets another schedule. Then it is gathered into a
- *  digest. */
+/** Lets an event or digest wait until an instant, unless the channel gets another schedule. An event is then
+ *  gathered into a digest. */
 function waitUntil(heldUntil: number, { delivery, channel, now, isOverLimit }: Waiting): Instead {
   const value = { ...delivery.value, heldUntil, ...(isOverLimit && { isOverLimit }) };
   return {

@@ -105,8 +105,8 @@ async function waitingUntil(
   }
   return [...newest.values()]
     .filter(
-      ({ value: { heldUntil, digestId } }) =>
-        heldUntil !== undefined && heldUntil <= until && digestId === undefined,
+      ({ value: { alertId, heldUntil } }) =>
+        alertId !== undefined && heldUntil !== undefined && heldUntil <= until,
     )
     .toSorted(byKey);
 }

@@ -110,7 +110,8 @@ async function afterFailure(
   { records, random }: RecordAttemptOptions,
 ): Promise<readonly Operation[]> {
   const { delivery, endpoint, at } = attempt;
-  const { value } = delivery;
+  // A retry waits for its own time, which no other schedule of the channel changes.
+  const { heldUntil: _, ...value } = delivery.value;
   const before = await records.get(endpointHealth, endpoint.id);
   const health = withFailure(before?.value, at);
   const nextInMs = nextAttemptInMs(attempt, random);

@@ -2,7 +2,7 @@ import { setImmediate } from "node:timers/promises";
 import fc from "fast-check";
 import { expect, it, onTestFinished } from "vitest";
 import { alerts } from "../../../../src/alerts/alert.ts";
-import { type ChatKind, channels } from "../../../../src/alerts/channels/channel.ts";
+import { type Channel, type ChatKind, channels } from "../../../../src/alerts/channels/channel.ts";
 import { DIGEST_TYPE } from "../../../../src/alerts/channels/own-messages.ts";
 import {
   AT_ONCE,
@@ -12,13 +12,16 @@ import {
 import {
   ATTEMPT_KIND,
   type Attempt,
+  DELIVERIES_TOPIC,
   deliveries,
 } from "../../../../src/alerts/delivery/delivery.ts";
 import { releaseHeld } from "../../../../src/alerts/delivery/held-deliveries.ts";
+import { type Schedule, schedule as timer } from "../../../../src/lib/loop.ts";
 import type { Quota } from "../../../../src/limits/limits.ts";
 import { createLimits } from "../../../../src/limits/memory-limits.ts";
 import { mails, openEmail } from "../../../../src/mail/outbox.ts";
-import { replace } from "../../../../src/store/port/operations.ts";
+import { announce, replace } from "../../../../src/store/port/operations.ts";
+import type { Records } from "../../../../src/store/port/records.ts";
 import {
   type ChannelAlert,
   channelAlert,
@@ -59,12 +62,29 @@ interface Sending {
   readonly start?: string;
   /** The limit on messages. Default: that of the service. */
   readonly messages?: Quota;
+  /** Called when the worker has read something and does not know of it yet. */
+  readonly onRead?: (collection: string) => Promise<void>;
+  /** Whether the worker looks only when a commit tells it to: as if the next poll were far away. */
+  readonly isUnpolled?: boolean;
 }
+
+/** Timers of a worker that never polls. */
+const unpolled: Schedule = (run, delayMs) => (delayMs > 0 ? () => {} : timer(run, 0));
+
+/** Records whose reads tell what was read before they answer. */
+const toldOf = (records: Records, onRead: (collection: string) => Promise<void>): Records => ({
+  ...records,
+  async get(from, key) {
+    const found = await records.get(from, key);
+    await onRead(from.name);
+    return found;
+  },
+});
 
 async function sceneOf(
   engine: Parameters<typeof openStore>[0],
   kind: ChatKind | "email",
-  { schedule = AT_ONCE, start = "2026-06-01T12:00:00Z", messages }: Sending,
+  { schedule = AT_ONCE, start = "2026-06-01T12:00:00Z", messages, ...worked }: Sending,
 ): Promise<Scene> {
   const store = await openStore(engine);
   store.clock.now = Date.parse(start);
@@ -80,19 +100,28 @@ async function sceneOf(
     now: () => store.clock.now,
     overrides: messages === undefined ? {} : { "channel-messages": messages },
   });
-  const worker = startWorker(store, { sender, channels: outlets, limits });
+  const { onRead = async () => {}, isUnpolled = false } = worked;
+  const worker = startWorker(
+    { ...store, records: toldOf(store.records, onRead) },
+    { sender, channels: outlets, limits, ...(isUnpolled && { schedule: unpolled }) },
+  );
   const texts = async () => {
     if (chat !== undefined) return chat.taken.map(({ text }) => text);
     const queued = await store.records.list(mails, { limit: 1_000 });
     return queued.map((mail) => openEmail(vault, mail).text);
   };
   const released = async () => {
-    while ((await store.records.list({ name: "alert-releases" }, { limit: 1 })).length > 0) {
-      await setImmediate();
-    }
+    await releasesEnd(store);
     await worker.look();
   };
   return { store, made, worker, chat, texts, released };
+}
+
+/** Resolves when everything that waited was released. */
+async function releasesEnd({ records }: TestStore): Promise<void> {
+  while ((await records.list({ name: "alert-releases" }, { limit: 1 })).length > 0) {
+    await setImmediate();
+  }
 }
 
 /** The symbols of events that a message tells of, in its order. */
@@ -217,23 +246,29 @@ describeEngines("a daily digest", (engine) => {
 
   it("reads its events together, not one by one", async () => {
     const store = await openStore(engine);
-    let gets = 0;
+    let [gets, lists] = [0, 0];
     const get: typeof store.records.get = (from, key) => {
       gets += 1;
       return store.records.get(from, key);
     };
+    const list: typeof store.records.list = (from, selection) => {
+      lists += 1;
+      return store.records.list(from, selection);
+    };
     const target = { kind: "email", to: "ann@mail.example" } as const;
     const made = channelAlert({ target, vault, schedule: { digestAt: "13:00" } });
     await store.records.commit(made.steps);
-    const worker = startWorker({ records: { ...store.records, get }, clock: store.clock });
+    const worker = startWorker({ records: { ...store.records, get, list }, clock: store.clock });
     for (let number = 0; number < 100; number++) {
       await store.records.commit(queuedShift(made.alert, `E${number}`, store.clock.now + number));
     }
     await worker.look();
-    gets = 0;
+    [gets, lists] = [0, 0];
     store.clock.now += HOUR;
     await worker.look();
     expect(gets).toBeLessThan(80);
+    // Each event that is due asks for a digest, but only the first one reads the queue.
+    expect(lists).toBeLessThan(10);
     expect(await store.records.list(deliveries, { limit: 10 })).toEqual([]);
   });
 
@@ -256,24 +291,18 @@ describeEngines("a daily digest", (engine) => {
 
   it("leaves out the event of a paused alert, which comes once the alert is resumed", async () => {
     const scene = await sceneOf(engine, "slack", { schedule: DAILY });
-    const { store, made } = scene;
+    const { store } = scene;
     await happen(scene, "E0");
-    const setPaused = async (isPaused: boolean) => {
-      const alert = await store.records.get(alerts, made.alert.key);
-      if (alert === undefined) throw new Error("the alert is gone");
-      const changed = replace(alerts, alert, { value: { ...alert.value, isPaused } });
-      await store.records.commit([changed, ...(isPaused ? [] : releaseHeld(alert))]);
-    };
     if (scene.chat === undefined) throw new Error("no chat");
     scene.chat.behavior = 503;
     store.clock.now = waitsUntil(DAILY, store.clock.now) ?? 0;
     await scene.worker.look();
     scene.chat.behavior = "takes";
-    await setPaused(true);
+    await pauseAlert(scene, true);
     store.clock.now += MINUTE;
     await scene.worker.look();
     expect(await scene.texts()).toEqual([]);
-    await setPaused(false);
+    await pauseAlert(scene, false);
     await scene.released();
     await goTo(scene, waitsUntil(DAILY, store.clock.now) ?? 0);
     expect((await scene.texts()).map(symbolsIn)).toEqual([["E0"]]);
@@ -295,6 +324,193 @@ describeEngines("a daily digest", (engine) => {
     expect((await scene.texts()).map(symbolsIn)).toEqual([["E0", "E1"]]);
   });
 });
+
+describeEngines("a digest of one of several channels", (engine) => {
+  it("has the events of its own channel and of no other that is sent at the same time", async () => {
+    const scene = await sceneOf(engine, "slack", { schedule: DAILY });
+    const { store, made, worker, chat } = scene;
+    const otherChat = await startChat("ntfy");
+    onTestFinished(otherChat.close);
+    const { target } = otherChat;
+    const other = channelAlert({ target, vault, schedule: DAILY, accountId: "acc_of_another" });
+    await store.records.commit(other.steps);
+    for (const [at, { alert }] of [made, other, made, other].entries()) {
+      await store.records.commit(queuedShift(alert, `E${at}`, store.clock.now + at));
+    }
+    await worker.look();
+    // Both digests are queued at the same time, since both chats refuse them at first.
+    for (const each of [chat, otherChat]) if (each !== undefined) each.behavior = 503;
+    store.clock.now = waitsUntil(DAILY, store.clock.now) ?? 0;
+    await worker.look();
+    for (const each of [chat, otherChat]) if (each !== undefined) each.behavior = "takes";
+    store.clock.now += MINUTE;
+    await worker.look();
+    expect((await scene.texts()).map(symbolsIn)).toEqual([["E0", "E2"]]);
+    expect(otherChat.taken.map(({ text }) => symbolsIn(text))).toEqual([["E1", "E3"]]);
+    expect(await left(scene)).toEqual([]);
+  });
+});
+
+describeEngines("a worker that does not poll is told", (engine) => {
+  const tell = ({ store }: Scene) => store.records.commit([announce(DELIVERIES_TOPIC)]);
+
+  it("of a digest that was made", async () => {
+    const scene = await sceneOf(engine, "slack", { schedule: DAILY, isUnpolled: true });
+    await happen(scene, "E0");
+    scene.store.clock.now = waitsUntil(DAILY, scene.store.clock.now) ?? 0;
+    await tell(scene);
+    const taken = (await scene.chat?.took(1)) ?? [];
+    expect(taken.map(({ text }) => symbolsIn(text))).toEqual([["E0"]]);
+  });
+
+  it("of what no longer waits for a digest", async () => {
+    const scene = await sceneOf(engine, "slack", { schedule: DAILY, isUnpolled: true });
+    await happen(scene, "E0");
+    await reschedule(scene, AT_ONCE);
+    const taken = (await scene.chat?.took(1)) ?? [];
+    expect(taken.map(({ text }) => symbolsIn(text))).toEqual([["E0"]]);
+  });
+
+  it.each(["waits", "is in a digest"])(
+    "of an event that %s and that its alert sends to another channel now",
+    async (where) => {
+      const scene = await sceneOf(engine, "slack", { schedule: DAILY, isUnpolled: true });
+      const { store, chat } = scene;
+      const otherChat = await startChat("ntfy");
+      onTestFinished(otherChat.close);
+      const other = channelAlert({ target: otherChat.target, vault, name: "other" });
+      await store.records.commit(other.steps);
+      await happen(scene, "E0");
+      store.clock.now = waitsUntil(DAILY, store.clock.now) ?? 0;
+      if (where === "is in a digest") {
+        if (chat !== undefined) chat.behavior = 503;
+        await scene.worker.look();
+        store.clock.now += MINUTE;
+      }
+      await direct(scene, other);
+      await tell(scene);
+      const taken = await otherChat.took(1);
+      expect(taken.map(({ text }) => symbolsIn(text))).toEqual([["E0"]]);
+    },
+  );
+});
+
+describeEngines(
+  "what a person changes just when the worker has read the state before",
+  (engine) => {
+    /** A scene whose next read of a collection is followed by a change that the reader does not see. */
+    async function changedAfterRead(schedule: ChannelSchedule) {
+      let next: { readonly of: string; readonly change: () => Promise<void> } | undefined;
+      const onRead = async (collection: string) => {
+        if (collection !== next?.of) return;
+        const { change } = next;
+        next = undefined;
+        await change();
+        await releasesEnd(scene.store);
+      };
+      const scene = await sceneOf(engine, "slack", { schedule, onRead });
+      return {
+        scene,
+        afterRead: (of: string, change: () => Promise<void>) => {
+          next = { of, change };
+        },
+      };
+    }
+
+    const paused = { is: "paused", since: 1 } as const;
+    const active = { is: "active", since: 2 } as const;
+
+    it.each([
+      {
+        what: "the schedule no longer lets events wait",
+        schedule: DAILY,
+        of: channels.name,
+        before: async () => {},
+        change: (scene: Scene) => reschedule(scene, AT_ONCE),
+      },
+      {
+        what: "the channel is resumed",
+        schedule: AT_ONCE,
+        of: channels.name,
+        before: (scene: Scene) => changeChannel(scene, { state: paused }),
+        change: (scene: Scene) => changeChannel(scene, { state: active }),
+      },
+      {
+        what: "the alert is resumed",
+        schedule: AT_ONCE,
+        of: alerts.name,
+        before: (scene: Scene) => pauseAlert(scene, true),
+        change: (scene: Scene) => pauseAlert(scene, false),
+      },
+    ])("holds back no event: $what", async ({ schedule, of, before, change }) => {
+      const { scene, afterRead } = await changedAfterRead(schedule);
+      await before(scene);
+      afterRead(of, () => change(scene));
+      await happen(scene, "E0");
+      // The event is attempted again when its lease ends.
+      scene.store.clock.now += MINUTE;
+      await scene.worker.look();
+      expect((await scene.texts()).map(symbolsIn)).toEqual([["E0"]]);
+      expect(await left(scene)).toEqual([]);
+    });
+
+    it("holds back no event of a digest: its alert is resumed", async () => {
+      const { scene, afterRead } = await changedAfterRead(DAILY);
+      const { store, chat } = scene;
+      if (chat === undefined) throw new Error("no chat");
+      await happen(scene, "E0");
+      chat.behavior = 503;
+      store.clock.now = waitsUntil(DAILY, store.clock.now) ?? 0;
+      await scene.worker.look();
+      chat.behavior = "takes";
+      await pauseAlert(scene, true);
+      afterRead(alerts.name, () => pauseAlert(scene, false));
+      store.clock.now += MINUTE;
+      await scene.worker.look();
+      await goTo(scene, waitsUntil(DAILY, store.clock.now) ?? 0);
+      expect((await scene.texts()).map(symbolsIn)).toEqual([["E0"]]);
+      expect(await left(scene)).toEqual([]);
+    });
+
+    it("sends no event again: another process has sent the digest meanwhile", async () => {
+      let reached = () => {};
+      let proceed = () => {};
+      const isReached = new Promise<void>((resolve) => (reached = resolve));
+      const mayProceed = new Promise<void>((resolve) => (proceed = resolve));
+      const store = await openStore(engine);
+      const chat = await startChat("slack");
+      onTestFinished(chat.close);
+      const made = channelAlert({ target: chat.target, vault, schedule: DAILY });
+      await store.records.commit(made.steps);
+      let isSlow = false;
+      const list: Records["list"] = async (from, selection) => {
+        const found = await store.records.list(from, selection);
+        if (isSlow && from.name === deliveries.name) {
+          isSlow = false;
+          reached();
+          await mayProceed;
+        }
+        return found;
+      };
+      const slow = startWorker({ ...store, records: { ...store.records, list } });
+      for (const [at, symbol] of ["E0", "E1"].entries()) {
+        await store.records.commit(queuedShift(made.alert, symbol, store.clock.now + at));
+      }
+      await slow.look();
+      store.clock.now = waitsUntil(DAILY, store.clock.now) ?? 0;
+      isSlow = true;
+      const looked = slow.look();
+      await isReached;
+      // The leases of the slow process end.
+      store.clock.now += MINUTE;
+      await startWorker(store).look();
+      proceed();
+      await looked;
+      expect(chat.taken.map(({ text }) => symbolsIn(text))).toEqual([["E0", "E1"]]);
+      expect(await store.records.list(deliveries, { limit: 10 })).toEqual([]);
+    });
+  },
+);
 
 /** What a message says that holds more than its hour allows. */
 const GATHERED = "Gathered, because at most 3 messages in 60 minutes are sent here.";
@@ -451,6 +667,67 @@ describeEngines("quiet hours", (engine) => {
 });
 
 describeEngines("the quiet time and the digest", (engine) => {
+  it("a digest that failed keeps its events together, even if the schedule is given up", async () => {
+    const schedule = { ...AT_ONCE, quietHours: { from: "13:00", to: "16:00" } };
+    const start = "2026-06-01T13:30:00Z";
+    const scene = await sceneOf(engine, "slack", { schedule, start });
+    const { store, chat } = scene;
+    if (chat === undefined) throw new Error("no chat");
+    await happen(scene, "E0");
+    store.clock.now += MINUTE;
+    await happen(scene, "E1");
+    chat.behavior = 503;
+    store.clock.now = Date.parse("2026-06-01T16:00:00Z");
+    await scene.worker.look();
+    expect(chat.requests).toBe(1);
+    chat.behavior = "takes";
+    await reschedule(scene, AT_ONCE);
+    await scene.released();
+    expect(chat.requests).toBe(1);
+    store.clock.now += MINUTE;
+    await scene.worker.look();
+    expect((await scene.texts()).map(symbolsIn)).toEqual([["E0", "E1"]]);
+    expect(await left(scene)).toEqual([]);
+  });
+
+  it("a digest that waits for the end of the quiet hours is sent when they are given up", async () => {
+    const schedule = { ...DAILY, quietHours: { from: "22:00", to: "07:00" }, digestAt: "21:59" };
+    const scene = await sceneOf(engine, "slack", { schedule, start: "2026-01-15T12:00:00Z" });
+    const { store, chat } = scene;
+    if (chat === undefined) throw new Error("no chat");
+    await happen(scene, "E0");
+    store.clock.now += MINUTE;
+    await happen(scene, "E1");
+    chat.behavior = 503;
+    store.clock.now = Date.parse("2026-01-15T20:59:00Z");
+    await scene.worker.look();
+    chat.behavior = "takes";
+    store.clock.now = Date.parse("2026-01-15T21:30:00Z");
+    await scene.worker.look();
+    expect(await scene.texts()).toEqual([]);
+    await reschedule(scene, AT_ONCE);
+    await scene.released();
+    expect((await scene.texts()).map(symbolsIn)).toEqual([["E0", "E1"]]);
+    expect(await left(scene)).toEqual([]);
+  });
+
+  it("a digest that failed after the quiet hours waits for its retry, whatever the schedule", async () => {
+    const schedule = { ...DAILY, quietHours: { from: "22:00", to: "07:00" }, digestAt: "21:59" };
+    const scene = await sceneOf(engine, "slack", { schedule, start: "2026-01-15T12:00:00Z" });
+    const { store, chat } = scene;
+    if (chat === undefined) throw new Error("no chat");
+    await happen(scene, "E0");
+    chat.behavior = "limited";
+    for (const at of ["15T20:59:30", "15T21:30:00", "16T06:00:00"]) {
+      store.clock.now = Date.parse(`2026-01-${at}Z`);
+      await scene.worker.look();
+    }
+    expect(chat.requests).toBe(2);
+    await reschedule(scene, AT_ONCE);
+    await scene.released();
+    expect(chat.requests).toBe(2);
+  });
+
   it("a digest that failed is not tried again before the quiet hours end", async () => {
     const schedule = { ...DAILY, quietHours: { from: "22:00", to: "07:00" }, digestAt: "21:59" };
     const scene = await sceneOf(engine, "slack", { schedule, start: "2026-01-15T12:00:00Z" });
@@ -472,9 +749,31 @@ describeEngines("the quiet time and the digest", (engine) => {
   });
 });
 
-async function reschedule({ store, made }: Scene, schedule: ChannelSchedule): Promise<void> {
+/** What a test needs to change what a person has. */
+type Changed = Pick<Scene, "store" | "made">;
+
+const reschedule = (scene: Changed, schedule: ChannelSchedule) =>
+  changeChannel(scene, { schedule });
+
+async function changeChannel({ store, made }: Changed, changes: Partial<Channel>): Promise<void> {
   const channel = await store.records.get(channels, made.channel.key);
   if (channel === undefined) throw new Error("the channel is gone");
-  const changed = replace(channels, channel, { value: { ...channel.value, schedule } });
+  const changed = replace(channels, channel, { value: { ...channel.value, ...changes } });
   await store.records.commit([changed, ...releaseHeld(channel)]);
+}
+
+/** Pauses the alert, or resumes it. */
+async function pauseAlert({ store, made }: Changed, isPaused: boolean): Promise<void> {
+  const alert = await store.records.get(alerts, made.alert.key);
+  if (alert === undefined) throw new Error("the alert is gone");
+  const changed = replace(alerts, alert, { value: { ...alert.value, isPaused } });
+  await store.records.commit([changed, ...(isPaused ? [] : releaseHeld(alert))]);
+}
+
+/** Directs the alert to another channel. */
+async function direct({ store, made }: Changed, to: ChannelAlert): Promise<void> {
+  const alert = await store.records.get(alerts, made.alert.key);
+  if (alert === undefined) throw new Error("the alert is gone");
+  const way = { by: "channel", channelId: to.channel.key } as const;
+  await store.records.commit([replace(alerts, alert, { value: { ...alert.value, way } })]);
 }
