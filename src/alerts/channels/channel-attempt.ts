@@ -27,7 +27,7 @@ import {
   type StoredChannel,
 } from "./channel.ts";
 import { ChannelEndpoint } from "./channel-endpoint.ts";
-import { digestMessage, entitledAlert, isSentBy, membersOf, sentElsewhere } from "./digest.ts";
+import { digestMessage, entitledAlert, isSentBy, membersOf, queuedAnew } from "./digest.ts";
 import type { DigestGathering } from "./gathering.ts";
 import type { ChannelMessage } from "./message.ts";
 import { CODE_TYPE, DIGEST_TYPE, NOTICE_TYPE } from "./own-messages.ts";
@@ -123,7 +123,7 @@ function prepare(
 ): Ready | Instead | Promise<Ready | Instead> {
   const isOfAlert = delivery.value.alertId !== undefined;
   if (isOfAlert && (alert === undefined || !isSentBy(delivery, alert))) {
-    return { instead: [sentElsewhere(delivery, alert), announce(DELIVERIES_TOPIC)] };
+    return { instead: [queuedAnew(delivery, alert), announce(DELIVERIES_TOPIC)] };
   }
   if (channel === undefined || channel.value.state.is === "disabled") {
     return { instead: [removeAt(deliveries, delivery)] };
@@ -191,9 +191,7 @@ async function prepareEvent(
   channel: StoredChannel,
   options: ChannelAttemptOptions,
 ): Promise<Ready | Instead> {
-  const { digestId, type } = delivery.value;
-  // It is part of a digest, which completes it.
-  if (digestId !== undefined) return { instead: [reschedule(delivery, null)] };
+  const { type } = delivery.value;
   if (alert.value.isPaused) return hold(delivery, unchanged(alerts, alert));
   // A test is asked for by somebody who waits for it.
   const isTest = type === "webhook.test";

@@ -3,7 +3,7 @@ import { DIRECTION_WORTH } from "../../answers/meaning.ts";
 import { isEntitled } from "../../auth/entitlement.ts";
 import type { Scope } from "../../auth/scopes.ts";
 import type { Quota } from "../../limits/limits.ts";
-import { removeAt, replace, unchanged } from "../../store/port/operations.ts";
+import { removeAt } from "../../store/port/operations.ts";
 import { readAll } from "../../store/port/read-all.ts";
 import type { Operation, Records } from "../../store/port/records.ts";
 import { alerts, type Owner, type StoredAlert } from "../alert.ts";
@@ -50,9 +50,9 @@ export async function membersOf(digest: StoredDelivery, options: DigestOptions):
     const { alertId = "" } = member.value;
     if (!known.has(alertId)) known.set(alertId, await entitledAlert(alertId, options));
     const alert = known.get(alertId);
-    if (alert === undefined || !isSentBy(member, alert)) others.push(sentElsewhere(member, alert));
-    else if (alert.value.isPaused) others.push(...takenOut(member, alert, digest.key));
-    else told.push({ delivery: member, alert });
+    if (alert === undefined || !isSentBy(member, alert) || alert.value.isPaused) {
+      others.push(queuedAnew(member, alert));
+    } else told.push({ delivery: member, alert });
   }
   return { told, others };
 }
@@ -70,23 +70,10 @@ export async function entitledAlert(
 export const isSentBy = ({ value }: StoredDelivery, { value: { way } }: StoredAlert): boolean =>
   way.by === "channel" && way.channelId === value.channelId;
 
-/** The operation for an event that its channel must no longer send: it moves the event to where the
- *  alert sends now, or deletes it. */
-export const sentElsewhere = (event: StoredDelivery, alert: StoredAlert | undefined): Operation =>
+/** The operation for an event that must not be sent as it is queued: it is queued alone where its alert sends
+ *  now, and held back there while the alert is paused; or deleted if it is sent nowhere. */
+export const queuedAnew = (event: StoredDelivery, alert: StoredAlert | undefined): Operation =>
   (alert && moveDelivery(event, alert)) ?? removeAt(deliveries, event);
-
-/**
- * Takes the event of a paused alert out of a digest, and holds it back until the alert is resumed.
- */
-function takenOut(
-  member: StoredDelivery,
-  alert: StoredAlert,
-  digestId: string,
-): readonly Operation[] {
-  const { digestId: _, ...value } = member.value;
-  const groups = member.groups.filter((group) => group !== digestGroup(digestId));
-  return [replace(deliveries, member, { value, groups, dueInMs: null }), unchanged(alerts, alert)];
-}
 
 /** Options of the text of a digest. */
 interface DigestTextOptions extends TextOptions {
