@@ -76,8 +76,9 @@ ${proofSection(signal, dayMs)}`,
     isSignedIn: viewer.isSignedIn,
     scriptPath,
     liveParts: [instrument],
-    body: html`<p class="lead beneath">${untrustedText(signal.name)}${dayMs < DAY_MS && html` <span class="quiet">simulated: a session lasts ${Math.round(dayMs / 1_000)} seconds</span>`}</p>
-<p class="actions"><a class="main" href="/account/alerts/new?${chosen}">Alert me</a> <a class="second" href="/account/watchlists/new?${chosen}">Add to a watchlist</a> <a class="second" href="/?compare=${encodeURIComponent(signal.symbol)}#compare">Compare</a> <span class="quiet">On this page: <a href="#changes">what changed</a>${factors && html`, <a href="#factors">why</a>`}, <a href="#proof">proof</a></span></p>
+    body: html`<p class="lead beneath">${untrustedText(signal.name)}${dayMs < DAY_MS && html` <span class="quiet">· simulated, a session lasts ${Math.round(dayMs / 1_000)} seconds</span>`}</p>
+<p class="actions"><a class="main" href="/account/alerts/new?${chosen}">Alert me</a> <a class="second" href="/account/watchlists/new?${chosen}">Add to a watchlist</a> <a class="second" href="/?compare=${encodeURIComponent(signal.symbol)}#compare">Compare</a></p>
+<p class="quiet">On this page: <a href="#changes">what changed</a>${factors && html`, <a href="#factors">why</a>`}, <a href="#proof">proof</a></p>
 ${instrument}
 ${updateStatus({}, site.market)}`,
   };
