@@ -14,8 +14,8 @@ const UNPRINTABLE = /[\p{Cs}\u202a-\u202e\u2066-\u2069]|(?!\n)\p{Cc}/u;
  *  path. A bare host is allowed, since companies use it as a name. */
 const ADDRESS = /:\/\/|\bwww\.|[\p{L}\p{N}]\.\p{L}{2,}\//iu;
 
-/** Name of a person or an organization. URLs are rejected. */
-const PersonName = Label.refine((text) => !ADDRESS.test(text), "must not have a web address");
+/** Name of an applicant, who is a person or an organization. URLs are rejected. */
+const ApplicantName = Label.refine((text) => !ADDRESS.test(text), "must not have a web address");
 
 /** Text of 1 to 5,000 characters in NFC, trimmed, without markup. */
 const Message = z
@@ -34,7 +34,7 @@ const Message = z
  *  define how to handle them, here and in an inquiry. */
 export const ApplicationFields = z.object(
   {
-    name: PersonName,
+    name: ApplicantName,
     email: EmailAddress,
     focus: z.enum(focuses, `must be one of ${focuses.join(", ")}`).optional(),
   },

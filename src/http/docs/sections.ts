@@ -19,7 +19,7 @@ const tagged =
   ({ tag }) =>
     tags.includes(tag);
 
-const isProof = under("/api/signals/verify", "/api/track-record");
+const isVerification = under("/api/signals/verify", "/api/track-record");
 
 /** The sections in reading order; each operation belongs to one. */
 const sections: readonly Section[] = [
@@ -34,7 +34,8 @@ const sections: readonly Section[] = [
     id: "signals",
     title: "Signals",
     about: "Scores with their signal: one instrument, its history, or a list.",
-    has: (operation) => under("/api/signals", "/api/instruments")(operation) && !isProof(operation),
+    has: (operation) =>
+      under("/api/signals", "/api/instruments")(operation) && !isVerification(operation),
   },
   {
     id: "factors",
@@ -53,7 +54,7 @@ const sections: readonly Section[] = [
     title: "Verify",
     about:
       "What was logged, its proof, and how it turned out. `market-signal verify` does all of it at once.",
-    has: (operation) => isProof(operation) || tagged("Log")(operation),
+    has: (operation) => isVerification(operation) || tagged("Log")(operation),
   },
   {
     id: "alerts",

@@ -21,7 +21,7 @@ import type { PageContext } from "./page-context.ts";
 const ApproveForm = z.object({ attempt: z.string(), scope: SelectedScopes, held: OfferedScopes });
 
 /** Shows the agent whose link the person opened. */
-export async function showAttempt(
+export async function showApproval(
   visit: ClaimVisit,
   options: PageContext,
   { attempt, errors = [] }: { readonly attempt: string; readonly errors?: FieldErrors },
@@ -46,12 +46,12 @@ export async function approveClaim(visit: ClaimVisit, options: PageContext): Pro
   await options.throttle({ "claim-address": addressKey(req.ip), "claim-user": accountId });
   const { data, errors } = validateForm(ApproveForm, req);
   if (errors !== undefined) {
-    return showAttempt(visit, options, { attempt: submittedValue(req, "attempt") ?? "", errors });
+    return showApproval(visit, options, { attempt: submittedValue(req, "attempt") ?? "", errors });
   }
   const { attempt, scope: scopes, held: shown } = data;
   const agent = await options.claims.findByAttempt(attempt, accountId);
   if (typeof agent === "object" && grantsNothing(agent, scopes)) {
-    return showAttempt(visit, options, { attempt, errors: noScopeSelected });
+    return showApproval(visit, options, { attempt, errors: noScopeSelected });
   }
   const confirmed = await options.claims.confirm(attempt, { accountId, scopes, shown });
   options.show(res, confirmed ? shownCodePage(confirmed.code) : noAttemptPage);

@@ -2,7 +2,7 @@ import { type Request, Router } from "express";
 import { onlyMethods } from "../allowed-methods.ts";
 import { queryOf } from "../request-context.ts";
 import { askForCode, completeClaim, showAgent } from "./claim-by-code.ts";
-import { approveClaim, showAttempt } from "./claim-by-link.ts";
+import { approveClaim, showApproval } from "./claim-by-link.ts";
 import { type ClaimVisit, type FreshHandler, forFreshSignIn } from "./claim-visit.ts";
 import { readForm, submittedValue } from "./form.ts";
 import type { PageContext } from "./page-context.ts";
@@ -52,5 +52,5 @@ const place = (name: QueryName, value: string | undefined): string =>
 
 function showClaimPage(visit: ClaimVisit, options: PageContext): Promise<void> {
   const attempt = queryOf(visit.req).get("attempt");
-  return attempt === null ? askForCode(visit, options) : showAttempt(visit, options, { attempt });
+  return attempt === null ? askForCode(visit, options) : showApproval(visit, options, { attempt });
 }

@@ -85,13 +85,18 @@ async function copyArchive(
   position: Position,
 ): Promise<void> {
   const missing =
-    position.place < position.copied.place ? await missingOf(session, rows, position) : rows;
+    position.place < position.copied.place ? await reconcileArchive(session, rows, position) : rows;
   if (missing.length === 0) return;
   await session.query("select market_signal.append($1)", [JSON.stringify(missing)]);
 }
 
-/** Finds missing rows, and removes those in between that the source no longer has. */
-async function missingOf(
+/**
+ * Deletes copied rows that the source no longer has, up to the last of the given rows that was
+ * copied, and moves the position there.
+ *
+ * @returns The given rows that have not been copied.
+ */
+async function reconcileArchive(
   session: DatabaseSession,
   rows: readonly ArchivedRow[],
   position: Position,
