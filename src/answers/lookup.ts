@@ -131,7 +131,8 @@ export function refuseWhileWarm({ market }: ToolContext): void {
 }
 
 /**
- * A requested time range, in Unix milliseconds; open ends extend to the beginning and to `until`.
+ * A requested time range, in Unix milliseconds. Without `from` it starts at the epoch; without `to`
+ * it extends to `until`.
  *
  * @throws {Problem} `invalid_request` if it ends before it begins, for example in the future.
  */

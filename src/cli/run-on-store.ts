@@ -53,7 +53,7 @@ export async function openExisting({ folder, databaseUrl }: StoreChoice): Promis
   return openPostgres({ url: databaseUrl });
 }
 
-/** An opened store that needs no work after the command. */
+/** An opened store that needs no further work once the command has ended. */
 export function openedWithoutLock(store: Store): OpenedStore {
   return { store, finish: async () => [], abandon: async () => {} };
 }

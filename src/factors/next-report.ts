@@ -5,8 +5,8 @@ import { FILING_RULES } from "./filings.ts";
 import { MAX_FIGURE_AGE_DAYS } from "./yields.ts";
 
 /**
- * Predicts when a company files its next quarterly report from its own past filings. Results are
- * announced on the day of the filing or a few sessions before.
+ * Constants by which the day of a company's next quarterly report is predicted from its own past
+ * filings. Results are announced on the day of the filing or a few sessions before.
  */
 export const REPORT_RULES = {
   /** Days from the end of a fiscal quarter to that of the next. */

@@ -32,7 +32,7 @@ const SUM = { n: 0, r: 1, m: 2, rr: 3, mm: 4, rm: 5 } as const;
 /** Offset of ln(highest high / newest close), followed by the number of bars since that high. */
 const PEAK = 6;
 const PEAK_AGE = 7;
-/** Offset of ln(highest high / highest high of the earlier bars of the year). */
+/** Offset of ln(highest high / highest high of the bars of the year before it). */
 const LEAD = 8;
 const FIGURES = 9;
 
@@ -54,9 +54,9 @@ interface Chunk {
 }
 
 /**
- * The newest bars of a listed instrument in ring buffers, 2.6 kB, with running sums, so that the cost of
- * a bar is independent of the window. Single precision: relative errors of 6e-8 in returns leave seven
- * digits of ram and res.
+ * The newest bars of a listed instrument, in ring buffers of 2.6 kB, with running sums, so that the
+ * cost of a bar is independent of the window. Single precision suffices: relative errors of 6e-8 in
+ * returns leave seven digits of ram and res.
  */
 export interface PriceHistory {
   readonly chunk: Chunk;
@@ -69,7 +69,7 @@ export interface PriceHistory {
 /** The market's daily log returns by session number. */
 export type MarketReturns = readonly number[];
 
-/** Creates a function that creates empty histories, in shared chunks of memory. */
+/** Returns a function that creates empty histories, which share large chunks of memory. */
 export function createPriceHistories(): () => PriceHistory {
   let chunk: Chunk | undefined;
   let taken = 0;
@@ -93,7 +93,7 @@ function createChunk(): Chunk {
   };
 }
 
-/** Index of a bar, of which there were `position` before it. */
+/** Index of the bar that has `position` bars before it. */
 const slot = ({ index }: PriceHistory, position: number): number =>
   index * RING + (position & (RING - 1));
 

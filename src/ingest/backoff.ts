@@ -31,7 +31,7 @@ export const LONGEST_BACKOFF_MS = 24 * 60 * MINUTE_MS;
  * Pause after a fault: exponential backoff with 50 % jitter, so that many instances do not return at
  * once, and never less than the provider asks for.
  *
- * @param failures Faults in a row, with this one.
+ * @param failures Consecutive faults, including this one.
  * @param random A number in [0, 1).
  */
 export function backoffMs(fault: ProviderFault, failures: number, random: number): number {
@@ -41,7 +41,7 @@ export function backoffMs(fault: ProviderFault, failures: number, random: number
   return Math.max(requested, full * (0.5 + random / 2));
 }
 
-/** Backoff of work that fails because of our own store. */
+/** Backoff for work that fails because of our own store. */
 export interface FailureBackoff {
   /** When the next attempt is due, Unix milliseconds; in the past if there was no failure. */
   until(): number;

@@ -50,9 +50,9 @@ export interface ScoredMarket {
 /**
  * Adds an engine to a market; nothing is scored yet.
  *
- * @param polarityOf How bullish (1) or bearish (-1) a message is; the lexicon unless given.
+ * @param polarityOf How bullish (1) or bearish (-1) a message is; absent: the lexicon decides.
  * @param keeper Signals stored by earlier replays of the same records; absent: every session is scored.
- * @param model SHA-256 of the sentiment model; absent: the lexicon alone reads.
+ * @param model SHA-256 of the sentiment model; absent: the lexicon alone is used.
  */
 export function scoredMarket(
   { market, clock }: OpenedMarket,

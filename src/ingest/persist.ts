@@ -22,7 +22,7 @@ export interface PersistOptions {
 
 /**
  * Writes the observations of an answer to the archive, and those that cannot be true to the
- * quarantine. They are on disk when it resolves.
+ * quarantine. Resolves once both are on disk.
  *
  * @param provenance Provider of the answer, and when it arrived (Unix milliseconds).
  * @throws {ProviderFault} `malformed` when no store can hold them.

@@ -76,8 +76,8 @@ export const NEW_PROVIDER: ProviderProgress = {
 };
 
 /**
- * Progress of a provider, corrected where the clock of the process that wrote it was ahead: that
- * leaves pauses of any length, and past events with future times.
+ * Progress of a provider, corrected if the clock of the process that wrote it was ahead: such a
+ * clock leaves pauses of any length, and future times for past events.
  *
  * @param now Unix milliseconds.
  */

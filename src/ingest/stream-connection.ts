@@ -18,7 +18,7 @@ const MAX_WAITING = 5_000;
 /** Unreadable messages in memory; they are skipped when they arrive again after a reconnect. */
 const MAX_REFUSED = 10;
 
-/** A connection and its readings. */
+/** A connection, and the messages that were read from it. */
 export interface StreamConnection {
   readonly socket: WebSocket;
   /** When the last message arrived, Unix milliseconds. */

@@ -156,7 +156,7 @@ function placeOf({ height, index }: Subtree) {
   };
 }
 
-/** The tiles of a tree of this size that the hashes of the ranges follow from. */
+/** The tiles from which the hashes of the ranges follow, in a tree of this size. */
 export function tilesOf(ranges: readonly Range[], size: number): readonly Tile[] {
   const found = new Map<string, Tile>();
   for (const subtree of ranges.flatMap(subtreesOf)) {

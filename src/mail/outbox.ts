@@ -54,7 +54,7 @@ export interface OutboxOptions {
 /** Prefix of the group of the emails that have one cause. */
 const CAUSE_GROUP_PREFIX = "mail-cause:";
 
-/** The group of the cause among the groups of an email. */
+/** The group, among those of an email, that names its cause; `undefined` if there is none. */
 export const causeGroupAmong = (groups: readonly string[]): string | undefined =>
   groups.find((group) => group.startsWith(CAUSE_GROUP_PREFIX));
 

@@ -17,8 +17,8 @@ interface Day {
  * The instant of a wall-clock time in New York, Unix milliseconds.
  *
  * @param date ISO date, for example `2014-06-09`.
- * @param time 24-hour `HH:MM`; when clocks go back the first of two equal times is meant, a time
- *   that is skipped when they go forward counts an hour later.
+ * @param time 24-hour `HH:MM`. When clocks go back, it means the first of two equal times; when
+ *   they go forward, a skipped time counts as an hour later.
  * @throws {RangeError} when there is no such date or time.
  */
 export function newYorkInstant(date: string, time: string): number {
@@ -31,8 +31,8 @@ export function newYorkDate(at: number): string {
 }
 
 /**
- * Makes a `newYorkDate` for many instants: it remembers the bounds of the last day, so that
- * neighbors in time cost two comparisons.
+ * Creates a `newYorkDate` for many instants. It remembers the bounds of the last day, so that
+ * another instant of that day costs only two comparisons.
  */
 export function newYorkDates(): (at: number) => string {
   let day: Day | undefined;

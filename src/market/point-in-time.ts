@@ -5,7 +5,7 @@ import type { Known, RecordList } from "./records.ts";
  *
  * @param records Ascending by `availableAt`.
  * @param at Unix milliseconds; records available exactly then count.
- * @param near A guess of the result, near which it is looked for first.
+ * @param near A guess of the result; it and the next number are tried first.
  */
 export function countKnown(
   records: Pick<RecordList<Known>, "length" | "at">,
@@ -56,7 +56,9 @@ export function createReader<R extends Known>(): (list: RecordList<R>, at: numbe
 export const latest = (a: number | null, b: number | null): number | null =>
   a === null || b === null ? (a ?? b) : Math.max(a, b);
 
-/** Orders messages or prints by when they became known, equal times by id, so that the order of their source
- *  decides on nothing. */
+/**
+ * Orders messages or prints by the time at which they became known, and those of one time by id, so
+ * that the order in their source has no effect.
+ */
 export const byTimeAndId = <R extends Known & { readonly id: string }>(one: R, other: R): number =>
   one.availableAt - other.availableAt || (one.id < other.id ? -1 : 1);

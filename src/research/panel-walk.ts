@@ -15,7 +15,7 @@ interface Wanted {
 
 /**
  * Scores a market with the service's own engine and returns the sessions of a class one by one, so that
- * no more than one of them is held.
+ * no more than one of them is in memory.
  */
 export function* walkPanel({
   market,

@@ -88,9 +88,9 @@ function bodyOf({ tables, ...snapshot }: PastSnapshot) {
 }
 
 /**
- * Compares the recorded snapshots of the sessions that closed in [from, to] with those in memory. Where
- * they differ, because records were corrected since, or because the method or the series was another, memory
- * serves the recorded one.
+ * Compares the recorded snapshots of the sessions that closed in [from, to] with those in memory.
+ * If they differ, because records were corrected since, or because the method or the series has
+ * changed, the recorded one is served.
  */
 export async function serveRecorded(
   archive: Archive,

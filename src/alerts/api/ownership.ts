@@ -99,7 +99,7 @@ export async function requireOwnAlert(
  * An alert that the caller may read and remove: its own and, with an API key of a person, any of the
  * person's account.
  *
- * @throws {Problem} `not_found` as `ownAlert`.
+ * @throws {Problem} `not_found`, as `requireOwnAlert` does.
  */
 export async function requireManageableAlert(
   from: AlertStore,
@@ -115,7 +115,10 @@ export async function requireManageableAlert(
   );
 }
 
-/** The account whose alerts a caller may all read and remove: that of the person whose API key it uses. */
+/**
+ * The account of which a caller may read and remove every alert: that of the person whose API key
+ * it uses.
+ */
 export const managedAccountOf = ({ kind, accountId }: Caller): string | undefined =>
   kind === "service" ? accountId : undefined;
 

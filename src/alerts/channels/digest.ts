@@ -22,7 +22,7 @@ interface DigestOptions {
 export const byKey = (one: StoredDelivery, other: StoredDelivery): number =>
   one.key < other.key ? -1 : 1;
 
-/** The line of a digest that tells an event. */
+/** The line of a digest that reports an event. */
 export const lineOf = ({ value: { body } }: StoredDelivery): string =>
   `• ${eventText(body).headline}`;
 
@@ -81,7 +81,11 @@ interface DigestTextOptions extends TextOptions {
   readonly limit: Quota;
 }
 
-/** The message of a digest; of a single event that of the event. @param told Its events. */
+/**
+ * The message of a digest; for a single event, the message of that event.
+ *
+ * @param told The events of the digest.
+ */
 export function digestMessage(
   { value }: StoredDelivery,
   told: readonly Told[],

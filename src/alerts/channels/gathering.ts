@@ -33,8 +33,8 @@ interface GatheringOptions {
 }
 
 /**
- * Gathers events that have waited into digests, of each channel one gathering at a time: every event that
- * becomes due asks for it, and the first one reads and takes them all.
+ * Gathers waiting events into digests, one gathering at a time for each channel: every event that
+ * becomes due requests a gathering, and the first gathering takes all of them.
  */
 export class DigestGathering {
   /** The last gathering of a channel that runs or waits, by the channel's id. */

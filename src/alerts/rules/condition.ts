@@ -244,7 +244,7 @@ export function groupByCondition(
   return [...groups.values()];
 }
 
-/** Whether an event of a condition is for an alert, as the alert is now. */
+/** Whether an alert, as it is now, gets the events of a condition. */
 export const isSubscribed = (
   alert: ResolvedAlert,
   condition: Condition,

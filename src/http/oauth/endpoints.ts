@@ -313,10 +313,11 @@ export function createOAuth(options: OAuthOptions): OAuth {
 }
 
 /**
- * Rejects an authorization request that a page makes without showing it, as an image or in a frame:
- * no person could decide, and such a page of another site could use up the limits of its visitors'
- * addresses. Programs other than browsers do not send the field (Fetch Metadata Request Headers,
- * section 2.1).
+ * Rejects an authorization request that is not a top-level navigation, that is, one whose
+ * `Sec-Fetch-Dest` is not `document`: no person could decide on an image, a frame or a script
+ * request, with which a page of another site could use up the limits of its visitors' addresses.
+ * A request without the field is accepted, because programs other than browsers do not send it
+ * (Fetch Metadata Request Headers, section 2.1).
  *
  * @throws {OAuthError} `invalid_request`
  */

@@ -2,8 +2,10 @@ import type { NoteSigner, NoteVerifier } from "../note-keys.ts";
 import { type Note, signatureLine } from "../signed-note.ts";
 import { signAt, timeSigned } from "../timed-signature.ts";
 
-/** A witness's statement that, at that time, it had seen no larger tree of the log, and that all
- *  trees it had seen were consistent. */
+/**
+ * A witness's statement that, at the time it names, the witness had seen no larger tree of the log,
+ * and that all trees it had seen were consistent.
+ */
 export interface Cosignature {
   readonly verifier: NoteVerifier;
   /** Unix milliseconds. */

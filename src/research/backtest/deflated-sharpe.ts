@@ -15,7 +15,7 @@ export interface SharpeFinding {
   readonly kurtosis: number;
 }
 
-/** The search that found it. */
+/** The search for variants in which a Sharpe ratio was found. */
 export interface VariantSearch {
   /** Number of variants tried, including this one. */
   readonly variants: number;

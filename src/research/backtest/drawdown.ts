@@ -11,7 +11,8 @@ export function wealthPath(returns: readonly number[]): readonly number[] {
 }
 
 /**
- * Maximum drawdown from a peak, as a fraction in [0, 1]; 0 if wealth never falls or without returns.
+ * Maximum drawdown from a peak, as a fraction in [0, 1]; 0 if wealth never falls or there
+ * are no returns.
  *
  * @param returns Simple fractions in chronological order.
  */

@@ -34,8 +34,9 @@ interface CoinPage extends DayQuery {
 }
 
 /**
- * The bars of complete days. A day is complete when the venue has begun a later one: if our clock
- * were ahead, it would turn half a day into a bar.
+ * The bars of complete days. A day is complete when the venue has begun a later one, or by
+ * `surelyOver`. The end of the day by our clock is not enough: if that clock were ahead, half a day
+ * would become a bar.
  */
 export function readCoinDays(page: CoinPage): ParsedResponse {
   const { symbol, from, through, surelyOver = "", receivedAt } = page;

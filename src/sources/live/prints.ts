@@ -75,7 +75,7 @@ const PrintCursor = z.object({
 });
 type PrintCursor = z.infer<typeof PrintCursor>;
 
-/** Series of the blocks of one symbol; a session is read after its close and the pause. */
+/** Series of the blocks of one symbol; a session is read some time after its close. */
 export function printSeries(
   { key, symbol, historyFrom }: { key: string; symbol: string; historyFrom: number },
   ask: AskPrints,

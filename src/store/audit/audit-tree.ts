@@ -28,7 +28,7 @@ export interface AuditTree extends StoredTree {
 /** The record of the tree. */
 export const auditTrees = collection<AuditTree>("audit-tree");
 
-/** Key of that record. */
+/** Key of the record of the tree. */
 export const TREE = "tree";
 
 /** Random bytes in the id of a tree. */

@@ -33,8 +33,9 @@ const DUE_APART = `
   order by wanted.due_at, wanted.revision limit most`;
 
 /**
- * Claims due records, except those in the groups of `passed`. Processes of schema 2 do not know groups
- * and call the same function with its default.
+ * SQL that creates the function `market_signal.claim`, which claims due records, except those in
+ * the groups that `passed` names. Processes of schema 2 call it without `passed`, whose default
+ * names no group.
  */
 export const claimFunction = `
 create index if not exists record_lanes on market_signal.record

@@ -28,7 +28,7 @@ export function secondsIn(body: string, path: readonly string[]): number | undef
   return typeof found === "number" && found >= 0 ? Math.ceil(found * SECOND_MS) : undefined;
 }
 
-/** A member of a JSON answer; `undefined` when there is none, or the answer is no JSON. */
+/** A member of a JSON answer; `undefined` when there is none, or the answer is not JSON. */
 export const memberOf = (body: string, path: readonly string[]): unknown =>
   path.reduce<unknown>(
     (value, member) => (value as Record<string, unknown> | null | undefined)?.[member],

@@ -21,9 +21,9 @@ export interface KeptRanges {
 }
 
 /**
- * Whether the closes of a history were within the ranges that today's table forecasts one horizon
- * earlier, from the records known then. The ranges do not overlap, so that each outcome counts once, and they
- * do not move when a session is added.
+ * Whether the closes of a history were within the ranges that today's table gives from the records
+ * that were known one horizon before each of them. The ranges do not overlap, so that each outcome
+ * counts once, and they do not move when a session is added.
  *
  * @param closes When the sessions of the history closed, Unix milliseconds, oldest first.
  * @returns `undefined` where no range is published.

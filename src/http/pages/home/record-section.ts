@@ -39,7 +39,10 @@ export const dayOf = (at: number): Html => dateTime(isoInstant(at).slice(0, "202
 
 const instantOf = (at: number | null): string | null => (at === null ? null : isoInstant(at));
 
-/** One record: its verdict if it has any, its curve, its figures, and what counts. */
+/**
+ * One record: its verdict if it is over the headline horizon, its curve, its figures and its
+ * counts.
+ */
 export function recordSection(record: ClassRecord, terms: RecordTerms, dayMs: number): Html {
   const { assetClass, horizon } = record.figures;
   const id = `${assetClass}-${horizon}`;

@@ -48,7 +48,8 @@ export interface RiskGrid {
  * Joins the forecasts of every graded date with their outcomes. The factors of report days in
  * `reportDays` forecast dates from `FITTED_BEFORE` on.
  *
- * @param earlier Factors that forecast each year before.
+ * @param earlier Factors for the dates of earlier years, by year. The dates of other years are
+ *   forecast as if no report were expected.
  */
 export function observeRisk(
   risk: RiskGrid,

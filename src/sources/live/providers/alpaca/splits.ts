@@ -1,10 +1,11 @@
 import { z } from "zod";
 import { impossibility } from "../../../../market/bar-quality.ts";
 import type { BarRow, FoundSplit } from "./bar-rows.ts";
+
 /**
- * Two bars with adjusted prices at the edges of a window, each as the days since the start of the
- * window and the close: the last bar before the new ones (if there is none, the first new one), and
- * the last bar. They are kept of the first answer, to be compared with the second.
+ * Two bars with adjusted prices: the last bar before the new ones (the first new one if there is
+ * none before), and the last bar of the window. Each has two numbers: the days since the start of
+ * the window, and the close. They are taken from the first answer and compared with the second.
  */
 export const WindowEdges = z.tuple([
   z.int().min(0),
@@ -25,7 +26,7 @@ interface Span {
   readonly done: string;
 }
 
-/** The edges of bars with adjusted prices, `null` without a bar. */
+/** The edges of bars with adjusted prices; `null` if there are no bars. */
 export function edgesOf(rows: readonly BarRow[], { from, done }: Span): WindowEdges | null {
   const sound = rows.filter((row) => impossibility(row) === undefined);
   const first = sound.findLast(({ session }) => session <= done) ?? sound[0];
@@ -36,7 +37,7 @@ export function edgesOf(rows: readonly BarRow[], { from, done }: Span): WindowEd
   return [...kept(first), ...kept(last)];
 }
 
-/** The split that bars as traded and the edges of the adjusted bars imply together. */
+/** The split that follows from comparing bars as traded with the edges of the adjusted bars. */
 export function splitIn(
   rows: readonly BarRow[],
   edges: WindowEdges | null,
