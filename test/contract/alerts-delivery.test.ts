@@ -240,7 +240,7 @@ describeEngines("deliveries when the wall clock jumps", (engine) => {
   it.each([
     ["ahead", HOUR],
     ["back", -HOUR],
-  ])("arrive neither in bursts nor late when it jumps an hour %s", async (_, jumpMs) => {
+  ])("arrive neither in bursts nor late when the clock jumps an hour %s", async (_, jumpMs) => {
     const clocks = { wall: START, monotonic: 0 };
     const wait = (ms: number): void => {
       clocks.wall += ms;

@@ -171,7 +171,7 @@ describe("the home page of the sandbox", () => {
     expect((await script.arrayBuffer()).byteLength).toBeLessThan(10_000);
   });
 
-  it("is answered with 304 while it is unchanged, and so is that of an instrument", async () => {
+  it("is answered with 304 while it is unchanged, and so is the page of an instrument", async () => {
     const own = await startTestService();
     const addresses = ["/", "/market/ALDER.SIM"].map((path) => own.base + path);
     const etags: string[] = [];
@@ -828,7 +828,7 @@ describe("the proof of a signal", () => {
     expect(await file.text()).toBe(await (await fetch(`${base}/log/proof/${entry}`)).text());
   });
 
-  it("leads from an instant to the last signal that was logged by then", async () => {
+  it("leads from an instant to the last signal that was logged at or before that instant", async () => {
     const newest = (await page()).url.searchParams.get("entry");
     const found = await page("?at=2026-11-21T05:00");
     expect(found.url.searchParams.get("entry")).toBe(newest);

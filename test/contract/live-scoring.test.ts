@@ -54,7 +54,7 @@ const givingTo = (store: TestStore) => async (data: readonly Observation[]) => {
   await store.records.commit(announcements);
 };
 
-it("history is scored in parts, and earlier scores are served until it is complete", async () => {
+it("history that arrives later is scored in parts, and the earlier scores are served until all parts are scored", async () => {
   const store = await openStore(model);
   const give = givingTo(store);
   await give(daysOf("2026-10-01", "2026-11-20"));

@@ -98,7 +98,7 @@ describe("a client with a client ID metadata document", () => {
     });
   });
 
-  it("is told to change its document when that lacks a grant type", async () => {
+  it("is told to change its document when the document lacks the requested grant type", async () => {
     web.set(CLIENT_ID, { ...document, grant_types: ["authorization_code"] });
     const server = await start();
     const { status, body } = await exchange(server, {
@@ -211,7 +211,7 @@ describe("a client with a client ID metadata document", () => {
     expect((await askFor(server, CLIENT_ID)).status).toBe(303);
   });
 
-  it("has a bounded number of waiting fetches, however many silent hosts one network names", async () => {
+  it("stays available to others while one network names many hosts that do not answer", async () => {
     web.set(CLIENT_ID, document);
     const { promise: end, resolve: answer } = Promise.withResolvers<void>();
     const fetchSlowly: typeof fetch = async (input) => {

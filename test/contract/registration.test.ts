@@ -176,7 +176,7 @@ verifies(
   },
 );
 
-it("one of several concurrent updates with the same registration access token gets a new one", async () => {
+it("of several concurrent updates with one registration access token, only one succeeds and gets a new token", async () => {
   const { client_id, registration_client_uri, registration_access_token } = await register(base);
   const put = () =>
     fetch(registration_client_uri, {

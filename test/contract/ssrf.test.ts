@@ -133,22 +133,28 @@ describe("a webhook at a non-public address", () => {
     expect(registered).toEqual([]);
   });
 
-  it.each(["http", "https"])("is not connected to, in any spelling, by %s", async (scheme) => {
-    const send = sender(async () => ["127.0.0.1"], { isAllowed: () => false });
-    for (const host of privateHosts) {
-      const reason = await refusal(send(`${scheme}://${host}:${port}/`));
-      expect(reason, host).toMatch(/not public|is not a URL/);
-    }
-    for (const url of disguised()) await refusal(send(url));
-  });
+  it.each(["http", "https"])(
+    "receives no connection in any spelling of the address, by %s",
+    async (scheme) => {
+      const send = sender(async () => ["127.0.0.1"], { isAllowed: () => false });
+      for (const host of privateHosts) {
+        const reason = await refusal(send(`${scheme}://${host}:${port}/`));
+        expect(reason, host).toMatch(/not public|is not a URL/);
+      }
+      for (const url of disguised()) await refusal(send(url));
+    },
+  );
 
-  it.each(["http", "https"])("is not connected to through a host name, by %s", async (scheme) => {
-    for (const address of [...TRAPS, ...privateAddresses]) {
-      const send = sender(async () => [address]);
-      const reason = await refusal(send(`${scheme}://${NAME}:${port}/`));
-      expect(reason, address).toContain("not public");
-    }
-  });
+  it.each(["http", "https"])(
+    "receives no connection through a host name, by %s",
+    async (scheme) => {
+      for (const address of [...TRAPS, ...privateAddresses]) {
+        const send = sender(async () => [address]);
+        const reason = await refusal(send(`${scheme}://${NAME}:${port}/`));
+        expect(reason, address).toContain("not public");
+      }
+    },
+  );
 
   it.each([
     ["first", ["127.0.0.1", FRIEND]],
@@ -156,12 +162,12 @@ describe("a webhook at a non-public address", () => {
     ["in the other address family", [FRIEND, "::1"]],
     ["among public addresses", ["93.184.216.34", "127.0.0.1", "2606:4700:4700::1111"]],
     ["once among hundreds", [...Array(300).fill(FRIEND), "::1"]],
-  ])("is not connected to when it is one of several addresses: %s", async (_, addresses) => {
+  ])("receives no connection when its address is one of several: %s", async (_, addresses) => {
     const send = sender(async () => addresses);
     expect(await refusal(send(`http://${NAME}:${port}/`))).toContain("not public");
   });
 
-  it("is not connected to when the host name changes its address", async () => {
+  it("receives no connection when the host name changes its address", async () => {
     const answers = [[FRIEND], ["127.0.0.1"], [FRIEND, "::1"], [FRIEND], ["127.0.0.2"]];
     let lookups = 0;
     const send = sender(async () => answers[lookups++ % answers.length] ?? []);
@@ -176,7 +182,7 @@ describe("a webhook at a non-public address", () => {
     expect(lookups).toBe(50);
   });
 
-  it("is not connected to when many deliveries run during the DNS change", async () => {
+  it("receives no connection when many deliveries run during the DNS change", async () => {
     let lookups = 0;
     const send = sender(async () => [lookups++ % 2 === 0 ? FRIEND : "127.0.0.1"]);
     const sent = Array.from({ length: 100 }, () => send(`http://${NAME}:${port}/`));
@@ -185,7 +191,7 @@ describe("a webhook at a non-public address", () => {
   });
 
   it.each([301, 302, 303, 307, 308])(
-    "is not followed when a webhook redirects with %d",
+    "receives no connection when a public webhook redirects to it with %d",
     async (status) => {
       const send = sender(async () => [FRIEND]);
       for (const target of [

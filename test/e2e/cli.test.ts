@@ -494,8 +494,8 @@ describe("a damaged or missing store", () => {
   });
 });
 
-describe("a command while a server uses the store", () => {
-  it("names a server that does not answer, and changes nothing", async () => {
+describe("a command on the store of a server", () => {
+  it("fails when the process that uses the store does not answer, and says so", async () => {
     const place = embeddedPlace();
     await fill(place);
     const file = join(root, `${places}.backup.gz`);
@@ -509,7 +509,7 @@ describe("a command while a server uses the store", () => {
     }
   });
 
-  it("works after the server was killed", async () => {
+  it("works after the server was killed, and again once a server runs", async () => {
     const place = embeddedPlace();
     const { child } = await startProcess(place);
     child.kill("SIGKILL");

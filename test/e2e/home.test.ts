@@ -343,7 +343,7 @@ describe("an open page while the market moves", () => {
     expect(new Set(await order()).size).toBe(before.length);
   });
 
-  it("shows since when it has been out of date, and when it is current again", async () => {
+  it("shows since when it has been out of date, and then that it is up to date again", async () => {
     const { page } = await open(base);
     await page.route(/127\.0\.0\.1/, (route) => route.abort());
     await page.getByText(/^Not up to date since \d\d:\d\d UTC\.$/).waitFor(PATIENT);

@@ -218,7 +218,7 @@ async function twoOperators(): Promise<readonly [Operator, Operator]> {
 describe("two instances that witness each other", async () => {
   const [north, south] = await twoOperators();
 
-  it("serve checkpoints that the other has cosigned, and a third party can verify", async () => {
+  it("serve checkpoints that the other has cosigned and that a third party can verify", async () => {
     for (const one of [north, south]) {
       const size = (await one.checkpoint())?.size ?? 0;
       await one.untilBeyond(size);
@@ -230,7 +230,7 @@ describe("two instances that witness each other", async () => {
     }
   });
 
-  it("sign nothing after a restored backup until the operator starts another log", async () => {
+  it("sign nothing after a backup was restored, until the operator starts another log", async () => {
     const backup = join(north.folder, "backup");
     await north.command("store", "backup", backup);
     const { origin, size } = (await north.checkpoint()) ?? { origin: "", size: 0 };

@@ -214,7 +214,7 @@ describeStores("a single record", (engine) => {
     expect(await records.commit([remove(pages, "a")])).toBe(true);
   });
 
-  it("is removed at a revision only while that is current", async () => {
+  it("is removed at a revision only while that revision is current", async () => {
     const { records } = await openStore(engine);
     await records.commit([put(pages, { key: "a", value: 1 })]);
     const first = await found(records, "a");
@@ -226,7 +226,7 @@ describeStores("a single record", (engine) => {
     expect(await records.get(pages, "a")).toBeUndefined();
   });
 
-  it("is removed with its group in all collections, and others are not", async () => {
+  it("is removed with its group in all collections, and records of other groups are not", async () => {
     const { store, records } = await openStore(engine);
     await records.commit([
       put(pages, { key: "a", value: 1, groups: ["g"] }),

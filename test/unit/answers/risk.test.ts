@@ -125,7 +125,7 @@ describe("the risk of an instrument", () => {
     });
   });
 
-  it("at a past instant is what it was at that instant", () => {
+  it("at a past instant is the same as it was at that instant", () => {
     const then = NOW - 3 * DAY_MS;
     const past = toolContextAt(market, then).context;
     const asOf = new Date(then).toISOString();
@@ -134,7 +134,7 @@ describe("the risk of an instrument", () => {
   });
 
   it.each([{ risk: "full" }, { risk: "full", symbol, from: "2026-11-20T00:00:00Z" }])(
-    "is rejected without a single symbol and a single instant: %j",
+    "is rejected unless the query names exactly one symbol and one instant: %j",
     (query) => {
       expect(() => ask(simulated, query)).toThrow(
         "risk: the risk answer is that of one symbol at one instant",
@@ -168,7 +168,7 @@ describe("the risk of a company across its next report", () => {
     return { summary, week: forecast?.horizons[0], month: forecast?.horizons[1] };
   };
 
-  it("says so, and quotes the coverage across reports, where the range spans it", () => {
+  it("names the report, and quotes the coverage across reports, if the range spans the report", () => {
     const { summary, week, month } = riskOn("2024-07-30");
     expect(summary).toContain(", held 92.5 % across reports: one is due in 2 sessions);");
     expect(week?.reportFactor).toBe(Number(Math.sqrt(horizonVariance(WEEK, 2) / 5).toFixed(2)));
@@ -177,14 +177,14 @@ describe("the risk of a company across its next report", () => {
     expect(week?.ranges?.map(({ coverage }) => coverage)).toEqual(WEEK.evidence.acrossReports);
   });
 
-  it("is wider, and says nothing of it, where the report lies beyond the range", () => {
+  it("is wider, without a word about the report, if the report lies just beyond the range", () => {
     const { summary, week } = riskOn("2024-07-23");
     expect(summary).toContain(", held 95.3 %);");
     expect(week?.reportFactor).toBeGreaterThan(1);
     expect(week?.ranges?.map(({ coverage }) => coverage)).toEqual(WEEK.evidence.coverage);
   });
 
-  it("knows nothing of a report that is months away", () => {
+  it("is not affected by a report that is months away", () => {
     expect(riskOn("2024-06-03").week?.reportFactor).toBe(1);
   });
 });

@@ -14,7 +14,7 @@ describe("a mail server", () => {
   );
 
   it.each(["smtp://127.0.0.1", "smtp://[::1]:25", "smtps://user:password@mail.example:465"])(
-    "is accepted with one: %s",
+    "is accepted with a host: %s",
     (SMTP_URL) => {
       expect(readConfig({ ...mail, SMTP_URL }).mail?.smtpUrl).toBe(SMTP_URL);
     },

@@ -64,7 +64,7 @@ describe("the filings of a company", () => {
     );
   });
 
-  it("are neither counts of shares nor comparatives of a year before", () => {
+  it("include neither counts of shares nor comparatives with the year before", () => {
     expect(daysOf([filed(110, 120, "shares"), filed(91, 488), filed(455, 488)])).toEqual([
       [455, 488],
     ]);

@@ -15,14 +15,14 @@ function readingAfter(count: number) {
 }
 
 describe("the volatility of a list of bars", () => {
-  it("is the same from the whole list and bar by bar, to the last bit", () => {
+  it("is the same, to the last bit, whether computed from the whole list or bar by bar", () => {
     for (const count of [1, 2, 251, 252, 253, 600]) {
       expect(createVolatility().add(...bars.slice(0, count))).toEqual(readingAfter(count));
     }
     expect(createVolatility().add()).toBeUndefined();
   });
 
-  it("is that of the newest bar known at an instant, whichever was asked for before", () => {
+  it("is that of the newest bar known at an instant, whichever instant was requested before", () => {
     const read = createVolatilityReader();
     for (const count of [300, 300, 301, 450, 10, 449, 450, 600]) {
       expect(read(bars, count * DAY_MS)).toEqual(readingAfter(count));

@@ -29,31 +29,34 @@ const timesIn = (market: LiveMarket, at: number) =>
 
 it.each([
   ["before the first message of a month", [MONTH - 1_000]],
-  ["after it", [MONTH - 1_000, MONTH + 1_000]],
+  ["after the first message of a month", [MONTH - 1_000, MONTH + 1_000]],
   ["when the newest message is of an earlier month", [MONTH - 40 * DAY_MS]],
-])("a process that starts %s has the messages of one that runs", async (_, newest) => {
-  const now = MONTH + 600_000;
-  // Around the first instants of the messages that stay, and one of an earlier year.
-  const kept = [MONTH, Date.parse("2027-05-01"), Date.parse("2027-04-01")].flatMap((month) =>
-    [-3, -1, -0.0001, 0, 1].map((days) => month - 180 * DAY_MS + days * DAY_MS),
-  );
-  const all = [MONTH - 390 * DAY_MS, ...kept, ...newest].sort((a, b) => a - b).map(message);
-  const running = new LiveMarket([instrument("BTC-USD")], new Map());
-  for (const one of all) {
-    running.take([one]);
-    running.recordsUntil(one.observedAt);
-  }
+])(
+  "a process that starts %s has the same messages as one that was already running",
+  async (_, newest) => {
+    const now = MONTH + 600_000;
+    // Around the first instants of the messages that stay, and one of an earlier year.
+    const kept = [MONTH, Date.parse("2027-05-01"), Date.parse("2027-04-01")].flatMap((month) =>
+      [-3, -1, -0.0001, 0, 1].map((days) => month - 180 * DAY_MS + days * DAY_MS),
+    );
+    const all = [MONTH - 390 * DAY_MS, ...kept, ...newest].sort((a, b) => a - b).map(message);
+    const running = new LiveMarket([instrument("BTC-USD")], new Map());
+    for (const one of all) {
+      running.take([one]);
+      running.recordsUntil(one.observedAt);
+    }
 
-  const { archive, records } = await openStore(model);
-  await archive.append(all.map((one) => observationRow(one, one)));
-  const folder = await mkdtemp(join(tmpdir(), "live-"));
-  onTestFinished(() => rm(folder, { recursive: true }));
-  const live = await openLive(
-    { universe: "BTC-USD", providers: [], settings: {}, origins: {} },
-    { store: { archive, records }, folder, now: () => now, log: pino({ level: "silent" }) },
-  );
-  const times = timesIn(live.market, now);
-  await live.close();
-  expect(times.length).toBeGreaterThan(4);
-  expect(times).toEqual(timesIn(running, now));
-});
+    const { archive, records } = await openStore(model);
+    await archive.append(all.map((one) => observationRow(one, one)));
+    const folder = await mkdtemp(join(tmpdir(), "live-"));
+    onTestFinished(() => rm(folder, { recursive: true }));
+    const live = await openLive(
+      { universe: "BTC-USD", providers: [], settings: {}, origins: {} },
+      { store: { archive, records }, folder, now: () => now, log: pino({ level: "silent" }) },
+    );
+    const times = timesIn(live.market, now);
+    await live.close();
+    expect(times.length).toBeGreaterThan(4);
+    expect(times).toEqual(timesIn(running, now));
+  },
+);

@@ -264,7 +264,7 @@ describeEngines("the signal log", (engine) => {
   });
 });
 
-it("the log starts anew in a store without one, and names the log that was signed on this machine before", async () => {
+it("a new log starts in a store without one, and names the log that was signed before on this machine", async () => {
   const folder = dataFolder();
   const sessions = new Sessions();
   sessions.close(0, "stock", symbolsOf(10));
@@ -280,7 +280,7 @@ it("the log starts anew in a store without one, and names the log that was signe
   expect(next.head.read()?.origin).not.toBe(old?.origin);
 });
 
-it("the log continues as another log when the operator requests it", async () => {
+it("when the operator requests it, another log replaces a log that may not be signed", async () => {
   const { store } = await openStore(model);
   const folder = dataFolder();
   const sessions = new Sessions();
@@ -321,7 +321,7 @@ it("the log continues as another log when the operator requests it", async () =>
   expect(again.refusals).toEqual([`${head?.origin} was signed here, which is another log`]);
 });
 
-it("a log that lost tiles of what was signed is not signed", async () => {
+it("a log that has lost tiles of its signed tree is not signed again", async () => {
   const { store } = await openStore(model);
   const folder = dataFolder();
   const sessions = new Sessions();
@@ -339,7 +339,7 @@ it("a log that lost tiles of what was signed is not signed", async () => {
   expect((await log.store.checkpoint())?.size).toBe(303);
 });
 
-it("a run of a new log has its own instruments, also where the old log left a run open at the same index", async () => {
+it("a run of a new log has its own instruments, even if the old log left a run open at the same index", async () => {
   const { store } = await openStore(model);
   const sessions = new Sessions();
   sessions.close(0, "stock", symbolsOf(300));

@@ -184,7 +184,7 @@ describeEngines("settlements", (engine) => {
   });
 });
 
-it("the record says since when runs are open that can still change it", async () => {
+it("the track record states since when there have been open runs that can still change it", async () => {
   const { store } = await openStore(model);
   const folder = dataFolder();
   const sessions = new Sessions();

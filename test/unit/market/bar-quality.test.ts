@@ -102,7 +102,7 @@ describe("a jump", () => {
     expect(filter.add(bar(0, 280, { open: 110, low: 99 }))).toHaveLength(1);
   });
 
-  it("onto a bar that is also doubted is decided by the bar after that", () => {
+  it("that is followed by another doubted bar is decided by the bar after both", () => {
     const settled = outcome(bar(0, 900), bar(1, 0.6), bar(2, 101));
     expect(settled).toMatchObject({
       accepted: [[], [], [101]],

@@ -4,7 +4,7 @@ import type { Known } from "../../../src/market/records.ts";
 
 const known = (availableAt: number): Known => ({ availableAt });
 
-it("a reader returns each record once, also one that was added before a record that it waited for", () => {
+it("a reader returns each record once, even one that was inserted before a record that was not yet known", () => {
   const read = createReader<Known>();
   const list = [known(10)];
   expect(read(list, 5)).toEqual([]);

@@ -99,7 +99,7 @@ describe.skipIf(isMissing)("volatility around reports", { timeout: TIMEOUT_MS },
     ]);
   });
 
-  it("is in the published ranges, which hold nearly as often across a report as elsewhere", () => {
+  it("stays within the published ranges nearly as often across a report as elsewhere", () => {
     const { without, by } = ofWeek as NonNullable<typeof ofWeek>;
     /** Share of the outcomes, across a report or elsewhere, that the 80 and 95 % ranges held. */
     const heldIn = (all: readonly RiskObservation[], isAcross: boolean) =>

@@ -57,7 +57,7 @@ describe("the sessions to the next report", () => {
     expect(reportIn("2024-03-28", figures)).toBe(1);
   });
 
-  it("are those to the following report once it is filed, which is known after the close", () => {
+  it("are counted to the following report once the expected one is filed, which is known after the close", () => {
     const figures = [...fundamentals, filed("2024-06-30", "2024-08-01")];
     expect(reportIn("2024-08-01", figures)).toBe(0);
     expect(reportIn("2024-08-02", figures)).toBe(63);
@@ -96,7 +96,7 @@ describe("the forecast across a report", () => {
   });
   const spread = { horizon: 5, reportDays };
 
-  it("sums the factors of its sessions by their distance from the expected one", () => {
+  it("sums the factors of its sessions by their distance from the session of the expected report", () => {
     expect(horizonVariance(spread, null)).toBe(5);
     expect(horizonVariance(spread, 3)).toBeCloseTo(1 + 1.5 + 2.7 + 1 + 1, 12);
     expect(horizonVariance(spread, 1)).toBeCloseTo(2.7 + 4, 12);
@@ -106,7 +106,7 @@ describe("the forecast across a report", () => {
     expect(horizonVariance(spread, -60)).toBe(5);
   });
 
-  it("is the root of that sum, and without factors that of the horizon", () => {
+  it("is scaled by the root of the sum of factors, or by the root of the horizon without factors", () => {
     expect(horizonSigma(0.02, spread, 3)).toBeCloseTo(0.02 * Math.sqrt(7.2), 12);
     const plain = { horizon: 5, reportDays: null };
     expect(horizonSigma(0.02, plain, 3)).toBeCloseTo(0.02 * Math.sqrt(5), 12);
@@ -151,7 +151,7 @@ describe("an outlook with filings", () => {
     expect(MONTH.reportDays).toBeNull();
   });
 
-  it("does not know of filings that follow", () => {
+  it("does not depend on filings that follow", () => {
     const later = [...fundamentals, filed("2024-06-30", "2024-07-30")];
     expect(outlookOf(later)).toEqual(outlookOf(fundamentals));
     const gone = [...fundamentals, filed("2024-06-30", "2024-07-29")];

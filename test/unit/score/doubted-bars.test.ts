@@ -227,7 +227,7 @@ function prove(title: string, load: () => Promise<{ market: Market; cases: reado
       }
     });
 
-    it("has other directions than the clean history at fewer than 1.5 % of the closes", () => {
+    it("differs in direction from the clean history at fewer than 1.5 % of the closes", () => {
       const others = [...clean].filter(([key, one]) => found.get(key)?.direction !== one.direction);
       expect(others.length / clean.size).toBeLessThan(0.015);
     });

@@ -229,7 +229,7 @@ it("a folder whose rows stand in another order has the same ids and figures", as
 });
 
 it.each(["2013-01-02T12:00Z", "2013-09-03T20:15Z", "2014-02-04T15:00:01Z"])(
-  "a process that starts at %s and goes on has the same ids and figures",
+  "a process that starts at %s and runs on has the same ids and figures",
   async (start) => {
     const at = Date.parse(start);
     const starts = [at, at + 1, at + 40 * 86_400_000].filter((one) => one < END);

@@ -47,7 +47,7 @@ describe.skipIf(isMissing)("real history", { timeout: TIMEOUT_MS }, async () => 
     return new Map(records);
   }
 
-  it("has the same signals when they continue from kept ones as from its first session", () => {
+  it("has the same signals whether they continue from kept signals or start at its first session", () => {
     const last = newYear(2024) + 1;
     const whole = servedOf(2023, last, keeper);
     expect(whole.size).toBeGreaterThan(50_000);

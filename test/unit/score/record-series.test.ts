@@ -176,7 +176,7 @@ function otherThan(value: unknown): unknown {
   return value === null ? "1" : !value;
 }
 
-it("the series differs from the instant at which a changed record is known, and is the same before", {
+it("a changed record changes the series from the instant at which it is known, and not before", {
   tags: ["full"],
 }, () => {
   const before = seriesOf(recent);

@@ -32,7 +32,7 @@ function start() {
 const figuresOf = ({ status, score, confidence, coverage, signal, price }: PastSnapshot): string =>
   JSON.stringify([status, score, confidence, coverage, signal, price]);
 
-it("a sandbox that runs through New Year says what one says that starts after it, and no id says two things", () => {
+it("a sandbox that runs through New Year gives the same answers as one that starts afterwards, and no id has two meanings", () => {
   const process = start();
   const before = process(NEW_YEAR - 1.5 * DAY_MS);
   expect(before.size).toBeGreaterThan(8_000);

@@ -21,7 +21,7 @@ async function start({ records, archive, clock }: TestStore) {
 }
 
 describeEngines("a leader job", (engine) => {
-  it("is run repeatedly by the leader, and by the next leader when that stops", async () => {
+  it("is run repeatedly by the leader, and by the next leader once the first has stopped", async () => {
     const store = await openStore(engine);
     const first = await start(store);
     await vi.waitUntil(() => first.done.ticks > 7, { timeout: 2_500 });

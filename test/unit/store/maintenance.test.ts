@@ -77,7 +77,7 @@ describeEngines("the maintenance of a store", (engine) => {
     await vi.waitUntil(again.leads, AT_ONCE);
   });
 
-  it("is led by one of several processes, and by another when that stops", async () => {
+  it("is led by one of several processes, and by another once the leader has stopped", async () => {
     const { leader, other } = await twoProcesses(engine);
     expect([leader.leads(), other.leads()]).toEqual([true, false]);
     await leader.maintenance.stop();

@@ -41,8 +41,8 @@ describe("the list of alerts", () => {
   });
 });
 
-describe("one alert", () => {
-  it("has the health of its webhook and its queued deliveries", async () => {
+describe("the details of an alert", () => {
+  it("include the health of its webhook and the number of queued deliveries", async () => {
     const { service, agent, id, records, clock } = await openService();
     expect(await service.find(agent, id)).toMatchObject({
       status: "pending",
@@ -63,7 +63,7 @@ describe("one alert", () => {
     });
   });
 
-  it("counts at most a hundred queued deliveries", async () => {
+  it("count at most a hundred queued deliveries", async () => {
     const { service, agent, id, records } = await openService();
     const alert = await records.get(alerts, id);
     if (alert === undefined) throw new Error("no alert");

@@ -142,7 +142,7 @@ describeEngines("delivery to a channel", (engine) => {
   );
 
   it.each(CHATS)(
-    "%s is not contacted again before the time that its answer asks for, in whichever form it asks",
+    "%s is not contacted again before the time that its answer requests, whatever the form of the request",
     async (kind) => {
       const store = await openStore(engine);
       const chat = await chatOf(kind, { behavior: "limited" });

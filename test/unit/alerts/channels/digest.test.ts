@@ -196,7 +196,7 @@ describeEngines("a daily digest", (engine) => {
     },
   );
 
-  it("too long for one message has several parts, and tells each event once", async () => {
+  it("that is too long for one message has several parts, and contains each event once", async () => {
     const scene = await sceneOf(engine, "discord", { schedule: DAILY });
     const { store, made } = scene;
     const all = Array.from({ length: 250 }, (_, number) => `E${number}`);
@@ -212,23 +212,26 @@ describeEngines("a daily digest", (engine) => {
     expect(await left(scene)).toEqual([]);
   });
 
-  it.each(KINDS)("by %s that is given up leaves as one, with all that waits", async (kind) => {
-    const scene = await sceneOf(engine, kind, { schedule: DAILY });
-    const all = Array.from({ length: 12 }, (_, number) => `E${number}`);
-    for (const symbol of all) {
-      scene.store.clock.now += MINUTE;
-      await happen(scene, symbol);
-    }
-    await reschedule(scene, AT_ONCE);
-    await scene.released();
-    const told = (await scene.texts()).map(symbolsIn);
-    expect(told).toEqual([all]);
-    expect(await left(scene)).toEqual([]);
-    await happen(scene, "E12");
-    expect((await scene.texts()).map(symbolsIn)).toEqual([all, ["E12"]]);
-  });
+  it.each(KINDS)(
+    "by %s is sent as one message with all waiting events when the person turns digests off",
+    async (kind) => {
+      const scene = await sceneOf(engine, kind, { schedule: DAILY });
+      const all = Array.from({ length: 12 }, (_, number) => `E${number}`);
+      for (const symbol of all) {
+        scene.store.clock.now += MINUTE;
+        await happen(scene, symbol);
+      }
+      await reschedule(scene, AT_ONCE);
+      await scene.released();
+      const told = (await scene.texts()).map(symbolsIn);
+      expect(told).toEqual([all]);
+      expect(await left(scene)).toEqual([]);
+      await happen(scene, "E12");
+      expect((await scene.texts()).map(symbolsIn)).toEqual([all, ["E12"]]);
+    },
+  );
 
-  it("that is given up leaves in full, when more events wait than one page of a read holds", async () => {
+  it("is sent in full when the person turns digests off while more events wait than a read returns at once", async () => {
     const scene = await sceneOf(engine, "email", { schedule: DAILY });
     const { store, made } = scene;
     const all = Array.from({ length: 1_100 }, (_, number) => `E${number}`);
@@ -272,7 +275,7 @@ describeEngines("a daily digest", (engine) => {
     expect(await store.records.list(deliveries, { limit: 10 })).toEqual([]);
   });
 
-  it("that failed is tried again as a whole, and no event of it alone", async () => {
+  it("that failed is tried again as a whole, and none of its events is sent alone", async () => {
     const scene = await sceneOf(engine, "slack", { schedule: DAILY });
     if (scene.chat === undefined) throw new Error("no chat");
     await happen(scene, "E0");
@@ -289,7 +292,7 @@ describeEngines("a daily digest", (engine) => {
     expect(await left(scene)).toEqual([]);
   });
 
-  it("leaves out the event of a paused alert, which comes once the alert is resumed", async () => {
+  it("omits the event of a paused alert, which is sent after the alert is resumed", async () => {
     const scene = await sceneOf(engine, "slack", { schedule: DAILY });
     const { store } = scene;
     await happen(scene, "E0");
@@ -309,7 +312,7 @@ describeEngines("a daily digest", (engine) => {
     expect(await left(scene)).toEqual([]);
   });
 
-  it("that moves to another time takes what waits along", async () => {
+  it("keeps its waiting events when it is moved to another time", async () => {
     const scene = await sceneOf(engine, "slack", { schedule: DAILY });
     await happen(scene, "E0");
     scene.store.clock.now += MINUTE;
@@ -520,10 +523,10 @@ describeEngines(
 /** What a message says that holds more than its hour allows. */
 const GATHERED = "Gathered, because at most 3 messages in 60 minutes are sent here.";
 
-describeEngines("messages beyond those of an hour", (engine) => {
+describeEngines("messages beyond the hourly limit", (engine) => {
   const messages = { points: 3, windowSeconds: 3_600 };
 
-  it.each(KINDS)("to %s come in one digest, which says so, 0 lost", async (kind) => {
+  it.each(KINDS)("to %s are sent in one digest, which says so, and none is lost", async (kind) => {
     const scene = await sceneOf(engine, kind, { messages });
     const all = Array.from({ length: 40 }, (_, number) => `E${number}`);
     for (const symbol of all) {
@@ -547,7 +550,7 @@ describeEngines("messages beyond those of an hour", (engine) => {
     expect(attempts).toHaveLength(all.length);
   });
 
-  it("wait even where they are the parts of one digest, and none is lost", async () => {
+  it("wait even if they are parts of one digest, and none is lost", async () => {
     const scene = await sceneOf(engine, "discord", { schedule: DAILY, messages });
     const { store, made } = scene;
     const all = Array.from({ length: 150 }, (_, number) => `E${number}`);
@@ -568,7 +571,7 @@ describeEngines("messages beyond those of an hour", (engine) => {
     expect(told.toSorted()).toEqual(all.toSorted());
   });
 
-  it("are those of one person: what others send to the same chat does not count", async () => {
+  it("are counted per person: messages of others to the same chat do not count", async () => {
     const scene = await sceneOf(engine, "slack", { messages });
     const { store, chat } = scene;
     if (chat === undefined) throw new Error("no chat");
@@ -580,7 +583,7 @@ describeEngines("messages beyond those of an hour", (engine) => {
     expect((await scene.texts()).map(symbolsIn)).toEqual([["E0"], ["E1"], ["E2"], ["E9"]]);
   });
 
-  it("are counted by the chat, not by the channel: a second one to it changes nothing", async () => {
+  it("are counted per chat, not per channel: a second channel to the chat does not raise the limit", async () => {
     const scene = await sceneOf(engine, "slack", { messages });
     const { store, chat } = scene;
     if (chat === undefined) throw new Error("no chat");
@@ -595,7 +598,7 @@ describeEngines("messages beyond those of an hour", (engine) => {
     expect((await scene.texts()).at(-1)).toContain(GATHERED);
   });
 
-  it("let the quiet hours end first", async () => {
+  it("wait for the quiet hours to end", async () => {
     const night = { from: "13:00", to: "16:00" };
     const schedule = { ...AT_ONCE, quietHours: night };
     const scene = await sceneOf(engine, "slack", { schedule, messages });
@@ -609,7 +612,7 @@ describeEngines("messages beyond those of an hour", (engine) => {
     expect((await scene.texts()).map(symbolsIn)).toEqual([["E0"], ["E1"], ["E2"], ["E3", "E4"]]);
   });
 
-  it("are not those that a failing service refuses again and again", async () => {
+  it("do not include messages that a failing service refuses again and again", async () => {
     const scene = await sceneOf(engine, "slack", { messages });
     if (scene.chat === undefined) throw new Error("no chat");
     scene.chat.behavior = 503;
@@ -655,7 +658,7 @@ describeEngines("quiet hours", (engine) => {
     },
   );
 
-  it("is heeded by retries", async () => {
+  it("are observed by retries", async () => {
     const scene = await sceneOf(engine, "slack", {
       schedule: NIGHT,
       start: "2026-01-15T20:59:58Z",
@@ -671,8 +674,8 @@ describeEngines("quiet hours", (engine) => {
   });
 });
 
-describeEngines("the quiet time and the digest", (engine) => {
-  it("a digest that failed keeps its events together, even if the schedule is given up", async () => {
+describeEngines("a digest of a channel with quiet hours", (engine) => {
+  it("that failed keeps its events together, even if the person turns the quiet hours off", async () => {
     const schedule = { ...AT_ONCE, quietHours: { from: "13:00", to: "16:00" } };
     const start = "2026-06-01T13:30:00Z";
     const scene = await sceneOf(engine, "slack", { schedule, start });
@@ -695,7 +698,7 @@ describeEngines("the quiet time and the digest", (engine) => {
     expect(await left(scene)).toEqual([]);
   });
 
-  it("a digest that waits for the end of the quiet hours is sent when they are given up", async () => {
+  it("that waits for the quiet hours to end is sent when the person turns them off", async () => {
     const schedule = { ...DAILY, quietHours: { from: "22:00", to: "07:00" }, digestAt: "21:59" };
     const scene = await sceneOf(engine, "slack", { schedule, start: "2026-01-15T12:00:00Z" });
     const { store, chat } = scene;
@@ -716,7 +719,7 @@ describeEngines("the quiet time and the digest", (engine) => {
     expect(await left(scene)).toEqual([]);
   });
 
-  it("a digest that waits for the end of the quiet hours gets into no other digest", async () => {
+  it("that waits for the quiet hours to end gets into no other digest", async () => {
     const schedule = { ...AT_ONCE, quietHours: { from: "13:00", to: "16:00" } };
     const scene = await sceneOf(engine, "slack", { schedule, start: "2026-06-01T15:00:00Z" });
     const { store, chat } = scene;
@@ -737,7 +740,7 @@ describeEngines("the quiet time and the digest", (engine) => {
     expect(await left(scene)).toEqual([]);
   });
 
-  it("a digest that failed after the quiet hours waits for its retry, whatever the schedule", async () => {
+  it("that failed after the quiet hours waits for its retry, whatever the schedule", async () => {
     const schedule = { ...DAILY, quietHours: { from: "22:00", to: "07:00" }, digestAt: "21:59" };
     const scene = await sceneOf(engine, "slack", { schedule, start: "2026-01-15T12:00:00Z" });
     const { store, chat } = scene;
@@ -754,7 +757,7 @@ describeEngines("the quiet time and the digest", (engine) => {
     expect(chat.requests).toBe(2);
   });
 
-  it("a digest that failed is not tried again before the quiet hours end", async () => {
+  it("that failed is not tried again before the quiet hours end", async () => {
     const schedule = { ...DAILY, quietHours: { from: "22:00", to: "07:00" }, digestAt: "21:59" };
     const scene = await sceneOf(engine, "slack", { schedule, start: "2026-01-15T12:00:00Z" });
     if (scene.chat === undefined) throw new Error("no chat");

@@ -191,7 +191,7 @@ async function serve() {
   return { server, url, begun, written, reported };
 }
 
-it("the fast path survives a caller that disconnects before the answer, and answers the next", async () => {
+it("the fast path survives a caller that disconnects before the answer, and answers the next caller", async () => {
   const { server, url, begun, written, reported } = await serve();
   const send = () => {
     const sent = request(url, { method: "POST", headers: legacy.headers });
@@ -217,7 +217,7 @@ it("the fast path survives a caller that disconnects before the answer, and answ
   expect(reported).toEqual([]);
 });
 
-it("the fast path handles only what the SDK treats as a request, since others get no answer", () => {
+it("the fast path handles only what the SDK treats as a request, since other messages get no answer", () => {
   const values = fc.jsonValue({ maxDepth: 2 });
   const some = (usual: unknown) => fc.oneof({ weight: 4, arbitrary: fc.constant(usual) }, values);
   const requests = fc.record(

@@ -479,7 +479,7 @@ describe("figures from filings", () => {
     });
   });
 
-  it("quarantine an impossible amount", () => {
+  it("are quarantined when their amount is impossible", () => {
     const row = { end: "2024-12-31", filed: "2025-02-10", form: "10-K", val: -1e17 };
     expect(figures({ StockholdersEquity: [row] })).toMatchObject({
       data: [],

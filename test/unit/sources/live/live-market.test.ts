@@ -119,7 +119,7 @@ it("late records are applied soon at first, then less often, and soon again afte
   expect(revisedAt.slice(8)).toEqual([1_000, 1_005, 1_015]);
 });
 
-it("processes have the same ids and figures of a closed session, in whatever order and how late they read it", () => {
+it("processes have the same ids and figures of a closed session, in whatever order and however late they read its records", () => {
   const [early, late] = [newMarket(), newMarket()];
   const [score, scoreLate] = [scored(early), scored(late)];
   // The first bar of a coin, and messages of one answer, which are known at one instant.

@@ -53,7 +53,7 @@ function filled(...all: readonly ReceivedObservation[]) {
 }
 
 describe("the time at which a record is known", () => {
-  it("is its arrival, and for history its publication", () => {
+  it("is the time of its arrival or, for history, of its publication", () => {
     const { bars } = filled(bar(0, 30 * DAY_MS), bar(1, 3_000), bar(2, -5_000));
     expect(bars.map(({ availableAt }) => availableAt)).toEqual([
       T + DAY_MS,
@@ -62,7 +62,7 @@ describe("the time at which a record is known", () => {
     ]);
   });
 
-  it("is never before what it follows", () => {
+  it("is never before the time at which the record before it is known", () => {
     const { bars } = filled(bar(1, 0), bar(0, 1.5 * DAY_MS));
     expect(bars.map(({ session }) => session)).toEqual(["2026-11-02", "2026-11-03"]);
     expect(bars.map(({ availableAt }) => availableAt)).toEqual([
@@ -71,7 +71,7 @@ describe("the time at which a record is known", () => {
     ]);
   });
 
-  it("is not the arrival of a message that was read days later", () => {
+  it("is not the time of arrival, for a message that arrived days late", () => {
     const { mentions } = filled(mention(T, T + 1_000), mention(T + 5, T + 3 * DAY_MS));
     expect(mentions?.map(({ availableAt }) => availableAt)).toEqual([T + 1_000]);
   });
@@ -114,7 +114,7 @@ describe("a record book", () => {
     expect(book.revise().mentions).toHaveLength(1);
   });
 
-  it("shows what is merely late after what was read, and at its own place when it is revised", () => {
+  it("shows a merely late record after those already read, and in its own place after a revision", () => {
     const book = new RecordBook(coin, ["crypto"]);
     const noon = T + DAY_MS / 2;
     book.add(mention(noon, noon), NEVER);

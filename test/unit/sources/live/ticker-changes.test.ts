@@ -7,7 +7,7 @@ describe("a former ticker", () => {
     expect(currentTicker("PCLN", "2015-01-02")).toBe("BKNG");
   });
 
-  it("is used unchanged from the first session under the new one on", () => {
+  it("is not mapped on days from the first session of the new ticker on", () => {
     expect(currentTicker("FB", "2022-06-09")).toBe("FB");
     expect(currentTicker("META", "2022-06-09")).toBe("META");
   });

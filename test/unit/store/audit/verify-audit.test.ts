@@ -287,7 +287,7 @@ describeEngines("a kept state of the audit log", (engine) => {
     return { seen, problems };
   };
 
-  it("is extended by every later state, also after retention and a new key", async () => {
+  it("is consistent with every later state of the log, also after retention and a key rotation", async () => {
     const store = await tenRows(engine);
     const { seen } = await lookAt(store);
     expect(seen?.sightings).toMatchObject([{ size: 10 }]);

@@ -127,7 +127,7 @@ describePostgres("moving an embedded store into PostgreSQL", (server) => {
     },
   );
 
-  it("only locks the source when everything else was done before", async () => {
+  it("only locks the source if everything else had already been done", async () => {
     const { store, folder } = await filled();
     const url = await server().createDatabase();
     const interrupted = cutBeforeTheEnd(store);

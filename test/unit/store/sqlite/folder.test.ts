@@ -47,7 +47,7 @@ async function openElsewhere(folder: string) {
 }
 
 describe("a second process", () => {
-  it("is rejected while the first runs, and accepted once that has closed", async () => {
+  it("is rejected while the first runs, and accepted once the first has closed", async () => {
     const folder = newFolder();
     const store = await openIn(folder);
     const refusal = `another process is using ${join(folder, "store.sqlite")}; stop it or set DATA_DIR`;
