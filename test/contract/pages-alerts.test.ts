@@ -122,7 +122,7 @@ describe("the form of a new alert", () => {
     expect(await testService.emailsTo("mailbox@host.example")).toHaveLength(1);
   });
 
-  it("offers no mailbox beside another channel, in whichever state that is", async () => {
+  it("offers no mailbox once the person has another channel, whatever the state of that channel", async () => {
     const person = await signedIn();
     await addUnverified(person, "Later");
     const none = await person.web.get("/account/alerts/new");

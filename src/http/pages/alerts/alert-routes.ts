@@ -110,15 +110,15 @@ const callOf = (caller: Caller, idempotencyKey?: string): Call => ({
   idempotencyKey,
 });
 
-/** The page to show for a rejected form. */
-interface Refused {
+/** Why a form was rejected, and the instruments that its names may mean. */
+interface Refusal {
   readonly errors: FieldErrors;
   readonly suggestions: readonly Suggestion[];
   /** HTTP status; absent: 400. */
   readonly status?: number;
 }
 
-const NOTHING_REFUSED: Refused = { errors: [], suggestions: [] };
+const NO_REFUSAL: Refusal = { errors: [], suggestions: [] };
 
 async function showNewForm(visit: AlertVisit): Promise<void> {
   const query = queryOf(visit.req);
@@ -135,7 +135,7 @@ async function showNewForm(visit: AlertVisit): Promise<void> {
 async function showForm(
   visit: AlertVisit,
   entry: AlertEntry,
-  { errors, suggestions, status }: Refused = NOTHING_REFUSED,
+  { errors, suggestions, status }: Refusal = NO_REFUSAL,
 ): Promise<void> {
   const { res, browser, options } = visit;
   const { show, context } = options;
@@ -175,7 +175,7 @@ function readEntry<S extends z.ZodType>(
   { req, options: { context } }: AlertVisit,
   schema: S,
   inputOf: (entry: AlertEntry, symbols: readonly string[]) => object,
-): { readonly entry: AlertEntry; readonly input?: z.output<S>; readonly refused: Refused } {
+): { readonly entry: AlertEntry; readonly input?: z.output<S>; readonly refused: Refusal } {
   const entry = AlertEntry.parse(req.body);
   const { symbols, suggestions } = instrumentsOf(entry, context);
   const isNamed = entry.watch === "symbols";
@@ -208,9 +208,12 @@ async function makeAlert(visit: AlertVisit): Promise<void> {
   }
 }
 
-/** The page to show for a form that caused a problem. @throws Other errors, and exceeded limits,
- *  which have a page of their own. */
-function refusalOf(error: unknown): Refused {
+/**
+ * The refusal of a form that caused a problem.
+ *
+ * @throws Other errors, and exceeded limits, which have a page of their own.
+ */
+function refusalOf(error: unknown): Refusal {
   if (!(error instanceof Problem) || error.code === "rate_limited") throw error;
   return { errors: problemErrors(error), suggestions: [], status: error.status };
 }
@@ -244,14 +247,14 @@ async function showAlert(visit: AlertVisit): Promise<void> {
 
 async function showEditForm(visit: AlertVisit): Promise<void> {
   const { alert, channel } = await ownAlert(visit);
-  return showChange(visit, entryOf(alert, channel?.name), NOTHING_REFUSED);
+  return showChange(visit, entryOf(alert, channel?.name), NO_REFUSAL);
 }
 
 /** @param note Text above the form. */
 async function showChange(
   visit: AlertVisit,
   entry: AlertEntry,
-  { errors, suggestions, status }: Refused,
+  { errors, suggestions, status }: Refusal,
   note?: Html,
 ): Promise<void> {
   const { res, browser, options } = visit;

@@ -6,7 +6,7 @@ import type { Scope } from "../../../auth/scopes.ts";
 import { ACCOUNT_PATH } from "../return-to.ts";
 
 /** Instructions to connect a client to the MCP endpoint. */
-export interface Client {
+export interface ClientSetup {
   readonly name: string;
   /** Location of the configuration, and how the client gets its token; plain text. */
   readonly intro: string;
@@ -28,7 +28,9 @@ const KEY_PLACEHOLDER = "YOUR_API_KEY";
  *
  * @param site Public origin, and the scopes of agents without an owner.
  */
-export function clientSetups(site: Pick<Site, "baseUrl" | "anonymousScopes">): readonly Client[] {
+export function clientSetups(
+  site: Pick<Site, "baseUrl" | "anonymousScopes">,
+): readonly ClientSetup[] {
   const { baseUrl, anonymousScopes } = site;
   const isOpen = anonymousScopes.length > 0;
   const message = messageFor(anonymousScopes);
@@ -68,7 +70,7 @@ export function clientSetups(site: Pick<Site, "baseUrl" | "anonymousScopes">): r
 }
 
 /** Clients that are configured per project. */
-const editors = (endpoint: string): readonly Client[] => [
+const editors = (endpoint: string): readonly ClientSetup[] => [
   {
     name: "Cursor",
     intro:
@@ -87,7 +89,7 @@ const editors = (endpoint: string): readonly Client[] => [
 ];
 
 /** Clients that are configured per user. */
-const terminals = (endpoint: string): readonly Client[] => [
+const terminals = (endpoint: string): readonly ClientSetup[] => [
   {
     name: "OpenAI Codex",
     intro: `Put this into ~/.codex/config.toml, then run codex mcp login ${SERVER_NAME} and sign in: it registers itself and gets its token by OAuth. Where there is no browser, add the line bearer_token_env_var = "${KEY_VARIABLE}" and set that variable to an API key.`,
@@ -118,7 +120,7 @@ const terminals = (endpoint: string): readonly Client[] => [
   },
 ];
 
-const apiKeyClient = (baseUrl: string): Client => ({
+const apiKeyClient = (baseUrl: string): ClientSetup => ({
   name: "Other clients, with an API key",
   intro: `Most clients read a file of this form and send the header with every request. Make the key at ${baseUrl}${ACCOUNT_PATH} and put it in place of ${KEY_PLACEHOLDER}; keep it out of files that others read.`,
   code: json({

@@ -11,7 +11,7 @@ import { type FieldErrors, facts, field, timeElement, untrustedText } from "../e
 import { type Html, html } from "../html.ts";
 import type { PageAnswer } from "../page-answer.ts";
 import { withReturn } from "../return-to.ts";
-import { type Client, clientSetups } from "./connect.ts";
+import { type ClientSetup, clientSetups } from "./connect.ts";
 import { addressOf, type Filter, MAX_SEARCH, type ParsedFilter, SORTS } from "./filter.ts";
 import { live, updateStatus } from "./home-context.ts";
 import { comparison } from "./market-compare.ts";
@@ -186,7 +186,7 @@ function connectSection(site: Site): Html {
 </section>`;
 }
 
-function clientPart({ name, intro, code }: Client, index: number): Html {
+function clientPart({ name, intro, code }: ClientSetup, index: number): Html {
   const id = `client-${index}`;
   return html`<details name="client">
 <summary>${name}</summary>

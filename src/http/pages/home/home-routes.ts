@@ -16,7 +16,7 @@ import { layout } from "../layout.ts";
 import { CONTENT_SECURITY_POLICY, createShowPage, PAGE_HEADERS, statusOf } from "../page-answer.ts";
 import { ACCOUNT_PATH } from "../return-to.ts";
 import { styleAddress } from "../style-route.ts";
-import { type Client, clientSetups } from "./connect.ts";
+import { type ClientSetup, clientSetups } from "./connect.ts";
 import { filterOf, type ParsedFilter } from "./filter.ts";
 import type { HomeContext } from "./home-context.ts";
 import { homePage } from "./home-page.ts";
@@ -174,5 +174,5 @@ const stepsForPeople = ({ baseUrl }: Site): readonly string[] => [
   `Call with \`Authorization: Bearer\` and the token or the key. Details and errors: ${baseUrl}${paths.authMd}`,
 ];
 
-const clientText = ({ name, intro, code, language }: Client): string =>
+const clientText = ({ name, intro, code, language }: ClientSetup): string =>
   `### ${name}\n\n${intro}\n\n${fenced(language, code)}`;

@@ -2,7 +2,7 @@ import { execFile } from "node:child_process";
 import { promisify } from "node:util";
 import { describe, expect, it } from "vitest";
 import { allScopes, anonymousCeiling } from "../../../../../src/auth/scopes.ts";
-import { type Client, clientSetups } from "../../../../../src/http/pages/home/connect.ts";
+import { type ClientSetup, clientSetups } from "../../../../../src/http/pages/home/connect.ts";
 import { homeMarkdown } from "../../../../../src/http/pages/home/home-routes.ts";
 import { tools } from "../../../../../tools/index.ts";
 import { getWith, postForm, postJson, type Registered } from "../../../../support/agent.ts";
@@ -13,7 +13,7 @@ const testService = await startTestService();
 const { base } = testService;
 const clients = clientSetups({ baseUrl: base, anonymousScopes: anonymousCeiling });
 
-function client(name: string, of = clients): Client {
+function client(name: string, of = clients): ClientSetup {
   const found = of.find((each) => each.name === name);
   if (found === undefined) throw new Error(`no client ${name}`);
   return found;
