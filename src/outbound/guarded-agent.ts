@@ -1,7 +1,8 @@
 import { isIP, type LookupFunction } from "node:net";
 import { Agent, Pool, ProxyAgent } from "undici";
 import { createNameLookup, type NameLookup } from "./name-lookup.ts";
-import { isReachable, type UrlPolicy } from "./url-policy.ts";
+import { isReachable } from "./public-address.ts";
+import type { UrlPolicy } from "./url-policy.ts";
 
 /** Options of an agent that connects to hosts named by callers. */
 export interface GuardedAgentOptions extends UrlPolicy {

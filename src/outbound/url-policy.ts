@@ -1,12 +1,10 @@
 import { isIP } from "node:net";
-import ipaddr from "ipaddr.js";
+import { type AddressPolicy, isReachable } from "./public-address.ts";
 
 /** Which URLs may be requested. */
-export interface UrlPolicy {
+export interface UrlPolicy extends AddressPolicy {
   /** Default: `https:` only. */
   readonly schemes?: readonly ("https:" | "http:")[];
-  /** Allows addresses that are not global. Default: none are allowed. */
-  readonly isAllowed?: (address: string) => boolean;
   /** Allows names that cannot be public. Default: none are allowed. */
   readonly isAllowedName?: (name: string) => boolean;
 }
@@ -56,31 +54,4 @@ function isPublicHost(hostname: string, policy: UrlPolicy): boolean {
   if (isIP(host) !== 0) return isReachable(host, policy);
   const isPrivate = !host.includes(".") || PRIVATE_NAMES.test(host);
   return !isPrivate || (policy.isAllowedName?.(host) ?? false);
-}
-
-/** Whether an address may be connected to. */
-export function isReachable(address: string, { isAllowed }: UrlPolicy): boolean {
-  return isGlobal(address) || (isAllowed?.(address) ?? false);
-}
-
-/** All IPv6 addresses assigned to hosts (IANA, IPv6 Global Unicast Address Assignments). Others are
- *  unassigned or embed IPv4 addresses. */
-const GLOBAL_IPV6 = ipaddr.IPv6.parseCIDR("2000::/3");
-
-/** The address of the platform service (WireServer) on Azure virtual machines, which is in a public
- *  range. */
-const AZURE_PLATFORM = "168.63.129.16";
-
-/**
- * Whether an address is that of one public host: not loopback, private, link-local, cloud metadata,
- * multicast, or one that embeds another address.
- *
- * @param address Without brackets.
- * @returns `false` for anything that is not an IP address.
- */
-export function isGlobal(address: string): boolean {
-  if (isIP(address) === 0 || address === AZURE_PLATFORM) return false;
-  const parsed = ipaddr.parse(address);
-  if (parsed.range() !== "unicast") return false;
-  return parsed instanceof ipaddr.IPv4 || parsed.match(GLOBAL_IPV6);
 }
