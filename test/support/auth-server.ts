@@ -20,10 +20,10 @@ import { createAuthorizationServer } from "../../src/auth/oidc/authorization-ser
 import { createClientCredentialsIssuer } from "../../src/auth/oidc/client-credentials.ts";
 import { createInteractions, type Interactions } from "../../src/auth/oidc/interactions.ts";
 import { anonymousCeiling } from "../../src/auth/scopes.ts";
-import { sendJson } from "../../src/http/conditional-response.ts";
 import { createOAuth } from "../../src/http/oauth/endpoints.ts";
 import { ProtectedResource, type ResourcePath } from "../../src/http/protected-resource.ts";
 import type { Route } from "../../src/http/route-table.ts";
+import { sendJson } from "../../src/http/send-response.ts";
 import { type Limits, type Quota, type QuotaName, quotas } from "../../src/limits/limits.ts";
 import { createLimits } from "../../src/limits/memory-limits.ts";
 import type { Records } from "../../src/store/port/records.ts";

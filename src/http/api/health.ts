@@ -4,9 +4,9 @@ import { serviceOperations } from "../../openapi/operations/service-status.ts";
 import type { ComponentStates, Readiness } from "../../process/readiness.ts";
 import { METHOD_VERSION } from "../../score/snapshot.ts";
 import type { ToolContext } from "../../tool.ts";
-import { sendJson } from "../conditional-response.ts";
 import { routeOf } from "../mount.ts";
 import type { Route } from "../route-table.ts";
+import { sendJson } from "../send-response.ts";
 
 const [, getHealth, getReadiness, getLiveness] = serviceOperations;
 

@@ -5,11 +5,11 @@ import { NO_FILTER, type WidgetData, type WidgetSource } from "../../openbb/widg
 import { widgetSources } from "../../openbb/widgets.ts";
 import { Problem } from "../../problem.ts";
 import type { Call, Tool } from "../../tool.ts";
-import { sendAnswer } from "../conditional-response.ts";
 import { routeOf } from "../mount.ts";
 import type { ProtectedResource } from "../protected-resource.ts";
 import { queryOf } from "../request-context.ts";
 import type { Route } from "../route-table.ts";
+import { sendAnswer } from "../send-response.ts";
 import type { Answers, TableTool } from "./answers.ts";
 
 const [getWidget] = openbbOperations;

@@ -2,11 +2,11 @@ import { MethodQuery, MethodVersion, methodAnswer } from "../../answers/method.t
 import { serviceOperations } from "../../openapi/operations/service-status.ts";
 import type { PeerTables } from "../../score/peers.ts";
 import type { ToolContext } from "../../tool.ts";
-import { sendAnswer } from "../conditional-response.ts";
 import { routeOf } from "../mount.ts";
 import type { ProtectedResource } from "../protected-resource.ts";
 import { queryParameters } from "../request-context.ts";
 import type { Route } from "../route-table.ts";
+import { sendAnswer } from "../send-response.ts";
 import { answerOf, createAnswerCache } from "./answers.ts";
 import { parse } from "./parse.ts";
 

@@ -11,13 +11,13 @@ import {
   signalLogOperations,
 } from "../../openapi/operations/signal-log.ts";
 import { Problem } from "../../problem.ts";
-import { sendJson } from "../conditional-response.ts";
 import { codingFor, compress } from "../content-coding.ts";
 import { routeOf } from "../mount.ts";
 import type { ProtectedResource } from "../protected-resource.ts";
 import { countPublicRequest } from "../rate-limits.ts";
 import { queryOf, type RequestContext } from "../request-context.ts";
 import type { Route } from "../route-table.ts";
+import { sendJson } from "../send-response.ts";
 import { parse } from "./parse.ts";
 
 const [getCheckpoint, getKeys, getEntries, getTile, getProof, getConsistency] = signalLogOperations;

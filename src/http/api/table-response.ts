@@ -6,11 +6,11 @@ import { CSV_TYPE, csvEncoder } from "../../tables/csv.ts";
 import { PARQUET_TYPE, parquetEncoder } from "../../tables/parquet.ts";
 import { type Cell, type ColumnHead, inBatches, type TablePage } from "../../tables/table.ts";
 import type { TableEncoder } from "../../tables/table-encoder.ts";
-import { isUnmodified, setPrivateHeaders } from "../conditional-response.ts";
 import { type ContentCoding, codingFor, compress, createEncoder } from "../content-coding.ts";
 import { resetConnection } from "../errors.ts";
 import type { OpenStreams } from "../open-streams.ts";
 import type { RequestContext } from "../request-context.ts";
+import { isUnmodified, setPrivateHeaders } from "../send-response.ts";
 
 /** Rows that are made and written at once: a few milliseconds of work, so that no request waits
  *  longer. */

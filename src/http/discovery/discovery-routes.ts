@@ -6,7 +6,7 @@ import type { Site } from "../../../wellknown/site.ts";
 import type { WebhookKeySet } from "../../alerts/delivery/webhook-keys.ts";
 import { memoByVersion } from "../../lib/memo.ts";
 import { onlyMethods, serveReading } from "../allowed-methods.ts";
-import { type Representation, sendRepresentation } from "../conditional-response.ts";
+import { type Representation, sendRepresentation } from "../send-response.ts";
 import { linkHeader } from "./link-headers.ts";
 
 const DAY_MS = 86_400_000;

@@ -8,13 +8,13 @@ import { memo } from "../../lib/memo.ts";
 import { openApi } from "../../openapi/document.ts";
 import { referenceMarkdown } from "../../openapi/reference-markdown.ts";
 import { serveReading } from "../allowed-methods.ts";
-import { MEDIA_TYPES, type Representation, sendRepresentation } from "../conditional-response.ts";
 import { MARKDOWN_TYPE, prefersMarkdown } from "../markdown.ts";
 import { createAsset } from "../pages/asset.ts";
 import { layout, type Page } from "../pages/layout.ts";
 import { CONTENT_SECURITY_POLICY, PAGE_HEADERS } from "../pages/page-answer.ts";
 import { redirectToPublicOrigin } from "../pages/public-origin.ts";
 import { styleAddress } from "../pages/style-route.ts";
+import { MEDIA_TYPES, type Representation, sendRepresentation } from "../send-response.ts";
 import type { ApiDescription } from "./described.ts";
 import {
   MARKDOWN_PATH,

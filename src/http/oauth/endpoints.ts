@@ -25,12 +25,12 @@ import {
 } from "../../openapi/operations/tokens.ts";
 import { Problem } from "../../problem.ts";
 import { methodNotAllowed, onlyMethods, serveReading } from "../allowed-methods.ts";
-import { sendJson } from "../conditional-response.ts";
 import { internalError, isOpenedInBrowser, OAuthError } from "../errors.ts";
 import { mountOperations, routeOf } from "../mount.ts";
 import { countPublicRequest, requireWithinLimits } from "../rate-limits.ts";
 import { queryOf } from "../request-context.ts";
 import type { Handler, Route } from "../route-table.ts";
+import { sendJson } from "../send-response.ts";
 import {
   createTokenAdmission,
   type ForwardRequest,

@@ -1,7 +1,7 @@
 import { hash } from "node:crypto";
 import { Router } from "express";
 import { serveReading } from "../allowed-methods.ts";
-import { MEDIA_TYPES, sendRepresentation } from "../conditional-response.ts";
+import { MEDIA_TYPES, sendRepresentation } from "../send-response.ts";
 
 /** A static text file that pages load. */
 interface AssetText {

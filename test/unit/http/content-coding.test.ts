@@ -4,8 +4,8 @@ import type { AddressInfo } from "node:net";
 import { buffer } from "node:stream/consumers";
 import { brotliDecompressSync, gunzipSync } from "node:zlib";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { sendRepresentation } from "../../../src/http/conditional-response.ts";
 import { codingFor } from "../../../src/http/content-coding.ts";
+import { sendRepresentation } from "../../../src/http/send-response.ts";
 import { strongEtag } from "../../../src/lib/etag.ts";
 
 describe("the coding of a response", () => {
