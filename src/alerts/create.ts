@@ -18,7 +18,7 @@ import type { AlertDependencies } from "./api/dependencies.ts";
 import { type EventLog, eventLogOf } from "./api/event-log.ts";
 import type { ChannelOutlets } from "./channels/channel-attempt.ts";
 import { Channels } from "./channels/channels.ts";
-import { DigestGathering } from "./channels/gathering.ts";
+import { DigestGathering } from "./channels/make-digest.ts";
 import { createChatServices } from "./channels/services/chat-services.ts";
 import { UnsubscribeTokens, Unsubscribing, unsubscribeUrl } from "./channels/unsubscribing.ts";
 import { createSender } from "./delivery/sender.ts";

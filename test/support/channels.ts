@@ -11,7 +11,7 @@ import {
   targetContext,
 } from "../../src/alerts/channels/channel.ts";
 import type { ChannelOutlets } from "../../src/alerts/channels/channel-attempt.ts";
-import { DigestGathering } from "../../src/alerts/channels/gathering.ts";
+import { DigestGathering } from "../../src/alerts/channels/make-digest.ts";
 import { AT_ONCE, type ChannelSchedule } from "../../src/alerts/channels/schedule.ts";
 import { createChatServices } from "../../src/alerts/channels/services/chat-services.ts";
 import { hintOf } from "../../src/alerts/channels/targets.ts";

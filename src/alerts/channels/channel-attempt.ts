@@ -27,8 +27,14 @@ import {
   type StoredChannel,
 } from "./channel.ts";
 import { ChannelEndpoint } from "./channel-endpoint.ts";
-import { digestMessage, entitledAlert, isSentBy, membersOf, queuedAnew } from "./digest.ts";
-import type { DigestGathering } from "./gathering.ts";
+import {
+  digestMessage,
+  entitledAlert,
+  isSentBy,
+  membersOf,
+  queuedAnew,
+} from "./digest-contents.ts";
+import type { DigestGathering } from "./make-digest.ts";
 import type { ChannelMessage } from "./message.ts";
 import { CODE_TYPE, DIGEST_TYPE, NOTICE_TYPE } from "./own-messages.ts";
 import { type ChannelSchedule, quietUntil, waitsUntil } from "./schedule.ts";

@@ -4,7 +4,7 @@ import { describe, expect, it, onTestFinished } from "vitest";
 import { alerts } from "../../../../src/alerts/alert.ts";
 import { channels } from "../../../../src/alerts/channels/channel.ts";
 import { Channels } from "../../../../src/alerts/channels/channels.ts";
-import { DigestGathering } from "../../../../src/alerts/channels/gathering.ts";
+import { DigestGathering } from "../../../../src/alerts/channels/make-digest.ts";
 import type { ChannelSchedule } from "../../../../src/alerts/channels/schedule.ts";
 import { UnsubscribeTokens, Unsubscribing } from "../../../../src/alerts/channels/unsubscribing.ts";
 import { type AttemptOptions, attemptDelivery } from "../../../../src/alerts/delivery/attempt.ts";

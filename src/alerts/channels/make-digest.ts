@@ -10,7 +10,7 @@ import {
   type StoredDelivery,
 } from "../delivery/delivery.ts";
 import type { StoredChannel } from "./channel.ts";
-import { byKey, lineOf } from "./digest.ts";
+import { byKey, lineOf } from "./digest-contents.ts";
 import { DIGEST_TYPE, type DigestPart, digestGroup, queueOwnMessage } from "./own-messages.ts";
 import type { ChatServices } from "./services/chat-services.ts";
 import { MAX_EMAIL_BYTES } from "./services/email.ts";
