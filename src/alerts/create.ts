@@ -3,7 +3,7 @@ import { createAuditor } from "../auth/auditor.ts";
 import { currentScopes } from "../auth/entitlement.ts";
 import type { Config } from "../config/config.ts";
 import { schedule } from "../lib/loop.ts";
-import type { Limits } from "../limits/limits.ts";
+import type { Limits } from "../limits/quotas.ts";
 import { createOutbox } from "../mail/outbox.ts";
 import type { GuardedFetchOptions } from "../outbound/guarded-fetch.ts";
 import { createWebhookPolicy } from "../outbound/webhook-policy.ts";

@@ -1,5 +1,5 @@
 import { anonymousCeiling, type Scope } from "../auth/scopes.ts";
-import type { Quota, QuotaName } from "../limits/limits.ts";
+import type { Quota, QuotaName } from "../limits/quotas.ts";
 import { providerSettings } from "./provider-settings.ts";
 import type { Replay } from "./replay.ts";
 import {

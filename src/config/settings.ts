@@ -2,7 +2,7 @@ import { resolve } from "node:path";
 import { z } from "zod";
 import { anonymousCeiling, isScope, scopeNames } from "../auth/scopes.ts";
 import { isHttpsOrLoopback } from "../lib/loopback.ts";
-import { type Quota, type QuotaName, quotas } from "../limits/limits.ts";
+import { type Quota, type QuotaName, quotas } from "../limits/quotas.ts";
 import { ENCODED_KEY } from "../store/keys/master-key.ts";
 import { liveVariables } from "./provider-settings.ts";
 import { parseReplay, REPLAY_SYNTAX } from "./replay.ts";

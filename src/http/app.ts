@@ -6,7 +6,7 @@ import type { Claims } from "../auth/agents/claims.ts";
 import type { Authenticate } from "../auth/caller.ts";
 import type { Scope } from "../auth/scopes.ts";
 import type { StartLoop } from "../lib/loop.ts";
-import type { Limits } from "../limits/limits.ts";
+import type { Limits } from "../limits/quotas.ts";
 import type { SignalLog } from "../log/signal-log.ts";
 import type { Readiness } from "../process/readiness.ts";
 import type { PeerTables } from "../score/peers.ts";

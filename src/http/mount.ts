@@ -1,7 +1,7 @@
 import type { RequestHandler, Router } from "express";
 import { addressKey } from "../limits/address-key.ts";
 import { countEachInNetworks } from "../limits/count-in-networks.ts";
-import type { Limits } from "../limits/limits.ts";
+import type { Limits } from "../limits/quotas.ts";
 import type { Operation, RateLimit } from "../openapi/operation.ts";
 import { onlyMethods } from "./allowed-methods.ts";
 import { limitBy, requireWithinLimits } from "./rate-limits.ts";

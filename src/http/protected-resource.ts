@@ -4,7 +4,7 @@ import { type Authenticate, type Caller, callerKey } from "../auth/caller.ts";
 import type { Scope } from "../auth/scopes.ts";
 import { addressKey } from "../limits/address-key.ts";
 import { countInOrder } from "../limits/count-in-order.ts";
-import type { Limits, QuotaState } from "../limits/limits.ts";
+import type { Limits, QuotaState } from "../limits/quotas.ts";
 import { Problem } from "../problem.ts";
 import { bearerChallenge, type Credential, credentialOf } from "./credential.ts";
 import { countPublicRequest, requireWithinLimits } from "./rate-limits.ts";

@@ -2,7 +2,7 @@ import type { ServerResponse } from "node:http";
 import type { Request, RequestHandler } from "express";
 import { addressKey } from "../limits/address-key.ts";
 import { countInOrder } from "../limits/count-in-order.ts";
-import type { Limits, QuotaName, QuotaState } from "../limits/limits.ts";
+import type { Limits, QuotaName, QuotaState } from "../limits/quotas.ts";
 import { rateLimitProblem, secondsUntilReset } from "../limits/rate-limit-problem.ts";
 import type { RequestContext } from "./request-context.ts";
 

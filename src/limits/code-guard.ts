@@ -1,5 +1,5 @@
 import { addressKey } from "./address-key.ts";
-import type { Limits } from "./limits.ts";
+import type { Limits } from "./quotas.ts";
 import { rateLimitProblem } from "./rate-limit-problem.ts";
 
 /** Blocks callers that guess claim or sign-in codes. It counts by address, so that callers from

@@ -1,6 +1,6 @@
 import { usedPoints } from "./count-in-networks.ts";
 import type { Counter } from "./count-in-order.ts";
-import type { Limits, QuotaState } from "./limits.ts";
+import type { Limits, QuotaState } from "./quotas.ts";
 import { shareOf } from "./share.ts";
 
 /** A quota of one client of an account, and the wider one of the account. */

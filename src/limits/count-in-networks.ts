@@ -1,6 +1,6 @@
 import { networksOf } from "./address-key.ts";
 import { type Counter, countInOrder } from "./count-in-order.ts";
-import type { Limits, QuotaName, QuotaState } from "./limits.ts";
+import type { Limits, QuotaName, QuotaState } from "./quotas.ts";
 
 /** Quotas that are counted in each network of an address. */
 export type NestedQuota =

@@ -1,4 +1,4 @@
-import type { Limits, QuotaName, QuotaState } from "./limits.ts";
+import type { Limits, QuotaName, QuotaState } from "./quotas.ts";
 
 /** A quota and the key under which to count. */
 export type Counter = readonly [quota: QuotaName, key: string];

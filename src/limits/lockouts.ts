@@ -2,7 +2,7 @@ import { LRUCache } from "lru-cache";
 import { insert, replace, update } from "../store/port/operations.ts";
 import { collection, type Records, type Stored } from "../store/port/records.ts";
 import { networkOfKey } from "./address-key.ts";
-import type { Limits, QuotaName, QuotaState } from "./limits.ts";
+import type { Limits, QuotaName, QuotaState } from "./quotas.ts";
 
 const DAY_MS = 86_400_000;
 

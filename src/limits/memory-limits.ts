@@ -1,4 +1,3 @@
-import type { Limits, QuotaState } from "./limits.ts";
 import {
   createPerQuota,
   monotonicNow,
@@ -6,7 +5,8 @@ import {
   type QuotaRule,
   remainingAfterCount,
   remainingWithoutCount,
-} from "./remaining.ts";
+} from "./quota-state.ts";
+import type { Limits, QuotaState } from "./quotas.ts";
 import { boundedKey, createWindows, type Window } from "./windows.ts";
 
 /** Options of limits. */

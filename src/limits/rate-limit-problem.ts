@@ -1,5 +1,5 @@
 import { Problem } from "../problem.ts";
-import type { QuotaState } from "./limits.ts";
+import type { QuotaState } from "./quotas.ts";
 
 /**
  * The problem for a caller that exceeded quotas; it names the one whose window ends last. Its texts

@@ -2,7 +2,6 @@ import { hash } from "node:crypto";
 import { type Schedule, schedule as scheduleTimer } from "../lib/loop.ts";
 import type { Counters } from "../store/port/counters.ts";
 import { CounterClient, type CounterRequest } from "./counter-client.ts";
-import type { Limits, QuotaName, QuotaState } from "./limits.ts";
 import type { LimitsOptions } from "./memory-limits.ts";
 import {
   createPerQuota,
@@ -10,7 +9,8 @@ import {
   type QuotaRule,
   remainingAfterCount,
   remainingWithoutCount,
-} from "./remaining.ts";
+} from "./quota-state.ts";
+import type { Limits, QuotaName, QuotaState } from "./quotas.ts";
 import { boundedKey, createWindows, type Window, type Windows } from "./windows.ts";
 
 /** Quotas counted so often that a call must not cost a query. */

@@ -1,6 +1,6 @@
 import type { z } from "zod";
 import type { NestedQuota } from "../limits/count-in-networks.ts";
-import type { QuotaName } from "../limits/limits.ts";
+import type { QuotaName } from "../limits/quotas.ts";
 import type { ProblemCode } from "../problem.ts";
 import type { HeaderName } from "./headers.ts";
 import type { OAuthError } from "./refusals.ts";

@@ -1,6 +1,6 @@
 import type { Sender } from "../alerts/delivery/sender.ts";
 import type { AskProvider } from "../ingest/provider-client.ts";
-import type { Limits, QuotaName, QuotaState } from "../limits/limits.ts";
+import type { Limits, QuotaName, QuotaState } from "../limits/quotas.ts";
 import type { Records } from "../store/port/records.ts";
 import { type Meters, statusClass } from "./meters.ts";
 import { failSpan, traceRequest, traceWork } from "./traces.ts";

@@ -1,4 +1,4 @@
-import type { QuotaName } from "../limits/limits.ts";
+import type { QuotaName } from "../limits/quotas.ts";
 import type { LoggedError } from "./log.ts";
 
 /** State of a running process. */

@@ -4,7 +4,7 @@ import { ApiKeys } from "../../src/auth/keys/api-keys.ts";
 import { LastUseTracker } from "../../src/auth/last-use.ts";
 import { allScopes } from "../../src/auth/scopes.ts";
 import type { ServedRoute } from "../../src/http/served-routes.ts";
-import { type QuotaName, quotas } from "../../src/limits/limits.ts";
+import { type QuotaName, quotas } from "../../src/limits/quotas.ts";
 import { startTestService, type TestService } from "../support/test-service.ts";
 
 /** Routes without a limit, and why. */

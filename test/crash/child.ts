@@ -4,7 +4,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { createInterface } from "node:readline";
 import { setTimeout } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
-import { quotas } from "../../src/limits/limits.ts";
+import { quotas } from "../../src/limits/quotas.ts";
 import type { Report } from "./reports.ts";
 
 /** A process of the harness. */

@@ -13,7 +13,7 @@ import { createAuditor } from "../../src/auth/auditor.ts";
 import { allScopes } from "../../src/auth/scopes.ts";
 import { schedule } from "../../src/lib/loop.ts";
 import { createLimits } from "../../src/limits/memory-limits.ts";
-import type { QuotaOverrides } from "../../src/limits/remaining.ts";
+import type { QuotaOverrides } from "../../src/limits/quota-state.ts";
 import { createSteadyClock } from "../../src/process/steady-clock.ts";
 import { openKeyring } from "../../src/store/keys/keyring.ts";
 import { createKeyringVault } from "../../src/store/keys/keyring-vault.ts";

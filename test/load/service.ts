@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
-import { quotas } from "../../src/limits/limits.ts";
+import { quotas } from "../../src/limits/quotas.ts";
 
 const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 

@@ -11,7 +11,7 @@ import { type AppOptions, createApp } from "../../src/http/app.ts";
 import { createStreams } from "../../src/http/open-streams.ts";
 import type { StartLoop } from "../../src/lib/loop.ts";
 import { schedule, startLoop } from "../../src/lib/loop.ts";
-import type { Quota, QuotaName } from "../../src/limits/limits.ts";
+import type { Quota, QuotaName } from "../../src/limits/quotas.ts";
 import { NO_METERS } from "../../src/telemetry/meters.ts";
 import type { ToolContext } from "../../src/tool.ts";
 import { peopleOf } from "./account-parts.ts";

@@ -7,7 +7,7 @@ import { setImmediate as turn } from "node:timers/promises";
 import pino from "pino";
 import { onTestFinished, TestRunner } from "vitest";
 import { type MarketChoice, readConfig } from "../../src/config/config.ts";
-import { quotas } from "../../src/limits/limits.ts";
+import { quotas } from "../../src/limits/quotas.ts";
 import { mails, openEmail } from "../../src/mail/outbox.ts";
 import { createService, type Service, type ServiceOptions } from "../../src/service.ts";
 import { createKeyringVault } from "../../src/store/keys/keyring-vault.ts";

@@ -1,7 +1,7 @@
 import type { Caller } from "../../auth/caller.ts";
 import { countForClient } from "../../limits/count-for-client.ts";
 import { type Counter, countInOrder } from "../../limits/count-in-order.ts";
-import type { Limits } from "../../limits/limits.ts";
+import type { Limits } from "../../limits/quotas.ts";
 import { rateLimitProblem } from "../../limits/rate-limit-problem.ts";
 import { ownerKey, quotaGroup } from "../alert.ts";
 import { ownerOf } from "./ownership.ts";

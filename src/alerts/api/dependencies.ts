@@ -1,5 +1,5 @@
 import type { Auditor } from "../../auth/auditor.ts";
-import type { Limits } from "../../limits/limits.ts";
+import type { Limits } from "../../limits/quotas.ts";
 import type { UrlPolicy } from "../../outbound/url-policy.ts";
 import type { Vault } from "../../store/keys/vault.ts";
 import type { Archive } from "../../store/port/archive.ts";

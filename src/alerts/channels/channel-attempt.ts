@@ -1,6 +1,6 @@
 import type { Auditor } from "../../auth/auditor.ts";
 import type { Scope } from "../../auth/scopes.ts";
-import type { Limits, QuotaState } from "../../limits/limits.ts";
+import type { Limits, QuotaState } from "../../limits/quotas.ts";
 import type { Mailbox } from "../../mail/outbox.ts";
 import { OutboundError } from "../../outbound/guarded-fetch.ts";
 import type { Vault } from "../../store/keys/vault.ts";

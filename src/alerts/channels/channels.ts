@@ -5,7 +5,7 @@ import type { Auditor } from "../../auth/auditor.ts";
 import { isEqualConstantTime } from "../../auth/secrets.ts";
 import { countForAll } from "../../limits/count-in-networks.ts";
 import { type Counter, countInOrder } from "../../limits/count-in-order.ts";
-import type { Limits } from "../../limits/limits.ts";
+import type { Limits } from "../../limits/quotas.ts";
 import { rateLimitProblem } from "../../limits/rate-limit-problem.ts";
 import { emailGroup } from "../../mail/email-address.ts";
 import type { UrlPolicy } from "../../outbound/url-policy.ts";

@@ -2,7 +2,7 @@ import { eventText } from "../../answers/event-text.ts";
 import { DIRECTION_WORTH } from "../../answers/meaning.ts";
 import { isEntitled } from "../../auth/entitlement.ts";
 import type { Scope } from "../../auth/scopes.ts";
-import type { Quota } from "../../limits/limits.ts";
+import type { Quota } from "../../limits/quotas.ts";
 import { removeAt } from "../../store/port/operations.ts";
 import { readAll } from "../../store/port/read-all.ts";
 import type { Operation, Records } from "../../store/port/records.ts";

@@ -4,7 +4,7 @@ import { isEntitled, quotaOwner } from "../../auth/entitlement.ts";
 import type { Scope } from "../../auth/scopes.ts";
 import { countForClient } from "../../limits/count-for-client.ts";
 import { countForAll } from "../../limits/count-in-networks.ts";
-import type { Limits, QuotaState } from "../../limits/limits.ts";
+import type { Limits, QuotaState } from "../../limits/quotas.ts";
 import { OutboundError } from "../../outbound/guarded-fetch.ts";
 import type { Vault } from "../../store/keys/vault.ts";
 import { removeAt, unchanged } from "../../store/port/operations.ts";

@@ -1,6 +1,6 @@
 import { quotaOwner } from "../../auth/entitlement.ts";
 import { countForClient } from "../../limits/count-for-client.ts";
-import type { Limits, QuotaState } from "../../limits/limits.ts";
+import type { Limits, QuotaState } from "../../limits/quotas.ts";
 import { replace } from "../../store/port/operations.ts";
 import type { Operation, Records } from "../../store/port/records.ts";
 import { type Owner, ownerKey, quotaGroup } from "../alert.ts";

@@ -2,7 +2,7 @@ import { eventPayload, type MarketEvent } from "../../answers/event.ts";
 import { isEntitled, quotaOwner } from "../../auth/entitlement.ts";
 import type { Scope } from "../../auth/scopes.ts";
 import { countForClient } from "../../limits/count-for-client.ts";
-import type { Limits } from "../../limits/limits.ts";
+import type { Limits } from "../../limits/quotas.ts";
 import { rateLimitProblem } from "../../limits/rate-limit-problem.ts";
 import type { Market } from "../../market/market.ts";
 import { announce, append, put, unchanged } from "../../store/port/operations.ts";

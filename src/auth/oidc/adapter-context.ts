@@ -1,5 +1,5 @@
 import type { Adapter, AdapterPayload } from "oidc-provider";
-import type { Limits } from "../../limits/limits.ts";
+import type { Limits } from "../../limits/quotas.ts";
 import type { Collection, Records } from "../../store/port/records.ts";
 import type { UnclaimedCapacity } from "../agents/unclaimed-capacity.ts";
 import type { Auditor } from "../auditor.ts";

@@ -1,6 +1,6 @@
 import { type Configuration, type JWK, Provider } from "oidc-provider";
 import { paths } from "../../../wellknown/paths.ts";
-import type { Limits } from "../../limits/limits.ts";
+import type { Limits } from "../../limits/quotas.ts";
 import type { Records } from "../../store/port/records.ts";
 import type { Accounts } from "../accounts/accounts.ts";
 import type { Session } from "../accounts/browser-sessions.ts";

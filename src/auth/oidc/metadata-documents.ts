@@ -2,7 +2,7 @@ import { type ClientMetadata, Provider } from "oidc-provider";
 import { type Networks, networksOf } from "../../limits/address-key.ts";
 import { countForAll } from "../../limits/count-in-networks.ts";
 import { type Counter, countInOrder } from "../../limits/count-in-order.ts";
-import type { Limits } from "../../limits/limits.ts";
+import type { Limits } from "../../limits/quotas.ts";
 import { rateLimitProblem } from "../../limits/rate-limit-problem.ts";
 import type { Problem } from "../../problem.ts";
 import { scopes } from "../scopes.ts";

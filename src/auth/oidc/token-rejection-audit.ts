@@ -1,6 +1,6 @@
 import type { KoaContextWithOIDC, Provider } from "oidc-provider";
 import { widestNetwork } from "../../limits/address-key.ts";
-import type { Limits } from "../../limits/limits.ts";
+import type { Limits } from "../../limits/quotas.ts";
 import type { Records } from "../../store/port/records.ts";
 import type { Auditor } from "../auditor.ts";
 

@@ -3,7 +3,7 @@ import type { z } from "zod";
 import { ApplicationFields, InquiryFields } from "../../applications/fields.ts";
 import type { Intake, QueueKey } from "../../applications/intake.ts";
 import { withCallerAddress } from "../../auth/auditor.ts";
-import type { Limits } from "../../limits/limits.ts";
+import type { Limits } from "../../limits/quotas.ts";
 import { applicationOperations } from "../../openapi/operations/applications.ts";
 import { Problem } from "../../problem.ts";
 import { mountOperations, rateLimit } from "../mount.ts";

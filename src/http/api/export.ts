@@ -1,6 +1,6 @@
 import { PanelQuery, panelPage } from "../../answers/export-page.ts";
 import { callerKey } from "../../auth/caller.ts";
-import type { Limits } from "../../limits/limits.ts";
+import type { Limits } from "../../limits/quotas.ts";
 import { exportOperations } from "../../openapi/operations/export.ts";
 import type { ToolContext } from "../../tool.ts";
 import { routeOf } from "../mount.ts";

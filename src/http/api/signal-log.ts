@@ -1,6 +1,6 @@
 import type { ServerResponse } from "node:http";
 import type { z } from "zod";
-import type { Limits } from "../../limits/limits.ts";
+import type { Limits } from "../../limits/quotas.ts";
 import { proofFile } from "../../log/log-reader.ts";
 import type { SignalLog } from "../../log/signal-log.ts";
 import { parseTilePath } from "../../log/tile-path.ts";

@@ -14,7 +14,7 @@ import type { Caller } from "../../auth/caller.ts";
 import type { Scope } from "../../auth/scopes.ts";
 import { newCodeCounters } from "../../limits/claim-counters.ts";
 import { countInOrder } from "../../limits/count-in-order.ts";
-import type { Limits } from "../../limits/limits.ts";
+import type { Limits } from "../../limits/quotas.ts";
 import { rateLimitProblem } from "../../limits/rate-limit-problem.ts";
 import { Problem } from "../../problem.ts";
 import type { Tool } from "../../tool.ts";

@@ -6,7 +6,7 @@ import { isAudienceAllowed } from "../../auth/audience.ts";
 import type { Authenticate, Caller } from "../../auth/caller.ts";
 import type { Scope } from "../../auth/scopes.ts";
 import { addressKey } from "../../limits/address-key.ts";
-import type { Limits } from "../../limits/limits.ts";
+import type { Limits } from "../../limits/quotas.ts";
 import { rateLimitProblem } from "../../limits/rate-limit-problem.ts";
 import { bearerChallenge, type CreateCredentialError, credentialOf } from "../credential.ts";
 import { OAuthError } from "../errors.ts";

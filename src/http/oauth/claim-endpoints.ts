@@ -8,7 +8,7 @@ import { addressKey } from "../../limits/address-key.ts";
 import { newCodeCounters, ownClaimCounters } from "../../limits/claim-counters.ts";
 import { CodeGuard } from "../../limits/code-guard.ts";
 import { type Counter, countInOrder } from "../../limits/count-in-order.ts";
-import type { Limits } from "../../limits/limits.ts";
+import type { Limits } from "../../limits/quotas.ts";
 import { EmailAddress } from "../../mail/email-address.ts";
 import { claimOperations } from "../../openapi/operations/claims.ts";
 import { OAuthError } from "../errors.ts";

@@ -3,7 +3,7 @@ import { fingerprint } from "../../lib/fingerprint.ts";
 import { addressKey } from "../../limits/address-key.ts";
 import { countForClient } from "../../limits/count-for-client.ts";
 import { countInNetworks } from "../../limits/count-in-networks.ts";
-import type { Limits } from "../../limits/limits.ts";
+import type { Limits } from "../../limits/quotas.ts";
 import { rateLimitProblem } from "../../limits/rate-limit-problem.ts";
 import { requireWithinLimits } from "../rate-limits.ts";
 import type { FormRequest, OAuthRequest } from "./oauth-request.ts";

@@ -15,7 +15,7 @@ import { hooksOf } from "../../auth/oidc/request-state.ts";
 import { RESPONSE_MODES } from "../../auth/oidc/response-corrections.ts";
 import { revokeByPossession } from "../../auth/oidc/revocation.ts";
 import { countInNetworks } from "../../limits/count-in-networks.ts";
-import type { Limits } from "../../limits/limits.ts";
+import type { Limits } from "../../limits/quotas.ts";
 import { authorizationServerDocuments } from "../../openapi/operations/documents.ts";
 import { registrationOperations } from "../../openapi/operations/registration.ts";
 import {

@@ -13,7 +13,7 @@ import type { Interactions } from "../../auth/oidc/interactions.ts";
 import type { OperatorAccess } from "../../auth/operator-access.ts";
 import type { SignUp } from "../../config/config.ts";
 import type { CodeGuard } from "../../limits/code-guard.ts";
-import type { Limits } from "../../limits/limits.ts";
+import type { Limits } from "../../limits/quotas.ts";
 import type { SetupFacts } from "../../process/setup-items.ts";
 import type { ToolContext } from "../../tool.ts";
 import type { CsrfGuard } from "./form.ts";

@@ -1,6 +1,6 @@
 import { countEachInNetworks, type NestedQuota } from "../../limits/count-in-networks.ts";
 import { type Counter, countInOrder } from "../../limits/count-in-order.ts";
-import type { Limits, QuotaName } from "../../limits/limits.ts";
+import type { Limits, QuotaName } from "../../limits/quotas.ts";
 import { rateLimitProblem } from "../../limits/rate-limit-problem.ts";
 
 /** Quotas with their keys, in order. */

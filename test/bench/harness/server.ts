@@ -1,11 +1,11 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdtempSync, openSync, readFileSync, rmSync } from "node:fs";
+import { existsSync, mkdtempSync, openSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { fileURLToPath, pathToFileURL } from "node:url";
-import { quotas } from "../../../src/limits/limits.ts";
+import { quotas } from "../../../src/limits/quotas.ts";
 import { nodeOn, SERVER_CORE } from "./machine.ts";
 
 const ROOT = fileURLToPath(new URL("../../..", import.meta.url));
@@ -29,9 +29,11 @@ const noLimits = (names: object): string =>
 
 const NO_LIMITS = noLimits(quotas);
 
-/** The same for another checkout, whose limits may have other names. */
+/** The same for another checkout, whose limits may have other names; those of old ones are in `limits.ts`. */
 async function noLimitsOf(root: string): Promise<string> {
-  const limits = await import(pathToFileURL(join(root, "src/limits/limits.ts")).href);
+  const newer = join(root, "src/limits/quotas.ts");
+  const file = existsSync(newer) ? newer : join(root, "src/limits/limits.ts");
+  const limits = await import(pathToFileURL(file).href);
   return noLimits(limits.quotas);
 }
 

@@ -1,7 +1,7 @@
 import { describe, expect, it, vi } from "vitest";
-import type { Limits, QuotaName } from "../../../src/limits/limits.ts";
 import { withLockouts } from "../../../src/limits/lockouts.ts";
 import { createLimits } from "../../../src/limits/memory-limits.ts";
+import type { Limits, QuotaName } from "../../../src/limits/quotas.ts";
 import { describeEngines, dumped, openStore, type TestStore } from "../../support/stores.ts";
 
 const MINUTE_MS = 60_000;

@@ -1,8 +1,8 @@
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { beforeEach, describe, expect, it, onTestFinished, vi } from "vitest";
-import { type Limits, type QuotaName, quotas } from "../../../src/limits/limits.ts";
 import { createLimits } from "../../../src/limits/memory-limits.ts";
+import { type Limits, type QuotaName, quotas } from "../../../src/limits/quotas.ts";
 
 const five = { overrides: { apply: { points: 5, windowSeconds: 60 } } };
 

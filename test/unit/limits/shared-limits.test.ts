@@ -1,6 +1,6 @@
 import { setTimeout as pause } from "node:timers/promises";
 import { beforeAll, describe, expect, it } from "vitest";
-import type { QuotaName } from "../../../src/limits/limits.ts";
+import type { QuotaName } from "../../../src/limits/quotas.ts";
 import {
   createSharedLimits,
   type SharedLimits,

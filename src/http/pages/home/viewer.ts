@@ -3,7 +3,7 @@ import type { Accounts } from "../../../auth/accounts/accounts.ts";
 import type { Sessions } from "../../../auth/accounts/browser-sessions.ts";
 import { allScopes, type Scope } from "../../../auth/scopes.ts";
 import { addressKey } from "../../../limits/address-key.ts";
-import type { Limits } from "../../../limits/limits.ts";
+import type { Limits } from "../../../limits/quotas.ts";
 import { createThrottle } from "../throttle.ts";
 
 /** The viewer of a page. */

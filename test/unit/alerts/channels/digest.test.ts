@@ -17,8 +17,8 @@ import {
 } from "../../../../src/alerts/delivery/delivery.ts";
 import { releaseHeld } from "../../../../src/alerts/delivery/held-deliveries.ts";
 import { type Schedule, schedule as timer } from "../../../../src/lib/loop.ts";
-import type { Quota } from "../../../../src/limits/limits.ts";
 import { createLimits } from "../../../../src/limits/memory-limits.ts";
+import type { Quota } from "../../../../src/limits/quotas.ts";
 import { mails, openEmail } from "../../../../src/mail/outbox.ts";
 import { announce, replace } from "../../../../src/store/port/operations.ts";
 import type { Records } from "../../../../src/store/port/records.ts";

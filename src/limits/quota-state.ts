@@ -1,4 +1,4 @@
-import { type Quota, type QuotaName, type QuotaState, quotas } from "./limits.ts";
+import { type Quota, type QuotaName, type QuotaState, quotas } from "./quotas.ts";
 
 /** Quotas that replace defaults; a quota of 0 points allows nothing. */
 export type QuotaOverrides = Readonly<Partial<Record<QuotaName, Quota>>>;
