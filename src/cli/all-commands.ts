@@ -2,7 +2,7 @@ import type { Command } from "./command.ts";
 import type { Commands } from "./command-line.ts";
 import { backtest, explain } from "./commands/backtest.ts";
 import { drill } from "./commands/drill.ts";
-import { exportPanel } from "./commands/export.ts";
+import { exportPanel } from "./commands/export-panel.ts";
 import { listen } from "./commands/listen.ts";
 import { downloadLog } from "./commands/log-download.ts";
 import { serve } from "./commands/serve.ts";

@@ -16,7 +16,7 @@ import { migrateStore } from "./commands/migrate.ts";
 import { setup } from "./commands/setup.ts";
 import { keysList, keysRotate } from "./commands/signing-keys.ts";
 import { status } from "./commands/status.ts";
-import { verify } from "./commands/verify.ts";
+import { verify } from "./commands/verify-store.ts";
 
 /** The operator's commands on the store by name, in the order of the help. */
 export const storeCommands: ReadonlyMap<string, StoreCommand> = new Map([

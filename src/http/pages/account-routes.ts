@@ -9,12 +9,12 @@ import { hasMarkup, NO_MARKUP } from "../../lib/label.ts";
 import { Problem } from "../../problem.ts";
 import { onlyMethods } from "../allowed-methods.ts";
 import { validate } from "../api/parse.ts";
-import { showAccount } from "./account-view.ts";
 import type { FieldErrors } from "./elements.ts";
 import { RequiredScopes, readForm, submittedValue, validateForm } from "./form.ts";
 import { MAX_KEY_NAME, newKeyPage } from "./keys-section.ts";
 import type { PageContext } from "./page-context.ts";
 import { ACCOUNT_PATH } from "./return-to.ts";
+import { showAccount } from "./show-account.ts";
 import { createSignedIn, type Visit } from "./signed-in.ts";
 import { symbolsField } from "./watchlists-section.ts";
 

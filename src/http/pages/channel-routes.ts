@@ -5,12 +5,12 @@ import { type ChannelSchedule, isTimeZone } from "../../alerts/channels/schedule
 import { Label } from "../../lib/label.ts";
 import { Problem } from "../../problem.ts";
 import { onlyMethods } from "../allowed-methods.ts";
-import { showAccount } from "./account-view.ts";
 import { channelField, MAX_CHANNEL_NAME, newChannelField } from "./channels-section.ts";
 import type { FieldErrors } from "./elements.ts";
 import { readForm, submittedValue } from "./form.ts";
 import type { PageContext } from "./page-context.ts";
 import { ACCOUNT_PATH } from "./return-to.ts";
+import { showAccount } from "./show-account.ts";
 import { createSignedIn, type Visit } from "./signed-in.ts";
 
 const CHANNELS_PATH = `${ACCOUNT_PATH}/channels`;

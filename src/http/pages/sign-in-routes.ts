@@ -8,7 +8,7 @@ import { EmailAddress } from "../../mail/email-address.ts";
 import { Problem } from "../../problem.ts";
 import { onlyMethods } from "../allowed-methods.ts";
 import { queryOf } from "../request-context.ts";
-import { codePage } from "./code.ts";
+import { codePage } from "./code-page.ts";
 import { readForm, submittedValue, validateForm } from "./form.ts";
 import type { PageAnswer } from "./page-answer.ts";
 import type { PageContext } from "./page-context.ts";

@@ -2,7 +2,7 @@ import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { verify } from "../../../src/cli/commands/verify.ts";
+import { verify } from "../../../src/cli/commands/verify-store.ts";
 import { audited } from "../../../src/store/audit/entry.ts";
 import { put } from "../../../src/store/port/operations.ts";
 import { collection } from "../../../src/store/port/records.ts";
