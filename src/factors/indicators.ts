@@ -40,7 +40,7 @@ export function indicators(bars: readonly Bar[]): readonly Input[] {
     unweightedInput("macd12_26", macd, "price", observedAt),
     unweightedInput("macdOverAtr", ratio(macd, atr), "average true ranges", observedAt),
     unweightedInput("sma50OverSma200", ratio(short, long), "ratio", observedAt),
-    unweightedInput("return1m", returnOver(closes, MONTH_BARS), "log return", observedAt),
+    unweightedInput("return1m", recentReturn(closes, MONTH_BARS), "log return", observedAt),
   ];
 }
 
@@ -107,7 +107,8 @@ function average(closes: readonly number[], period: number): number | null {
   return closes.length < period ? null : finite(mean(closes.slice(-period)));
 }
 
-function returnOver(closes: readonly number[], bars: number): number | null {
+/** Log return up to the newest close. @param bars How many bars before it the return begins. */
+function recentReturn(closes: readonly number[], bars: number): number | null {
   const [from, to] = [closes.at(-1 - bars), closes.at(-1)];
   return from === undefined || to === undefined ? null : finite(Math.log(to / from));
 }

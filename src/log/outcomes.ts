@@ -2,6 +2,7 @@ import { setImmediate } from "node:timers/promises";
 import { findIndistinct } from "../grading/distinct.ts";
 import {
   placesOf,
+  returnAfter,
   returnOver,
   returnsOn,
   type Session,
@@ -126,7 +127,7 @@ function outcomeOf(
   if (!isTraded) return { status: "untraded" };
   const seen = bars.filter(({ availableAt }) => availableAt <= at);
   const returns = returnsOn(placesOf(sessions), seen);
-  const followed = returnOver(returns, 1, horizon);
+  const followed = returnAfter(returns, 0, horizon);
   if (Number.isNaN(followed)) return { status: "unsettled" };
   const last = returns.findLastIndex((value) => !Number.isNaN(value));
   const fromClose = returnOver(returns, 0, horizon);
