@@ -164,6 +164,8 @@ function blocksOf(prints: readonly RawPrint[], context: Context): Omit<ParsedRes
   return { data, rejected };
 }
 
+/** Whether a print is below block size. Not the opposite of `isBlock` where the price is no number: such
+ *  a print is not small, so that it is rejected instead of left out. */
 const isSmall = ({ price, sizeShares }: RawPrint): boolean =>
   sizeShares < BLOCK_SIZE.shares && price * sizeShares < BLOCK_SIZE.notionalUsd;
 

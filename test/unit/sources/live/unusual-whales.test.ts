@@ -186,10 +186,14 @@ describe("dark pool prints of Unusual Whales", () => {
       row({ tracking_id: 4, executed_at: "2026-06-12T20:00:00Z" }),
       row({ tracking_id: 5, price: "much" }),
       row({ tracking_id: 6, size: -50_000 }),
+      row({ tracking_id: 7, price: "much", size: 100 }),
     );
     expect(printsOf(driven).map(({ id }) => id.slice(-1))).toEqual(["2", "3"]);
     expect(new Set(driven.rejected.map(({ reason }) => reason))).toEqual(
-      new Set(["price NaN and size 50000 must be positive"]),
+      new Set([
+        "price NaN and size 50000 must be positive",
+        "price NaN and size 100 must be positive",
+      ]),
     );
   });
 
