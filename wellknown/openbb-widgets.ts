@@ -1,6 +1,6 @@
 import { MARKET_WORDS } from "../src/openbb/shapes.ts";
 import {
-  WIDGET_FOLDER,
+  WIDGET_PATH_PREFIX,
   type Widget,
   type WidgetColumn,
   type WidgetTable,
@@ -30,7 +30,7 @@ function widgetOf(widget: Widget, { name, market }: Site) {
     category: "Market signals",
     subCategory,
     type,
-    endpoint: `${WIDGET_FOLDER}/${widget.name}`,
+    endpoint: `${WIDGET_PATH_PREFIX}/${widget.name}`,
     gridData: size,
     source: [`${name}, ${MARKET_WORDS[market]} market`],
     params: params.map((param) => ({ ...param, show: true })),

@@ -7,8 +7,8 @@ import { BAR_FAULTS, BAR_VERDICTS, type InstrumentRecords } from "../market/reco
 import { DIRECTIONS } from "../score/signal-hysteresis.ts";
 import { METHOD_VERSION, type PastSnapshot, STATUSES } from "../score/snapshot.ts";
 
-/** A symbol in a list of the input. Its pattern is not published, because it would add tokens to
- *  the description of every tool. */
+/** A symbol as an element of an array in the input. Its pattern is not published, because it would
+ *  add tokens to the description of every tool. */
 export const Ticker = z
   .string()
   .refine(

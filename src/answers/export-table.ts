@@ -6,7 +6,7 @@ import { evidenceOf, METHOD_VERSION, type PastSnapshot } from "../score/snapshot
 import type { Cell, Column, ColumnType } from "../tables/table.ts";
 import { isoInstant } from "./common.ts";
 
-/** The final snapshots of one session of a class. */
+/** The final snapshots of one asset class in one session. */
 export interface PanelSession {
   /** When it closed, Unix milliseconds. */
   readonly at: number;

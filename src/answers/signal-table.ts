@@ -8,7 +8,8 @@ import { nextReportAnswer } from "./next-report.ts";
 import { fraction, pointDifference, points, ratio, wholePoints } from "./rounding.ts";
 import { sessionOf } from "./signal-point.ts";
 
-/** A snapshot with the market and the snapshots that its columns need. */
+/** A row of the signal table: a snapshot, and the market and history from which its columns are
+ *  computed. */
 export interface SignalRow {
   readonly snapshot: PastSnapshot;
   readonly context: Pick<ToolContext, "market" | "snapshots">;

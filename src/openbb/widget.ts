@@ -1,8 +1,8 @@
 import type { ColumnHead } from "../tables/table.ts";
 import type { Tool } from "../tool.ts";
 
-/** Folder of the endpoints that widgets read. */
-export const WIDGET_FOLDER = "/api/openbb";
+/** URL path prefix of the endpoints that widgets read. */
+export const WIDGET_PATH_PREFIX = "/api/openbb";
 
 /** Value of a list parameter that means no filter; Workspace always sends a value. */
 export const NO_FILTER = "any";

@@ -20,7 +20,7 @@ import {
 import {
   NO_FILTER,
   untypedShape,
-  WIDGET_FOLDER,
+  WIDGET_PATH_PREFIX,
   type Widget,
   type WidgetParam,
   type WidgetSource,
@@ -35,7 +35,7 @@ const symbol: WidgetParam = {
   label: "Instrument",
   description: "Ticker; without one the first of the list.",
   value: "",
-  optionsEndpoint: `${WIDGET_FOLDER}/${SYMBOLS}`,
+  optionsEndpoint: `${WIDGET_PATH_PREFIX}/${SYMBOLS}`,
 };
 
 /** A parameter with a list of values, one of which means any. */

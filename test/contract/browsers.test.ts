@@ -224,7 +224,7 @@ describe("in Markdown,", () => {
     expect(bad.text).toContain("the symbol x \\# \\[a\\](https://evil.example) \\<b\\> is covered");
   });
 
-  it("the contact page describes the API request for a message, and that request works", async () => {
+  it("the contact page describes the API request that sends a message, and that request works", async () => {
     const { text } = await read("/contact");
     const [, address = "", body = ""] = /`POST (\S+)` with `([^`]+)`/.exec(text) ?? [];
     const sent = await postJson(address, JSON.parse(body));

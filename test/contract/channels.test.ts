@@ -95,7 +95,9 @@ describe("a channel", () => {
       expect(code).toMatch(/^\d{6}$/);
       const verified = await enter(person, code);
       expect(cardsOf(verified)[0]).toMatch(/Status Active .* Alerts none yet: make one/);
-      expect(verified.html).toContain('<a href="/account/alerts/new">make one</a>');
+      expect(verified.html).toMatch(
+        /<a href="\/account\/alerts\/new\?channel=[^"]+">make one<\/a>/,
+      );
       const id = idIn(verified);
       await person.web.submit(verified.form(`/account/channels/${id}/test`));
       const tests = await chat.took(before + 2);

@@ -834,7 +834,13 @@ describe("the proof of a signal", () => {
     expect(found.url.searchParams.get("entry")).toBe(newest);
     const early = await page("?at=2020-01-01");
     expect(early.status).toBe(404);
-    expect(textOf(early.html)).toMatch(/Nothing was logged by 2020-01-01.* The log began at 2026-/);
+    expect(textOf(early.html)).toMatch(
+      /Nothing was logged by 1 Jan 2020, 23:59\. The log began on 2\d Nov 2026, \d\d:\d\d\./,
+    );
+    expect(early.html).toContain('value="2020-01-01"');
+    const oldest = /<a href="([^"]+\?entry=\d+)">Verify its oldest signal/.exec(early.html)?.[1];
+    const { html } = await createWeb(base).get(oldest ?? "");
+    expect(textOf(html)).toMatch(/What was said when the session of .* closed/);
   });
 
   it.each([

@@ -33,7 +33,7 @@ function named(name: string) {
 const CALLS = 3_000;
 
 describe.each(["1", "0"])(
-  "3,000 calls without their scope and MCP_FAST_PATH=%s",
+  "3,000 calls, with MCP_FAST_PATH=%s,",
   { tags: ["full"] },
   async (path) => {
     const { base, logged } = await startTestService({ MCP_FAST_PATH: path });
@@ -59,7 +59,7 @@ describe.each(["1", "0"])(
       };
     });
 
-    it("are all rejected with 403 and the scope, or with a request for a claim, without data", async () => {
+    it("are all rejected if they lack their scope: with 403 and the scope, or with a request for a claim, never with data", async () => {
       const answers = await Promise.all(
         calls.map(async ({ token, needs, call }) => ({
           needs,
@@ -88,7 +88,7 @@ describe.each(["1", "0"])(
       expect(logged).toEqual([]);
     });
 
-    it("all succeed with the scope", async () => {
+    it("succeed with their scope if they only read (the first 32)", async () => {
       const readable = calls.slice(0, 32).filter(({ needs }) => !needs.includes("alerts:write"));
       for (const { call } of readable) {
         const { status, headers } = await sendCall(base, all, call);

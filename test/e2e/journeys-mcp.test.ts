@@ -159,7 +159,7 @@ async function expectJourney(
 }
 
 describe.each(generations)("the MCP client $name with a person", (generation) => {
-  it("gets from a 401 to a tool call after registration", async () => {
+  it("gets from a 401 to a tool call with dynamic client registration", async () => {
     const { client_id } = await expectJourney(generation, { endpoint, person });
     expect(client_id).not.toContain("https://");
   });

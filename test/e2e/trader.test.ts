@@ -149,7 +149,7 @@ describe("a person who uses the pages for the first time", () => {
       const { page } = await open("/", { javaScriptEnabled });
       await page.getByLabel("Sector", { exact: true }).selectOption("Technology");
       await page.getByLabel("Coverage").selectOption("Full");
-      await page.getByLabel("Order").selectOption("Strongest signal");
+      await page.getByLabel("Order").selectOption("Strongest (smoothed)");
       if (!javaScriptEnabled) await page.getByRole("button", { name: "Show" }).click();
       const { items } = await ask<{ items: readonly Item[] }>(
         "/api/signals?detail=full&sector=Technology&minCoverage=1",
@@ -176,7 +176,7 @@ describe("a person who uses the pages for the first time", () => {
     expect(text).toMatch(/(?:Momentum|Valuation|Social|Dark pool) moved it most/);
     const newest = page.getByRole("region", { name: "What changed" }).getByRole("row").nth(1);
     expect(await newest.innerText()).toMatch(
-      /(?:LONG|SHORT|WAIT) ›\s+(?:LONG|SHORT|WAIT).*(?:begins|ends|became).*[+−]\d/s,
+      /(?:LONG|SHORT|WAIT) ›\s+(?:LONG|SHORT|WAIT).*(?:begins|ends|fell|stopped).*[+−]\d/s,
     );
   });
 

@@ -22,8 +22,8 @@ const GRANT_PAGE = 10_000;
 /** Prefix of `familyOf`. */
 const GROUP_PREFIX = "refresh-chain:";
 
-/** Group of a refresh token family: a token, its predecessors and its successors (RFC 9700 section
- *  4.14.2). */
+/** Name of the store group that holds the family of a refresh token: the token, its predecessors and
+ *  its successors (RFC 9700 section 4.14.2). */
 export const familyOf = (token: string): string =>
   GROUP_PREFIX + fingerprint(token.slice(0, SHARED_CHARACTERS));
 

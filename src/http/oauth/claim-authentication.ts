@@ -11,8 +11,9 @@ import { rateLimitProblem } from "../../limits/rate-limit-problem.ts";
 import { bearerChallenge, type CreateCredentialError, credentialOf } from "../credential.ts";
 import { OAuthError } from "../errors.ts";
 
-/** The authenticated party of a claim: an agent, or a person who acts through an application. */
-export type ClaimPrincipal =
+/** The authenticated caller of an endpoint for claiming agents: the agent itself, or a person who acts
+ *  through an application. */
+export type AgentClaimCaller =
   | { readonly kind: "agent"; readonly agentId: string }
   | {
       readonly kind: "person";
@@ -44,11 +45,11 @@ export interface ClaimAuthenticationOptions {
  */
 export function createClaimAuthenticator(
   options: ClaimAuthenticationOptions,
-): (req: Request) => Promise<ClaimPrincipal> {
+): (req: Request) => Promise<AgentClaimCaller> {
   const { authenticate, findRegisteredClient, limits, baseUrl, now } = options;
   const unauthenticated = unauthenticatedAt(baseUrl);
 
-  const principalOf = (caller: Caller): ClaimPrincipal => {
+  const principalOf = (caller: Caller): AgentClaimCaller => {
     if (caller.kind === "service") throw notEligible("An API key cannot claim an agent.");
     if (!isAudienceAllowed(caller.resource, baseUrl)) {
       throw unauthenticated(
@@ -85,7 +86,7 @@ export function notEligible(description: string): OAuthError {
 
 /** The person of a token. A token gives an agent no scopes beyond its own, and only within minutes
  *  of the person's sign-in. */
-function personPrincipal(caller: Caller, now: number): ClaimPrincipal {
+function personPrincipal(caller: Caller, now: number): AgentClaimCaller {
   const { accountId, signedInAt, clientId, grantId } = caller;
   if (clientId === undefined || grantId === undefined) {
     throw notEligible("No person authorized the token.");

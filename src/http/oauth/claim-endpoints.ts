@@ -15,8 +15,8 @@ import { OAuthError } from "../errors.ts";
 import { mountOperations } from "../mount.ts";
 import { requireWithinLimits } from "../rate-limits.ts";
 import {
+  type AgentClaimCaller,
   type ClaimAuthenticationOptions,
-  type ClaimPrincipal,
   createClaimAuthenticator,
   notEligible,
 } from "./claim-authentication.ts";
@@ -58,7 +58,7 @@ type Path = keyof typeof bodies;
 
 /** Replaces the body of an authenticated request. */
 interface AuthenticatedRequest<P extends Path> {
-  readonly principal: ClaimPrincipal;
+  readonly principal: AgentClaimCaller;
   readonly data: z.output<(typeof bodies)[P]>;
 }
 
@@ -122,7 +122,7 @@ function authenticated(
 
 /** Checks that an agent acts only for itself, and does not confirm its own claim with a token that
  *  its person granted it. */
-function checkEligible(principal: ClaimPrincipal, agentId: string): void {
+function checkEligible(principal: AgentClaimCaller, agentId: string): void {
   if (principal.kind === "agent" && principal.agentId !== agentId) {
     throw notEligible("The token belongs to another agent.");
   }
@@ -158,7 +158,7 @@ function attemptLimits(limits: Limits, guard: CodeGuard): RequestHandler {
 const applicationCounters = ({
   accountId,
   through,
-}: Extract<ClaimPrincipal, { kind: "person" }>): readonly Counter[] => [
+}: Extract<AgentClaimCaller, { kind: "person" }>): readonly Counter[] => [
   ["claim-user", `${accountId} ${through.clientId}`],
   ["claim-account", accountId],
 ];

@@ -14,7 +14,7 @@ const ApplyForm = ApplicationFields.extend({
 
 /** Routes of the page to apply for early access, with the limits of POST /api/apply; invalid input
  *  does not count. */
-export function applyRoutes(options: PageContext): Router {
+export function earlyAccessRoutes(options: PageContext): Router {
   const { csrf, show } = options;
   const router = Router();
   router

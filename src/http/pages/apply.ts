@@ -1,6 +1,6 @@
 import type { QueueKey } from "../../applications/intake.ts";
 import { APPLICATION_RETENTION_MS, focuses } from "../../applications/intake-records.ts";
-import { copyAddress, copyButton } from "./copy.ts";
+import { copyButton, copyScriptPath } from "./copy.ts";
 import {
   type FieldErrors,
   facts,
@@ -105,7 +105,7 @@ export function queuePlacePage(view: QueuePlaceView): PageAnswer {
   const { isSignedIn, queueToken, name, email, focus, registeredAt, key } = view;
   return {
     heading: "Your seat is reserved",
-    scriptPath: copyAddress,
+    scriptPath: copyScriptPath,
     isSignedIn,
     body: html`<p class="lead">This is your queue token. Copy it now: it is shown this once and never again.</p>
 <p class="secret"><code id="token">${queueToken}</code></p>

@@ -1,7 +1,7 @@
 import { CLAIM_CODE_MS } from "../../auth/agents/claim-code.ts";
 import type { ClaimableAgent } from "../../auth/agents/claims.ts";
 import type { Scope } from "../../auth/scopes.ts";
-import { copyAddress, copyButton } from "./copy.ts";
+import { copyButton, copyScriptPath } from "./copy.ts";
 import {
   type FieldErrors,
   facts,
@@ -182,7 +182,7 @@ export function shownCodePage(code: string): PageAnswer {
 <p>It works once, for this agent only, and as long as the link that brought you here. Do not give it to anybody else, and close this page once the agent has it.</p>
 ${howToRemove}`,
   );
-  return { ...page, scriptPath: copyAddress };
+  return { ...page, scriptPath: copyScriptPath };
 }
 
 /** The page for a link that is invalid or expired. */

@@ -8,8 +8,8 @@ const script = createAsset({
   text: readFileSync(new URL("./copy.js", import.meta.url), "utf8"),
 });
 
-/** URL of the script, for pages that have no other script. */
-export const copyAddress = script.address;
+/** URL path of copy.js, for pages that have no other script. */
+export const copyScriptPath = script.address;
 
 /** Serves the script. */
 export const copyRoute = script.route;

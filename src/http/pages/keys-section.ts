@@ -1,6 +1,6 @@
 import { type ApiKey, KEYS_PER_ACCOUNT } from "../../auth/keys/api-keys.ts";
 import { allScopes, anonymousCeiling } from "../../auth/scopes.ts";
-import { copyAddress, copyButton } from "./copy.ts";
+import { copyButton, copyScriptPath } from "./copy.ts";
 import {
   destructiveAction,
   type FieldErrors,
@@ -89,7 +89,7 @@ export function newKeyPage({
 }): PageAnswer {
   return {
     heading: "Your new key",
-    scriptPath: copyAddress,
+    scriptPath: copyScriptPath,
     place: "account",
     isSignedIn: true,
     body: html`<p class="lead">This is the key for <strong>${untrustedText(name)}</strong>. Copy it now: it is shown this once and never again.</p>

@@ -5,7 +5,7 @@ import { CodeGuard } from "../../limits/code-guard.ts";
 import { accountRoutes } from "./account-routes.ts";
 import { alertRoutes } from "./alerts/alert-routes.ts";
 import { APPLY_PATH } from "./apply.ts";
-import { applyRoutes } from "./apply-routes.ts";
+import { earlyAccessRoutes } from "./apply-routes.ts";
 import { channelRoutes } from "./channel-routes.ts";
 import { claimRoutes } from "./claim-routes.ts";
 import { contactRoutes } from "./contact-routes.ts";
@@ -53,7 +53,7 @@ export function pagesRouter(options: PagesOptions): Router {
   router.use(styleRoute(), copyRoute());
   router.use(ACTION_PATHS, provideCallerAddress);
   router.use(signInRoutes(parts), interactionRoutes(parts), claimRoutes(parts));
-  router.use(contactRoutes(parts), applyRoutes(parts));
+  router.use(contactRoutes(parts), earlyAccessRoutes(parts));
   router.use(channelRoutes(parts), unsubscribeRoutes(parts));
   // Before the account, whose routes have the id of a list in the same place.
   router.use(watchlistAddRoutes(parts), alertRoutes(parts), accountRoutes(parts));

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { WIDGET_FOLDER } from "../../openbb/widget.ts";
+import { WIDGET_PATH_PREFIX } from "../../openbb/widget.ts";
 import { widgetSources } from "../../openbb/widgets.ts";
 import { LIMIT_HEADERS } from "../headers.ts";
 import { jsonResponse, type Operation } from "../operation.ts";
@@ -27,7 +27,7 @@ export const openbbOperations = [
   {
     id: "get_openbb_widget",
     method: "get",
-    path: `${WIDGET_FOLDER}/{widget}`,
+    path: `${WIDGET_PATH_PREFIX}/{widget}`,
     tag: "Market",
     summary: "Get a widget of OpenBB Workspace",
     description:

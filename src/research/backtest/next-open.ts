@@ -21,12 +21,13 @@ interface NextOpenOptions {
 }
 
 /**
- * Rank correlation of the short ratio, with the sign of the score, and the return from the first open
- * after its publication to the close of that session. Short volume is published after the close, so a
- * score at the close contains that of the session before, and the returns after the score begin later
- * than the one session that the effect lasts.
+ * For each date, the rank correlation of the negated z of the short ratio (as in the score, high is
+ * bullish) with the return from the first open after its publication to the close of that session.
+ * It is measured separately because short volume is published after the close: the score at a close
+ * has only that of the session before, and when the ordinary returns begin, the effect of one
+ * session is over.
  */
-export function nextOpenCoefficients(wanted: NextOpenOptions): readonly DateFigure[] {
+export function shortRatioNextOpenCorrelations(wanted: NextOpenOptions): readonly DateFigure[] {
   const { records, grid, graded, from, seed } = wanted;
   const volumes = new Map(records.map((one) => [one.instrument.symbol, one.shortVolumes ?? []]));
   const statements = [...graded].flatMap((row) => {

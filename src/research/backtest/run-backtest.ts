@@ -11,7 +11,7 @@ import { METHOD_VERSION } from "../../score/snapshot.ts";
 import { DataHash } from "../../sources/data-hash.ts";
 import { measureClass } from "./class-measures.ts";
 import { type ClassResult, classResults } from "./class-results.ts";
-import { nextOpenCoefficients } from "./next-open.ts";
+import { shortRatioNextOpenCorrelations } from "./next-open.ts";
 import type { DateFigure } from "./outcomes.ts";
 import type { BacktestQuestion } from "./question.ts";
 import { gradedDates } from "./question.ts";
@@ -251,7 +251,7 @@ function extras(
       subject === "social" ? summary(sameDayCoefficients(records, grid, { from, dayMs })) : null,
     nextOpen:
       subject === "darkpool"
-        ? summary(nextOpenCoefficients({ records, grid, graded, from, seed }))
+        ? summary(shortRatioNextOpenCorrelations({ records, grid, graded, from, seed }))
         : null,
   };
 }

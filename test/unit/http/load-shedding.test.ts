@@ -78,7 +78,7 @@ async function settle(isDone: () => boolean): Promise<void> {
 }
 
 describe("admission control", () => {
-  it("starts a single request at once", async () => {
+  it("starts a lone request immediately", async () => {
     const { send, begun } = await startAdmission((res) => res.end());
     await send(get("/api/signals"));
     expect(begun.map(({ path }) => path)).toEqual(["/api/signals"]);

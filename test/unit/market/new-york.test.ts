@@ -38,7 +38,7 @@ describe("the New York date of an instant", () => {
     expect(newYorkDate(utc(instant))).toBe(date);
   });
 
-  it("is the same for many instants, in any order and across clock changes", () => {
+  it("is the same from newYorkDates as from newYorkDate, in any order and across clock changes", () => {
     const dateOf = newYorkDates();
     const start = utc("2015-03-07T00:00:00Z");
     const instants = Array.from({ length: 300 * 24 }, (_, hour) => start + hour * HOUR_MS);

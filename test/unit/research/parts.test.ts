@@ -5,7 +5,7 @@ import type { SeriesSummary } from "../../../src/grading/series-summary.ts";
 import { returnAfter } from "../../../src/grading/session-returns.ts";
 import type { Bar, InstrumentRecords } from "../../../src/market/records.ts";
 import { exposuresAt } from "../../../src/research/backtest/exposures.ts";
-import { nextOpenCoefficients } from "../../../src/research/backtest/next-open.ts";
+import { shortRatioNextOpenCorrelations } from "../../../src/research/backtest/next-open.ts";
 import { walkForward } from "../../../src/research/backtest/probabilities.ts";
 import {
   type BacktestQuestion,
@@ -294,7 +294,7 @@ describe("the first session after short volume is published", () => {
     return { ...plain, bars, shortVolumes };
   };
   const coefficients = (record: InstrumentRecords, from = "2023-01-01") =>
-    nextOpenCoefficients({
+    shortRatioNextOpenCorrelations({
       records: [record],
       grid: createReturnGrid([record], "stock", "2024-12-31"),
       graded: new Set([0]),

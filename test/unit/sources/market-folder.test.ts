@@ -80,7 +80,7 @@ afterAll(async () => {
 });
 
 describe("a market folder", () => {
-  it("names its kind and makes the owner responsible for the licenses", async () => {
+  it("reports its mode, and makes the owner responsible for the licenses", async () => {
     const market = await readMarketFolder(await folderOf({}));
     expect(market).toMatchObject({ mode: "files", dayMs: 86_400_000 });
     expect(market.source).toMatchObject({ id: "market-folder", simulated: false });
@@ -560,7 +560,7 @@ describe.skipIf(real.isMissing)("the real market folder", { tags: ["full"] }, ()
     expect(lists.every(isAscending)).toBe(true);
   });
 
-  it("has messages of both sources, tags and counts of named instruments", () => {
+  it("has messages with and without a stance tag, each with the number of instruments it names", () => {
     const mentions = bySymbol("AAPL").mentions ?? [];
     expect(new Set(mentions.map(({ stance }) => stance))).toEqual(
       new Set(["bullish", "bearish", null]),

@@ -5,7 +5,7 @@ import type { AlertDetails, AttemptPage, AttemptView } from "../../../alerts/api
 import { REPORT_SESSIONS } from "../../../score/report-events.ts";
 import { EVENT_RULES } from "../../../score/shift-and-volatility-events.ts";
 import { kindText, sentTo, statusText, watchedText } from "../alerts-section.ts";
-import { copyAddress, copyButton } from "../copy.ts";
+import { copyButton, copyScriptPath } from "../copy.ts";
 import { destructiveAction, facts, form, select, timeElement, untrustedText } from "../elements.ts";
 import { type Content, type Html, html } from "../html.ts";
 import type { PageAnswer } from "../page-answer.ts";
@@ -246,7 +246,7 @@ export const secretPage = ({ id, secret, heading, nextSteps }: SecretView): Page
   heading,
   place: "account",
   isSignedIn: true,
-  scriptPath: copyAddress,
+  scriptPath: copyScriptPath,
   body: html`<p class="lead">Copy the signing secret now: it is shown this once and never again.</p>
 <p class="secret"><code id="secret">${secret}</code></p>
 <p class="buttons">${copyButton("secret", "the secret")}<a class="main" href="/account/alerts/${id}">I have saved it</a></p>

@@ -4,7 +4,7 @@ import { THRESHOLDS } from "../../../score/signal-hysteresis.ts";
 import { type Html, html } from "../html.ts";
 import type { HistoryPoint, HistoryView } from "./history-view.ts";
 import { type FactorName, factorNames, signalMark } from "./marks.ts";
-import { dateTime, fixed, points } from "./number-format.ts";
+import { dateTime, fixed, percent, points } from "./number-format.ts";
 import { proofPath } from "./proof-section.ts";
 
 /** Number of sessions over which changes are shown: a week. */
@@ -40,10 +40,10 @@ export function changesSection(section: ChangesSection): Html | false {
 <p>In the last ${weekOf(assetClass)} the score went from ${fixed(1)(before.scoreRaw)} to ${fixed(1)(last.scoreRaw)} (<strong>${points(last.scoreRaw - before.scoreRaw)}</strong>), and the signal ${before.signal === last.signal ? html`stayed ${last.signal}` : html`from ${before.signal} to ${last.signal}`}.${section.showsFactors && movedText(before, last)}</p>
 ${
   changes.length > 0 &&
-  html`<div class="scroller" tabindex="0"><table class="figures changes">
+  html`<div class="scroller" tabindex="0"><table class="figures changes" role="table">
 <caption>${changes.length === 1 ? "One change" : `${changes.length} changes`} of the signal in this range, newest first</caption>
-<thead><tr><th scope="col">Session closed</th><th scope="col">Signal</th><th scope="col">Smoothed score</th>${section.showsFactors && html`<th scope="col">What moved the score, in ${weekOf(assetClass)} before</th>`}<th scope="col">Proof</th></tr></thead>
-<tbody>${changes
+<thead role="rowgroup"><tr role="row">${columnHead("Session closed")}${columnHead("Signal")}${columnHead("Smoothed score")}${section.showsFactors && columnHead(`What moved the score, in ${weekOf(assetClass)} before`)}${columnHead("Proof")}</tr></thead>
+<tbody role="rowgroup">${changes
     .toReversed()
     .slice(0, MAX_CHANGES)
     .map((place) => changeRow(section, place))}</tbody>
@@ -52,6 +52,9 @@ ${
 </div>
 </section>`;
 }
+
+// Rows that are stacked on a phone lose their table semantics in browsers without an explicit role.
+const columnHead = (text: string): Html => html`<th scope="col" role="columnheader">${text}</th>`;
 
 const weekOf = (assetClass: AssetClass): string =>
   `${WEEK_SESSIONS[assetClass]} ${assetClass === "crypto" ? "days" : "sessions"}`;
@@ -63,25 +66,34 @@ function changeRow(section: ChangesSection, place: number): Html {
   const now = past[place] as HistoryPoint;
   const before = past[place - 1] as HistoryPoint;
   const week = past[Math.max(0, place - WEEK_SESSIONS[assetClass])] as HistoryPoint;
-  return html`<tr><th scope="row">${dateTime(now.asOf)}</th><td>${before.signal} › ${signalMark(now.signal)}</td><td>${now.scoreSmoothed.toFixed(2)} <span class="unit">${boundText(before, now)}</span></td>${showsFactors && html`<td>${factorMoves(week, now)}</td>`}<td>${
+  return html`<tr role="row"><th scope="row" role="rowheader">${dateTime(now.asOf)}</th><td role="cell">${before.signal} › ${signalMark(now.signal)}</td><td role="cell">${now.scoreSmoothed.toFixed(2)} <span class="unit">${boundText(before, now)}</span></td>${showsFactors && html`<td role="cell">${factorMoves(week, now)}</td>`}<td role="cell">${
     now.entry === undefined
-      ? html`<span class="quiet">not logged</span>`
+      ? html`<span class="quiet">${isBeforeLog(past, place) ? "before the log" : "not logged"}</span>`
       : html`<a href="${proofPath(symbol, now.entry)}" aria-label="Verify the signal of ${now.asOf}">Verify</a>`
   }</td></tr>
 `;
 }
 
+/** Whether the log of an instrument began after a session. */
+const isBeforeLog = (past: readonly HistoryPoint[], place: number): boolean => {
+  const first = past.findIndex(({ entry }) => entry !== undefined);
+  return place < first;
+};
+
 /**
  * The threshold that the smoothed score crossed; without one, the signal ended for another reason.
  */
-function boundText(before: HistoryPoint, { signal, scoreSmoothed }: HistoryPoint): string {
-  const { enterLong, exitLong, enterShort, exitShort } = THRESHOLDS;
+function boundText(before: HistoryPoint, now: HistoryPoint): string {
+  const { signal, scoreSmoothed, coverage, confidence } = now;
+  const { enterLong, exitLong, enterShort, exitShort, minCoverage, holdConfidence } = THRESHOLDS;
   if (signal === "LONG") return `LONG begins at ${enterLong}`;
   if (signal === "SHORT") return `SHORT begins at ${enterShort}`;
   if (before.signal === "LONG" && scoreSmoothed < exitLong) return `LONG ends below ${exitLong}`;
   if (before.signal === "SHORT" && scoreSmoothed > exitShort)
     return `SHORT ends above ${exitShort}`;
-  return "the evidence became too thin, or trading stopped";
+  if (coverage < minCoverage) return `coverage fell below ${percent(0)(minCoverage)}`;
+  if (confidence < holdConfidence) return `confidence fell below ${percent(0)(holdConfidence)}`;
+  return "trading stopped";
 }
 
 /** The sentence about the factors that moved a score; empty where another method recorded it. */

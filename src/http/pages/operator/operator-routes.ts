@@ -3,7 +3,7 @@ import { type Request, type RequestHandler, Router } from "express";
 import { OPERATOR_VISIT_MS } from "../../../auth/operator-access.ts";
 import { onlyMethods } from "../../allowed-methods.ts";
 import { queryOf } from "../../request-context.ts";
-import { copyAddress } from "../copy.ts";
+import { copyScriptPath } from "../copy.ts";
 import type { PageContext } from "../page-context.ts";
 import { closedPage, setupPage } from "./operator-page.ts";
 
@@ -46,7 +46,7 @@ export function operatorRoutes({ operator, baseUrl, show }: PageContext): Router
     .route(PATH)
     .get(open, async (req, res) => {
       const page = isOperator(req) ? setupPage(await facts()) : closedPage({ isExpired: false });
-      show(res, { ...page, scriptPath: copyAddress });
+      show(res, { ...page, scriptPath: copyScriptPath });
     })
     .all(onlyMethods(["get"]));
   return router;

@@ -18,7 +18,7 @@ import {
   wholeNumber,
 } from "./figures.ts";
 
-/** Names of the subjects. */
+/** Phrases that name what a backtest tests. */
 export const SUBJECT_WORDS: Readonly<Record<Subject, string>> = {
   composite: "the composite score",
   momentum: "momentum alone",

@@ -111,7 +111,8 @@ describeEngines("the sealer", (engine) => {
     expect(await auditOf(again)).toMatchObject({ rows: 2, lastPosition: 2, problems: [] });
   });
 
-  const title = "loses, doubles and forks nothing, whatever ends a step and whoever else runs one";
+  const title =
+    "never loses, duplicates or forks rows, wherever a step is killed and however many run at once";
   it(title, { timeout: 60_000 }, async () => {
     const runs = engine === model ? 300 : 12;
     const property = fc.asyncProperty(fc.array(action, { maxLength: 12 }), fc.scheduler(), inOrder);

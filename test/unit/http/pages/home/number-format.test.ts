@@ -21,7 +21,7 @@ const read = (figure: Html) => {
 };
 
 describe("formatted text", () => {
-  it("uses one minus sign, and preserves hyphens", () => {
+  it("writes negative numbers with the minus sign U+2212, and preserves hyphens", () => {
     expect(withMinus("Off-exchange pressure (z -1.05), -$3, 2014-01-02.")).toBe(
       "Off-exchange pressure (z −1.05), −$3, 2014-01-02.",
     );
@@ -61,7 +61,7 @@ describe("a formatted number", () => {
 });
 
 describe("a formatted time", () => {
-  it("is in UTC, to the minute, to the second, or a date", () => {
+  it("is in UTC, and shows the minute, the second or only the date", () => {
     expect(String(dateTime("2026-11-21T05:00:30.000Z"))).toBe(
       '<time datetime="2026-11-21T05:00:30.000Z">21 Nov 2026, 05:00</time>',
     );
