@@ -534,9 +534,9 @@ describe("the page of an instrument", () => {
     const changes = history.flatMap(({ asOf, signal }, at) =>
       at > 0 && signal !== history[at - 1]?.signal ? [[asOf, signal]] : [],
     );
-    const [table = ""] = /<table class="figures changes">.*?<\/table>/s.exec(html) ?? [];
+    const [table = ""] = /<table class="figures changes" role="table">.*?<\/table>/s.exec(html) ?? [];
     const rows = Array.from(
-      table.matchAll(/<tr><th scope="row"><time datetime="([^"]*)">.*?<\/span><\/td>/gs),
+      table.matchAll(/<tr role="row"><th scope="row" role="rowheader"><time datetime="([^"]*)">.*?<\/span><\/td>/gs),
       ([row, at]) => [at, textOf(row).match(/LONG$|SHORT$|WAIT$/)?.[0]],
     );
     expect(rows.length).toBeGreaterThan(0);
