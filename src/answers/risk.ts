@@ -45,7 +45,9 @@ const Horizon = z.object({
   volatilityPercent: z.number().describe("Expected standard deviation over them."),
   reportFactor: z
     .number()
-    .describe("What the nearness of a report multiplies volatilityPercent by; 1 without any."),
+    .describe(
+      "By how much a near report widens the above and the ranges, which contain it; 1 without any.",
+    ),
   ranges: z.array(Range).nullable().describe("Close at the end, dividends included."),
   rangesWithheld: z.enum(WITHHELD).nullable(),
   fall: z.object({
@@ -347,7 +349,7 @@ function rangeSentence(
   const chance =
     fall === null
       ? ""
-      : `; ${rounded(100 * fall, 0)} % chance to end more than ${fallPercent} % lower (skill ${skill} %)`;
+      : `; ${rounded(100 * fall, 0)} % chance to end more than ${fallPercent} % lower (skill ${skill} %${across === "" ? "" : " over all"})`;
   return `95 % range over ${span}: ${quoted(low)} to ${quoted(high)} (${signed(lowPercent)} to ${signed(highPercent)} %, held ${held} %${across})${chance}. Tested on ${tested}.`;
 }
 

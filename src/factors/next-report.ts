@@ -169,9 +169,8 @@ const filingOf = (filings: readonly QuarterlyFiling[], periodEnd: number, dayMs:
 export const daysAround = (windows: readonly ReportWindow[], predictedAt: number) =>
   windows.findLast(({ from }) => from <= predictedAt)?.days;
 
-/** Earliest New York midnight after 00:00 UTC: 04:00 in summer, an hour less where 364 days cross a
- *  change of the clocks. */
-const MIDNIGHT_MS = 3 * 3_600_000;
+/** Earliest New York midnight after 00:00 UTC, in summer. */
+const MIDNIGHT_MS = 4 * 3_600_000;
 
 /**
  * The day on which a report is filed, from the instant at which it becomes known outside the

@@ -120,6 +120,13 @@ export class LogReader {
     return runs.find((run) => isCovered(run, checkpoint));
   }
 
+  /** The oldest covered run of a class. */
+  async firstRun(assetClass: AssetClass): Promise<LoggedRun | undefined> {
+    const checkpoint = await this.checkpoint();
+    const run = checkpoint && (await this.#store.firstRun(checkpoint.id, assetClass));
+    return run && isCovered(run, checkpoint) ? run : undefined;
+  }
+
   #reading(id: string): ReadTile {
     return async (tile) => {
       const nodes = await this.#nodes(id, tile);

@@ -406,12 +406,24 @@ export class LogStore {
       ...range,
     });
     const runs: LoggedRun[] = [];
-    for (const { at, body } of rows) {
-      const { index, universe } = body as RunBody;
-      const symbols = await this.#symbolsOf(id, universe);
-      runs.push({ index, universe, symbols, assetClass, close: at });
-    }
+    for (const row of rows) runs.push(await this.#runOf(id, assetClass, row));
     return runs;
+  }
+
+  /** The oldest run of a class that is kept. */
+  async firstRun(id: string, assetClass: AssetClass): Promise<LoggedRun | undefined> {
+    const all = { from: 0, to: LAST_INSTANT, limit: 1 };
+    const [row] = await this.#read(RUN, `${id}/${assetClass}`, all);
+    return row && this.#runOf(id, assetClass, row);
+  }
+
+  async #runOf(
+    id: string,
+    assetClass: AssetClass,
+    { at, body }: { readonly at: number; readonly body: unknown },
+  ): Promise<LoggedRun> {
+    const { index, universe } = body as RunBody;
+    return { index, universe, symbols: await this.#symbolsOf(id, universe), assetClass, close: at };
   }
 
   async #symbolsOf(id: string, universe: number): Promise<readonly string[]> {

@@ -90,7 +90,7 @@ const SLOW = weightsOf(decay(1, RISK_RULES.slowHalfLife));
 const EWMA = weightsOf(RISK_RULES.ewmaDecay);
 
 /**
- * Expected standard deviation of a session's log return; over h sessions it is sqrt(h) times that.
+ * Expected standard deviation of a session's log return; over a horizon see `horizonSigma`.
  * It depends only on the last 252 sessions, so it is independent of where a history begins.
  *
  * @param count Number of known sessions, from the oldest on.

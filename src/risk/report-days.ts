@@ -5,12 +5,6 @@ import { isSession, nextSession, sessionsUntil } from "../market/calendar.ts";
 import type { Bar, InstrumentRecords } from "../market/records.ts";
 import type { HorizonQuantiles } from "./table.ts";
 
-/**
- * Sessions before and after an expected report that have a factor of their own: before 2020 each of
- * these factors is above 1 with t over 2, and none further away is (docs/method-and-backtest.md).
- */
-export const REPORT_REACH = { before: 10, after: 5 } as const;
-
 /** The part of an instrument's records that a forecast of its volatility reads. */
 export type ForecastRecords = Pick<InstrumentRecords, "bars" | "fundamentals">;
 
@@ -61,7 +55,7 @@ export function horizonVariance(
   if (reportDays === null || reportIn === null) return horizon;
   let sum = 0;
   for (let ahead = 1; ahead <= horizon; ahead++) {
-    sum += reportDays[ahead - reportIn + REPORT_REACH.before] ?? 1;
+    sum += reportDays.factors[ahead - reportIn + reportDays.before] ?? 1;
   }
   return sum;
 }

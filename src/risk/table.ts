@@ -49,6 +49,14 @@ export interface RiskEvidence {
   } | null;
 }
 
+/** Factors of a session's variance by its distance from the one on which a report is expected. */
+export interface ReportDays {
+  /** Sessions before the expected one to which the first factor belongs. */
+  readonly before: number;
+  /** One for each session from then on; sessions further away have the factor 1. */
+  readonly factors: readonly number[];
+}
+
 /** Parameters of the ranges and of the chance of a fall over one horizon. */
 export interface HorizonQuantiles {
   /** In sessions. */
@@ -60,11 +68,8 @@ export interface HorizonQuantiles {
   readonly quantiles: readonly number[];
   /** The fall whose chance is forecast, in percent. */
   readonly fallPercent: number;
-  /**
-   * Factors of a session's variance by its distance from the one on which a report is expected,
-   * over `REPORT_REACH`; `null` where reports are not in the forecast.
-   */
-  readonly reportDays: readonly number[] | null;
+  /** `null` where reports are not in the forecast. */
+  readonly reportDays: ReportDays | null;
 }
 
 /** The forecasts of one class over one horizon. */

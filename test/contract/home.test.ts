@@ -534,9 +534,12 @@ describe("the page of an instrument", () => {
     const changes = history.flatMap(({ asOf, signal }, at) =>
       at > 0 && signal !== history[at - 1]?.signal ? [[asOf, signal]] : [],
     );
-    const [table = ""] = /<table class="figures changes" role="table">.*?<\/table>/s.exec(html) ?? [];
+    const [table = ""] =
+      /<table class="figures changes" role="table">.*?<\/table>/s.exec(html) ?? [];
     const rows = Array.from(
-      table.matchAll(/<tr role="row"><th scope="row" role="rowheader"><time datetime="([^"]*)">.*?<\/span><\/td>/gs),
+      table.matchAll(
+        /<tr role="row"><th scope="row" role="rowheader"><time datetime="([^"]*)">.*?<\/span><\/td>/gs,
+      ),
       ([row, at]) => [at, textOf(row).match(/LONG$|SHORT$|WAIT$/)?.[0]],
     );
     expect(rows.length).toBeGreaterThan(0);
@@ -835,7 +838,7 @@ describe("the proof of a signal", () => {
     const early = await page("?at=2020-01-01");
     expect(early.status).toBe(404);
     expect(textOf(early.html)).toMatch(
-      /Nothing was logged by 1 Jan 2020, 23:59\. The log began on 2\d Nov 2026, \d\d:\d\d\./,
+      /Nothing was logged by 1 Jan 2020, 23:59\. The log began with the session of 2\d Nov 2026, \d\d:\d\d\./,
     );
     expect(early.html).toContain('value="2020-01-01"');
     const oldest = /<a href="([^"]+\?entry=\d+)">Verify its oldest signal/.exec(early.html)?.[1];

@@ -5,7 +5,14 @@ import {
   observeWithoutReports,
   type RiskGrid,
 } from "../../src/research/backtest/risk/observations.ts";
-import { REPORT_REACH, sessionsToReport } from "../../src/risk/report-days.ts";
+import { sessionsToReport } from "../../src/risk/report-days.ts";
+import type { ReportDays } from "../../src/risk/table.ts";
+
+/**
+ * Sessions before and after an expected report that get a factor of their own: before 2020 each of
+ * these factors is above 1 with t over 2, and none further away is (docs/method-and-backtest.md).
+ */
+const REPORT_REACH = { before: 10, after: 5 } as const;
 
 /** When a report was expected at the close of a forecast, and what followed. */
 export interface ReportOutcome {
@@ -17,6 +24,9 @@ export interface ReportOutcome {
    *  bar. */
   readonly ratios: Float64Array;
 }
+
+/** Reports are looked up, whatever the factors. */
+const KNOWN_REPORTS = { reportDays: { before: 0, factors: [] } } as const;
 
 /** What followed every forecast from the last known close. */
 export function reportOutcomes(risk: RiskGrid, horizon: number): readonly ReportOutcome[] {
@@ -30,7 +40,7 @@ export function reportOutcomes(risk: RiskGrid, horizon: number): readonly Report
     const followed = returns.slice(place + 1, place + 1 + horizon);
     return {
       end,
-      reportIn: sessionsToReport({ reportDays: [] }, known, known.bars.at(closes - 1) as Bar),
+      reportIn: sessionsToReport(KNOWN_REPORTS, known, known.bars.at(closes - 1) as Bar),
       ratios: followed.map((value) => value ** 2 / variance),
     };
   });
@@ -43,26 +53,25 @@ export function reportOutcomes(risk: RiskGrid, horizon: number): readonly Report
  * @param before ISO date or its beginning: horizons that end later do not count.
  * @returns 1 at distances without a session.
  */
-export function fitReportDays(
-  outcomes: readonly ReportOutcome[],
-  before: string,
-): readonly number[] {
-  const length = REPORT_REACH.before + 1 + REPORT_REACH.after;
+export function fitReportDays(outcomes: readonly ReportOutcome[], before: string): ReportDays {
+  const { before: reach, after } = REPORT_REACH;
+  const length = reach + 1 + after;
   const near = Array.from({ length }, () => ({ sum: 0, count: 0 }));
   const far = { sum: 0, count: 0 };
   for (const { end, reportIn, ratios } of outcomes) {
     if (end >= before) continue;
     for (const [index, ratio] of ratios.entries()) {
       if (Number.isNaN(ratio)) continue;
-      const place = reportIn === null ? -1 : index + 1 - reportIn + REPORT_REACH.before;
+      const place = reportIn === null ? -1 : index + 1 - reportIn + reach;
       const of = near[place] ?? far;
       of.sum += ratio;
       of.count += 1;
     }
   }
   const usual = far.sum / far.count;
-  return near.map(({ sum, count }) => {
+  const factors = near.map(({ sum, count }) => {
     const factor = sum / count / usual;
     return Number.isFinite(factor) ? factor : 1;
   });
+  return { before: reach, factors };
 }

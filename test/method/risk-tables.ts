@@ -11,7 +11,7 @@ import {
 } from "../../src/research/backtest/risk/observations.ts";
 import { MODEL_OF_CLASS } from "../../src/risk/forecast.ts";
 import { FITTED_BEFORE } from "../../src/risk/measured-table.ts";
-import type { HorizonTable, RiskTable } from "../../src/risk/table.ts";
+import type { HorizonTable, ReportDays, RiskTable } from "../../src/risk/table.ts";
 import { createSandbox } from "../../src/sources/sandbox/sandbox.ts";
 import { fitReportDays, reportOutcomes } from "./report-day-fit.ts";
 
@@ -61,12 +61,12 @@ const APART = 1_000_000;
 export interface RecordedTables {
   readonly table: RiskTable;
   /** Factors of report days by year, before the date of the fit. */
-  readonly earlierReportDays: Readonly<Record<string, readonly number[]>>;
+  readonly earlierReportDays: Readonly<Record<string, ReportDays>>;
 }
 
 /** Measures the tables of recorded markets on the records of a folder. */
 export function recordedRiskTables(records: readonly InstrumentRecords[]): RecordedTables {
-  const { [String(FITTED_YEAR)]: current = [], ...earlierReportDays } = fittedReportDays(records);
+  const { [String(FITTED_YEAR)]: current = null, ...earlierReportDays } = fittedReportDays(records);
   const measured = AssetClass.options.map((assetClass) => {
     const risk = recordedGrid(records, assetClass);
     const sides = { before: FITTED_BEFORE, step: sessionsPerDate("week", assetClass) };
@@ -88,7 +88,7 @@ export function recordedRiskTables(records: readonly InstrumentRecords[]): Recor
 /** Factors of report days for each year, fitted on the outcomes before it. */
 function fittedReportDays(
   records: readonly InstrumentRecords[],
-): Readonly<Record<string, readonly number[]>> {
+): Readonly<Record<string, ReportDays>> {
   const outcomes = reportOutcomes(recordedGrid(records, "stock", REPORTS_FROM), REPORT_HORIZON);
   const years = Array.from({ length: 6 }, (_, index) => String(FITTED_YEAR - 5 + index));
   return Object.fromEntries(years.map((year) => [year, rounded(fitReportDays(outcomes, year))]));
@@ -153,7 +153,7 @@ function simulatedGrid(
 /** Forecasts over one horizon with their outcomes. */
 interface Observed {
   /** The factors of report days with which they were forecast. */
-  readonly reportDays: readonly number[] | null;
+  readonly reportDays: ReportDays | null;
   readonly observations: readonly RiskObservation[];
 }
 

@@ -180,15 +180,21 @@ async function prepareDigest(
   if (quiet !== undefined) return waitUntil(quiet, { delivery, channel, now });
   const { told, others } = await membersOf(delivery, options);
   if (others.length > 0) {
-    return { instead: [...others, reschedule(delivery, 0), announce(DELIVERIES_TOPIC)] };
+    return { instead: [...others, rescheduleDigest(delivery, 0), announce(DELIVERIES_TOPIC)] };
   }
   if (told.length === 0) return { instead: [removeAt(deliveries, delivery)] };
   const repeats = await repeatsUsedUp(delivery, channel, options);
   if (repeats !== undefined) return { instead: repeats };
   const counted = await countMessage(delivery, channel, options);
-  if (counted.isExceeded) return { instead: [reschedule(delivery, counted.resetMs)] };
+  if (counted.isExceeded) return { instead: [rescheduleDigest(delivery, counted.resetMs)] };
   const message = digestMessage(delivery, told, { ...options.channels, limit: counted.policy });
   return { message, members: told.map((event) => event.delivery) };
+}
+
+/** Makes a digest due later; it no longer waits for the end of quiet hours. */
+function rescheduleDigest(delivery: StoredDelivery, dueInMs: number): Operation {
+  const { heldUntil: _, ...value } = delivery.value;
+  return replace(deliveries, delivery, { value, dueInMs });
 }
 
 async function prepareEvent(
@@ -197,7 +203,9 @@ async function prepareEvent(
   channel: StoredChannel,
   options: ChannelAttemptOptions,
 ): Promise<Ready | Instead> {
-  const { type } = delivery.value;
+  const { digestId, type } = delivery.value;
+  // Redelivering makes it due, but its digest sends it.
+  if (digestId !== undefined) return { instead: [reschedule(delivery, null)] };
   if (alert.value.isPaused) return hold(delivery, unchanged(alerts, alert));
   // A test is asked for by somebody who waits for it.
   const isTest = type === "webhook.test";

@@ -105,8 +105,11 @@ async function waitingUntil(
   }
   return [...newest.values()]
     .filter(
-      ({ value: { alertId, heldUntil } }) =>
-        alertId !== undefined && heldUntil !== undefined && heldUntil <= until,
+      ({ value: { alertId, digestId, heldUntil } }) =>
+        alertId !== undefined &&
+        digestId === undefined &&
+        heldUntil !== undefined &&
+        heldUntil <= until,
     )
     .toSorted(byKey);
 }

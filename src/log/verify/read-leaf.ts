@@ -46,7 +46,10 @@ const Method = z.looseObject({
           fallPercent: z.number(),
           quantiles: z.array(z.number()).min(1),
           /** Absent in methods of before reports were forecast. */
-          reportDays: z.array(z.number()).nullable().default(null),
+          reportDays: z
+            .looseObject({ before: z.int().min(0), factors: z.array(z.number().positive()) })
+            .nullable()
+            .default(null),
         }),
       ),
     )

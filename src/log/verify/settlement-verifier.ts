@@ -5,7 +5,7 @@ import {
   recordFigures,
 } from "../../grading/track-record.ts";
 import type { AssetClass } from "../../market/instrument.ts";
-import { type HorizonSpread, horizonVariance, REPORT_REACH } from "../../risk/report-days.ts";
+import { type HorizonSpread, horizonVariance } from "../../risk/report-days.ts";
 import { excludedBy, gradeSettlement, type LoggedStatement } from "../graded-settlement.ts";
 import type { Outcome } from "../leaves.ts";
 import { CONFIRMED_AFTER, PATIENCE_SESSIONS } from "../outcomes.ts";
@@ -147,9 +147,10 @@ export class SettlementVerifier {
     if (of === undefined || of.horizons.length === 0) return;
     of.statements.push({ symbol, status, signal, scoreRaw, coverage, sigmas, sigma });
     const tables = of.method?.risk?.[of.run.assetClass];
-    if (tables === undefined || leaf.v === 1 || status === "failed") return;
-    if (sigmas === undefined) throw new CheckFailure("does not say what it forecasts");
-    if (sigmas !== null) checkForecast(sigmas, tables);
+    if (tables === undefined || status === "failed") return;
+    const said = leaf.v === 1 ? sigma : sigmas;
+    if (said === undefined) throw new CheckFailure("does not say what it forecasts");
+    if (sigmas) checkForecast(sigmas, tables);
   }
 
   /**
@@ -391,10 +392,13 @@ function ratiosOf(tables: readonly HorizonSpread[]): readonly (readonly number[]
 
 /** Distances of a report that count in any of the horizons. */
 function distancesOf(tables: readonly HorizonSpread[]): readonly number[] {
-  if (tables.every(({ reportDays }) => reportDays === null)) return [];
-  const longest = Math.max(...tables.map(({ horizon }) => horizon));
-  const { before, after } = REPORT_REACH;
-  return Array.from({ length: after + longest + before }, (_, index) => index + 1 - after);
+  const distances = tables.flatMap(({ horizon, reportDays }) => {
+    if (reportDays === null) return [];
+    const { before, factors } = reportDays;
+    const after = factors.length - 1 - before;
+    return Array.from({ length: after + horizon + before }, (_, index) => index + 1 - after);
+  });
+  return [...new Set(distances)];
 }
 
 /**

@@ -7,7 +7,6 @@ import { rangeAlert } from "../../../src/risk/range-events.ts";
 import {
   horizonSigma,
   horizonVariance,
-  REPORT_REACH,
   sessionsToReport,
   spansReport,
 } from "../../../src/risk/report-days.ts";
@@ -89,12 +88,7 @@ describe("the sessions to the next report", () => {
 
 describe("the forecast across a report", () => {
   /** 2.7 on the expected session, 1.5 on the one before, 1 elsewhere. */
-  const { before, after } = REPORT_REACH;
-  const reportDays = Array.from({ length: before + 1 + after }, (_, place) => {
-    if (place === before) return 2.7;
-    return place === before - 1 ? 1.5 : 1;
-  });
-  const spread = { horizon: 5, reportDays };
+  const spread = { horizon: 5, reportDays: { before: 1, factors: [1.5, 2.7] } };
 
   it("sums the factors of its sessions by their distance from the session of the expected report", () => {
     expect(horizonVariance(spread, null)).toBe(5);
@@ -123,7 +117,7 @@ describe("the forecast across a report", () => {
   });
 
   it("uses measured factors over five sessions of recorded stocks, and nowhere else", () => {
-    expect(WEEK.reportDays).toHaveLength(before + 1 + after);
+    expect(WEEK.reportDays).toMatchObject({ before: 10, factors: { length: 16 } });
     const { stock, etf, crypto } = RISK_TABLE.classes;
     const others = [...stock.slice(1), ...etf, ...crypto];
     others.push(...Object.values(SIMULATED_RISK_TABLE.classes).flat());
@@ -180,8 +174,8 @@ describe("the factors of report days", () => {
       outcome("2019-05-01", 2, 2, 2),
       outcome("2019-05-01", 40, Number.NaN, 1),
     ];
-    const factors = fitReportDays(outcomes, "2020-01-01");
-    const { before } = REPORT_REACH;
+    const { before, factors } = fitReportDays(outcomes, "2020-01-01");
+    expect(before).toBe(10);
     expect(factors.slice(before - 2, before + 3)).toEqual([1, 2, 4, 3, 1]);
   });
 
@@ -192,6 +186,6 @@ describe("the factors of report days", () => {
   });
 
   it("are 1 without anything to compare with", () => {
-    expect(fitReportDays([], "2020")).toEqual(Array(16).fill(1));
+    expect(fitReportDays([], "2020").factors).toEqual(Array(16).fill(1));
   });
 });

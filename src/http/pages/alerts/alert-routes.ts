@@ -126,7 +126,8 @@ async function showNewForm(visit: AlertVisit): Promise<void> {
   const watchlist = query.get("watchlist") ?? "";
   const prefilled = watchlist === "" ? { symbols } : { watch: "watchlist" as const, watchlist };
   const { channels, ownMailbox } = await choicesFor(visit);
-  const named = channels.find(({ name }) => name === query.get("channel")) ?? channels[0];
+  const wanted = query.get("channel");
+  const named = wanted === null ? channels[0] : channels.find(({ name }) => name === wanted);
   const channel = named?.name ?? (ownMailbox && OWN_MAILBOX);
   const sent = channel && { delivery: "channel" as const, channel };
   return showForm(visit, newEntry({ ...prefilled, ...sent }));

@@ -4,7 +4,7 @@ import { THRESHOLDS } from "../../../score/signal-hysteresis.ts";
 import { type Html, html } from "../html.ts";
 import type { HistoryPoint, HistoryView } from "./history-view.ts";
 import { type FactorName, factorNames, signalMark } from "./marks.ts";
-import { dateTime, fixed, percent, points } from "./number-format.ts";
+import { dateTime, fixed, points } from "./number-format.ts";
 import { proofPath } from "./proof-section.ts";
 
 /** Number of sessions over which changes are shown: a week. */
@@ -84,16 +84,18 @@ const isBeforeLog = (past: readonly HistoryPoint[], place: number): boolean => {
  * The threshold that the smoothed score crossed; without one, the signal ended for another reason.
  */
 function boundText(before: HistoryPoint, now: HistoryPoint): string {
-  const { signal, scoreSmoothed, coverage, confidence } = now;
+  const { signal, status, scoreSmoothed, coverage, confidence } = now;
   const { enterLong, exitLong, enterShort, exitShort, minCoverage, holdConfidence } = THRESHOLDS;
   if (signal === "LONG") return `LONG begins at ${enterLong}`;
   if (signal === "SHORT") return `SHORT begins at ${enterShort}`;
+  if (status === "stale") return "trading stopped";
   if (before.signal === "LONG" && scoreSmoothed < exitLong) return `LONG ends below ${exitLong}`;
   if (before.signal === "SHORT" && scoreSmoothed > exitShort)
     return `SHORT ends above ${exitShort}`;
-  if (coverage < minCoverage) return `coverage fell below ${percent(0)(minCoverage)}`;
-  if (confidence < holdConfidence) return `confidence fell below ${percent(0)(holdConfidence)}`;
-  return "trading stopped";
+  if (coverage < minCoverage) return `coverage fell below ${Math.round(100 * minCoverage)} %`;
+  if (confidence < holdConfidence)
+    return `confidence fell below ${Math.round(100 * holdConfidence)} %`;
+  return "its history became too short";
 }
 
 /** The sentence about the factors that moved a score; empty where another method recorded it. */

@@ -145,14 +145,18 @@ async function entryAt(
   return run === undefined || position < 0 ? undefined : run.index + 1 + position;
 }
 
-/** Why nothing was logged by an instant, and where the log begins. */
-async function beganText(instrument: Instrument, at: number, log: ToolLog): Promise<Html> {
-  const first = await log.reader.prove(0);
-  const began = first && (JSON.parse(first.entry) as { readonly at?: string }).at;
-  const oldest = began && (await entryAt(instrument, Date.parse(began), log));
-  return html`Nothing was logged by ${dateTime(isoInstant(at))}.${began && html` The log began on ${dateTime(began)}.`}${
-    typeof oldest === "number" &&
-    html` <a href="${proofPath(instrument.symbol, oldest)}">Verify its oldest signal of ${instrument.symbol}</a>.`
+/** Why nothing was logged by an instant, and where the log of an instrument begins. */
+async function beganText(
+  { assetClass, symbol }: Instrument,
+  at: number,
+  { reader }: ToolLog,
+): Promise<Html> {
+  const first = await reader.firstRun(assetClass);
+  const position = first?.symbols.indexOf(symbol) ?? -1;
+  return html`Nothing was logged by ${dateTime(isoInstant(at))}.${first && html` The log began with the session of ${dateTime(isoInstant(first.close))}.`}${
+    first !== undefined &&
+    position >= 0 &&
+    html` <a href="${proofPath(symbol, first.index + 1 + position)}">Verify its oldest signal of ${symbol}</a>.`
   }`;
 }
 
@@ -230,7 +234,7 @@ ${checkItem("check-memory", "The log has everything that this browser saw of it 
 <section aria-labelledby="without-us">
 <h2 id="without-us">Check it without us</h2>
 <p>1. <a href="${file}" download>Download the proof</a>. 2. Check it on your own machine, offline, where this program is installed, as in a checkout of it:</p>
-<div class="address"><code id="verify-file">npx market-signal verify ./${symbol}-${index}.tlog-proof --key '${key}'</code>${copyButton("verify-file", "the command")}</div>
+<div class="address"><code id="verify-file">npx market-signal verify ./${symbol}-${index}.tlog-proof --key "${key}"</code>${copyButton("verify-file", "the command")}</div>
 <p>The key is the one that signs today; keep it, and a later proof cannot come from another log. The whole log, and that it only grows:</p>
 <div class="address"><code id="verify-log">npx market-signal verify ${site.baseUrl} --state seen.json</code>${copyButton("verify-log", "the command for the log")}</div>
 <p class="quiet">Both name each check as proved, not proved or failed. They end with exit code 1 if anything failed, and with 2 if nothing did but something cannot be proved: at a first look that nothing was taken back since an earlier one, and without witnesses that others saw the same log.</p>

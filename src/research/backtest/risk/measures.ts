@@ -14,7 +14,13 @@ import {
   rangeOf,
 } from "../../../risk/ranges.ts";
 import { spansReport } from "../../../risk/report-days.ts";
-import type { HorizonTable, QlikeFigures, RiskEvidence, RiskVerdict } from "../../../risk/table.ts";
+import type {
+  HorizonTable,
+  QlikeFigures,
+  ReportDays,
+  RiskEvidence,
+  RiskVerdict,
+} from "../../../risk/table.ts";
 import { type Calibration, calibrate, type Forecast } from "../calibration.ts";
 import { MIN_PERIODS } from "../verdict.ts";
 import type { RiskObservation } from "./observations.ts";
@@ -50,7 +56,7 @@ export interface RiskQuestion {
   readonly model: RiskModel;
   readonly fallPercent: HorizonTable["fallPercent"];
   readonly quantiles: readonly number[];
-  readonly reportDays: readonly number[] | null;
+  readonly reportDays: ReportDays | null;
   /** ISO date: forecasts from here on grade the quantiles. */
   readonly fittedBefore: string;
   readonly overlap: HorizonOverlap;
@@ -69,8 +75,9 @@ export const fitQuantiles = (
   )?.values;
 
 /**
- * Grades forecasts. Volatility is graded on both sides of the fit, since no parameter of it was
- * fitted on the outcomes that grade it (`observeRisk`);
+ * Grades forecasts. Volatility is graded on both sides of the fit, since its factors are
+ * fitted on earlier outcomes than those that grade it (`observeRisk`); how far they reach was chosen
+ * on those before the fit;
  * ranges and the chance of a fall only after it. Forecasts that span the date of the fit are excluded.
  */
 export function measureRisk(

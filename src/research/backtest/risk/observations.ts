@@ -11,6 +11,7 @@ import {
 } from "../../../risk/forecast.ts";
 import { EARLIER_REPORT_DAYS, FITTED_BEFORE } from "../../../risk/measured-table.ts";
 import { type HorizonSpread, horizonSigma, sessionsToReport } from "../../../risk/report-days.ts";
+import type { ReportDays } from "../../../risk/table.ts";
 import type { GridRow, ReturnGrid } from "../return-grid.ts";
 
 /** A forecast and its outcome. */
@@ -54,7 +55,7 @@ export interface RiskGrid {
 export function observeRisk(
   risk: RiskGrid,
   { horizon, reportDays }: HorizonSpread,
-  earlier: Readonly<Record<string, readonly number[]>> = EARLIER_REPORT_DAYS,
+  earlier: Readonly<Record<string, ReportDays>> = EARLIER_REPORT_DAYS,
 ): readonly RiskObservation[] {
   const plain = observeWithoutReports(risk, horizon);
   if (reportDays === null) return plain;

@@ -698,6 +698,34 @@ describeEngines("a digest of a channel with quiet hours", (engine) => {
     expect(await left(scene)).toEqual([]);
   });
 
+  it("that failed sends its events once, even if the person asks for one of them again", async () => {
+    const schedule = { ...AT_ONCE, quietHours: { from: "13:00", to: "16:00" } };
+    const scene = await sceneOf(engine, "slack", { schedule, start: "2026-06-01T13:30:00Z" });
+    const { store, chat } = scene;
+    if (chat === undefined) throw new Error("no chat");
+    await happen(scene, "E0");
+    store.clock.now += MINUTE;
+    await happen(scene, "E1");
+    chat.behavior = 503;
+    store.clock.now = Date.parse("2026-06-01T16:00:00Z");
+    await scene.worker.look();
+    chat.behavior = "takes";
+    const all = await store.records.list(deliveries, { limit: 10 });
+    const member = all.find(({ value }) => value.digestId !== undefined);
+    if (member === undefined) throw new Error("no event is in a digest");
+    // As redelivering does.
+    const again = replace(deliveries, member, { value: member.value, dueInMs: 0 });
+    await store.records.commit([again, announce(DELIVERIES_TOPIC)]);
+    await scene.worker.look();
+    expect(chat.requests).toBe(1);
+    store.clock.now += MINUTE;
+    await scene.worker.look();
+    store.clock.now += 48 * HOUR;
+    await scene.worker.look();
+    expect((await scene.texts()).map(symbolsIn)).toEqual([["E0", "E1"]]);
+    expect(await left(scene)).toEqual([]);
+  });
+
   it("that waits for the quiet hours to end is sent when the person turns them off", async () => {
     const schedule = { ...DAILY, quietHours: { from: "22:00", to: "07:00" }, digestAt: "21:59" };
     const scene = await sceneOf(engine, "slack", { schedule, start: "2026-01-15T12:00:00Z" });
