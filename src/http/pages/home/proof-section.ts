@@ -24,6 +24,9 @@ ${sessionForm(symbol, { dayMs })}
 </section>`;
 }
 
+/** Without a last day, browsers take years of six digits. */
+const LAST_DAY = "9999-12-31";
+
 /** What the form for an earlier session shows. */
 interface SessionChoice {
   /** Length of a market day in milliseconds. */
@@ -34,4 +37,4 @@ interface SessionChoice {
 
 /** A form that leads to the proof of an earlier session. */
 export const sessionForm = (symbol: string, { dayMs, entered }: SessionChoice): Html =>
-  html`<form class="session" method="get" action="${proofPath(symbol)}"><label for="at">An earlier signal, as it stood on</label> <input id="at" name="at" required type="${dayMs < DAY_MS ? "datetime-local" : "date"}"${entered && html` value="${entered}"`}> <button>Verify that signal</button></form>`;
+  html`<form class="session" method="get" action="${proofPath(symbol)}"><label for="at">An earlier signal, as it stood on</label> <input id="at" name="at" required type="${dayMs < DAY_MS ? "datetime-local" : "date"}" max="${LAST_DAY}${dayMs < DAY_MS && "T23:59"}"${entered && html` value="${entered}"`}> <button>Verify that signal</button></form>`;
