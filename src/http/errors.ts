@@ -65,7 +65,7 @@ export function createErrorWriter(
     if (res.headersSent) return resetConnection(res);
     const path = pathOf(req.url ?? "");
     res.setHeader("Vary", "Accept");
-    if (showPage !== undefined && isOpenedInBrowser(req) && !path.startsWith("/api/")) {
+    if (showPage !== undefined && isOpenedInBrowser(req) && !FOR_PROGRAMS.test(path)) {
       return showPage(res, error);
     }
     sendProblem(res, problem, path);
@@ -129,6 +129,9 @@ export const notFound: RequestHandler = (req) => {
     next: "GET /llms.txt or, for programs, /.well-known/api-catalog lists the endpoints.",
   });
 };
+
+/** Paths whose errors are problem documents, whoever asks. */
+const FOR_PROGRAMS = /^\/(?:api|log)\//;
 
 /** Whether a person opened the URL in a browser. Browsers accept `text/html` explicitly; programs
  *  accept anything. */

@@ -107,8 +107,8 @@ describe("the log over HTTP", () => {
       "/log/proof/99999",
     ],
     "/log/consistency?from=1&to=99999",
-  ])("answers 404 with the next step at %s", async (path) => {
-    const response = await fetch(base + path);
+  ])("answers 404 with the next step at %s, to browsers too", async (path) => {
+    const response = await fetch(base + path, { headers: { accept: "text/html,*/*;q=0.8" } });
     expect(response.status).toBe(404);
     expect(await response.json()).toMatchObject({
       code: "not_found",
