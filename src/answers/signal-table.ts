@@ -1,5 +1,5 @@
 import type { MarketView } from "../market/market-view.ts";
-import { countKnown } from "../market/point-in-time.ts";
+import { newestKnown } from "../market/point-in-time.ts";
 import { METHOD_VERSION, type PastSnapshot } from "../score/snapshot.ts";
 import type { Cell, Column, ColumnType } from "../tables/table.ts";
 import type { ToolContext } from "../tool.ts";
@@ -42,7 +42,7 @@ export function scoreChange(
 function returnOf(snapshot: PastSnapshot, market: MarketView): number | null {
   const { instrument, at } = snapshot;
   const { bars } = market.records(instrument.symbol);
-  const bar = bars.at(countKnown(bars, at) - 1);
+  const bar = newestKnown(bars, at);
   if (bar?.session !== sessionOf(snapshot, market) || bar.logReturn === null) return null;
   return Math.expm1(bar.logReturn);
 }

@@ -1,4 +1,5 @@
-import type { LogState, LogStore } from "./log-store.ts";
+import type { LogState } from "./log-state.ts";
+import type { LogStore } from "./log-store.ts";
 import { type Hash, isSameHash } from "./merkle.ts";
 import { rootAt } from "./tiles.ts";
 import { sizeOf } from "./tree-store.ts";

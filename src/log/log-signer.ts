@@ -1,7 +1,8 @@
 import type { Stored } from "../store/port/records.ts";
 import { contradictionOf } from "./fork-check.ts";
 import type { LogHead } from "./log-head.ts";
-import type { LogState, LogStore } from "./log-store.ts";
+import type { LogState } from "./log-state.ts";
+import type { LogStore } from "./log-store.ts";
 import { type SigningKeys, signCheckpoint } from "./signers.ts";
 import { edgeOf } from "./tree-store.ts";
 

@@ -3,7 +3,7 @@ import { setImmediate } from "node:timers/promises";
 import { isoInstant } from "../answers/common.ts";
 import { AssetClass } from "../market/instrument.ts";
 import type { Market } from "../market/market.ts";
-import { countKnown } from "../market/point-in-time.ts";
+import { newestKnown } from "../market/point-in-time.ts";
 import type { Bar, InstrumentRecords } from "../market/records.ts";
 import { type HorizonSpread, horizonSigma, sessionsToReport } from "../risk/report-days.ts";
 import { createSigmaReader } from "../risk/sigma-reader.ts";
@@ -25,7 +25,8 @@ import {
 } from "./leaves.ts";
 import type { LogHead } from "./log-head.ts";
 import type { LogSigner } from "./log-signer.ts";
-import type { LoggedRun, LogState, LogStore, OpenRun, SignedState } from "./log-store.ts";
+import type { LogState, OpenRun } from "./log-state.ts";
+import type { LoggedRun, LogStore, SignedState } from "./log-store.ts";
 import { formerLogs, newLog } from "./new-log.ts";
 import { dueSettlement, Settler } from "./settler.ts";
 import { TILE_WIDTH } from "./tiles.ts";
@@ -409,7 +410,7 @@ export class LogWriter {
     if (found === undefined || horizons === null) return null;
     const sigma = this.#sigmaAt(found.bars, assetClass, close);
     if (sigma === undefined) return null;
-    const bar = found.bars.at(countKnown(found.bars, close) - 1) as Bar;
+    const bar = newestKnown(found.bars, close) as Bar;
     return horizons.map((one) => horizonSigma(sigma, one, sessionsToReport(one, found, bar)));
   }
 }

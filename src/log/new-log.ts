@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { recordTerms } from "../grading/track-record.ts";
 import type { LogHead } from "./log-head.ts";
-import type { LogState } from "./log-store.ts";
+import type { LogState } from "./log-state.ts";
 
 /** Random bytes in the id of a log. */
 const ID_BYTES = 6;

@@ -5,14 +5,8 @@ import type { HorizonQuantiles } from "../risk/table.ts";
 import type { Stored } from "../store/port/records.ts";
 import { excludedBy, gradeSettlement, type LoggedStatement } from "./graded-settlement.ts";
 import { type Leaf, type Outcome, outcomeLeaf, settlementLeaf } from "./leaves.ts";
-import type {
-  Appended,
-  LoggedRun,
-  LogState,
-  LogStore,
-  OpenSettlement,
-  UnsettledRun,
-} from "./log-store.ts";
+import type { LogState, OpenSettlement, UnsettledRun } from "./log-state.ts";
+import type { Appended, LoggedRun, LogStore } from "./log-store.ts";
 import {
   CONFIRMED_AFTER,
   outcomesOf,

@@ -27,6 +27,15 @@ export function countKnown(
   return low;
 }
 
+/** The newest record known at an instant (Unix milliseconds); `undefined` if none was. */
+export function newestKnown<R extends Known>(
+  records: Pick<RecordList<R>, "length" | "at">,
+  at: number,
+): R | undefined {
+  const count = countKnown(records, at);
+  return count === 0 ? undefined : records.at(count - 1);
+}
+
 /**
  * Creates a reader of a growing list that returns each record once, in time order. A record may be
  * added before others that are not known yet, but not before those that were read.

@@ -1,5 +1,5 @@
 import type { AssetClass } from "../market/instrument.ts";
-import { countKnown } from "../market/point-in-time.ts";
+import { countKnown, newestKnown } from "../market/point-in-time.ts";
 import type { Bar } from "../market/records.ts";
 import { sigmaAt } from "./outlook.ts";
 import { publishesRanges, RANGES, rangeOf } from "./ranges.ts";
@@ -57,7 +57,7 @@ export function watchedHorizon(table: RiskTable, assetClass: AssetClass): Horizo
 /** The range from the last close known at the end of a session; `undefined` without a forecast. */
 function openRange({ records, assetClass, at, table }: RangeSession): OpenRange | undefined {
   const { bars } = records;
-  const bar = bars.at(countKnown(bars, at) - 1);
+  const bar = newestKnown(bars, at);
   const sigma = sigmaAt(bars, assetClass, at);
   if (bar === undefined || sigma === undefined) return undefined;
   const ofHorizon = horizonSigma(sigma, table, sessionsToReport(table, records, bar));

@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { isDeepStrictEqual, parseArgs } from "node:util";
 import { recordTerms } from "../../src/grading/track-record.ts";
 import { GradedRuns } from "../../src/log/graded-runs.ts";
-import type { LogState } from "../../src/log/log-store.ts";
+import type { LogState } from "../../src/log/log-state.ts";
 import type { KnownLog } from "../../src/log/verify/known-log.ts";
 import { verifyLog } from "../../src/log/verify/verify-log.ts";
 import { servedBy } from "../support/log-source.ts";

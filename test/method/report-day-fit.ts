@@ -1,4 +1,4 @@
-import { countKnown } from "../../src/market/point-in-time.ts";
+import { newestKnown } from "../../src/market/point-in-time.ts";
 import type { Bar, InstrumentRecords } from "../../src/market/records.ts";
 import type { GridRow } from "../../src/research/backtest/return-grid.ts";
 import {
@@ -35,12 +35,12 @@ export function reportOutcomes(risk: RiskGrid, horizon: number): readonly Report
   return observeWithoutReports(risk, horizon).map(({ row, place, end, forecast }) => {
     const { instrument, returns } = grid.rows[row] as GridRow;
     const known = bySymbol.get(instrument.symbol) as InstrumentRecords;
-    const closes = countKnown(known.bars, grid.sessions[place]?.close ?? 0);
+    const bar = newestKnown(known.bars, grid.sessions[place]?.close ?? 0) as Bar;
     const variance = forecast ** 2 / horizon;
     const followed = returns.slice(place + 1, place + 1 + horizon);
     return {
       end,
-      reportIn: sessionsToReport(KNOWN_REPORTS, known, known.bars.at(closes - 1) as Bar),
+      reportIn: sessionsToReport(KNOWN_REPORTS, known, bar),
       ratios: followed.map((value) => value ** 2 / variance),
     };
   });

@@ -7,7 +7,7 @@ import {
   recordFigures,
 } from "../../grading/track-record.ts";
 import { copiesAt } from "../../log/outcomes.ts";
-import { countKnown } from "../../market/point-in-time.ts";
+import { countKnown, newestKnown } from "../../market/point-in-time.ts";
 import type { Bar, InstrumentRecords } from "../../market/records.ts";
 import {
   forecastSigma,
@@ -79,7 +79,7 @@ function gradedRun(
     const sigma = forecastSigma(MODEL_OF_CLASS[assetClass], measured, count);
     if (sigma === undefined) return null;
     const found = group[index] as InstrumentRecords;
-    const bar = found.bars.at(countKnown(found.bars, at) - 1) as Bar;
+    const bar = newestKnown(found.bars, at) as Bar;
     return horizonSigma(sigma, of, sessionsToReport(of, found, bar));
   };
   const counts = { failed: 0, unscored: 0, untraded: 0, unsettled: 0, copies: 0 };

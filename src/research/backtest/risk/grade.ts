@@ -16,7 +16,11 @@ export function gradeRisk(
     const overlap = { horizon, step: sessionsPerDate(pace, assetClass) };
     const fittedBefore = FITTED_BEFORE;
     const question = {
-      ...{ horizon, model, fallPercent, quantiles, reportDays },
+      horizon,
+      model,
+      fallPercent,
+      quantiles,
+      reportDays,
       fittedBefore,
       overlap,
       seed,

@@ -1,5 +1,5 @@
 import { returnOver } from "../../../grading/session-returns.ts";
-import { countKnown } from "../../../market/point-in-time.ts";
+import { countKnown, newestKnown } from "../../../market/point-in-time.ts";
 import type { Bar, InstrumentRecords } from "../../../market/records.ts";
 import {
   forecastSigma,
@@ -64,11 +64,11 @@ export function observeRisk(
   const bySymbol = new Map(records.map((one) => [one.instrument.symbol, one] as const));
   return plain.map((one) => {
     const known = bySymbol.get(grid.rows[one.row]?.instrument.symbol ?? "") as InstrumentRecords;
-    const closes = countKnown(known.bars, grid.sessions[one.place]?.close ?? 0);
+    const bar = newestKnown(known.bars, grid.sessions[one.place]?.close ?? 0) as Bar;
     const current =
       one.date >= FITTED_BEFORE ? reportDays : (earlier[one.date.slice(0, 4)] ?? null);
     const spread = { horizon, reportDays: current };
-    const reportIn = sessionsToReport(spread, known, known.bars.at(closes - 1) as Bar);
+    const reportIn = sessionsToReport(spread, known, bar);
     const forecast = horizonSigma(one.forecast / Math.sqrt(horizon), spread, reportIn);
     return { ...one, reportIn, forecast, sigma: { ...one.sigma, [model]: forecast } };
   });
