@@ -1,14 +1,18 @@
 import { dirname, join, relative, resolve } from "node:path";
 import { type Plugin, type RolldownOutput, rolldown } from "rolldown";
 
-/** Folder of the project. */
+/** Absolute path of the project's root folder. */
 export const ROOT = join(import.meta.dirname, "..");
 
-/** Absolute paths of modules, by the names of the files that start with them. */
+/**
+ * Absolute paths of the entry modules, by the name of the output file that starts with each module.
+ */
 type Entries = Readonly<Record<string, string>>;
 
-/** Gives the modules of the project their own place as `import.meta.url`, below the folder of the
- *  chunks, where the release puts the files that they read. */
+/**
+ * Replaces `import.meta.url` in the project's modules by a URL below the folder of the chunks,
+ * where the release puts the files that these modules read.
+ */
 const filesBesideModules = (entries: Entries): Plugin => ({
   name: "files-beside-modules",
   transform: {
@@ -18,17 +22,20 @@ const filesBesideModules = (entries: Entries): Plugin => ({
       if (!isOurs || Object.values(entries).includes(id)) return;
       const url = `new URL("./${relative(ROOT, id)}", import.meta.url).href`;
       const placed = code.replaceAll("import.meta.url", url);
-      // Lines stay where they are, so the map of the source holds.
+      // Line breaks are unchanged, so the source map stays correct without a new mapping.
       return { code: placed, map: null };
     },
   },
 });
 
-/** Everything beyond ASCII. */
+/** Characters outside ASCII. */
 const BEYOND_ASCII = /[^\0-\x7f]/g;
 
-/** Escapes the text of the project, also in tagged templates, which `charset` leaves alone since a tag
- *  may read them raw; ours read them cooked or as a pattern. */
+/**
+ * Escapes every non-ASCII character in the project's source. The `charset` option leaves tagged
+ * templates alone, since a tag may read the raw text; the project's tags read the cooked text or a
+ * regular expression, so escapes are safe there.
+ */
 const asciiText: Plugin = {
   name: "ascii-text",
   transform: {
@@ -40,17 +47,19 @@ const asciiText: Plugin = {
   },
 };
 
-/** Bundles programs with all that they import, and with source maps. Names stay, so that stack traces
- *  can be read, and a lazy import stays one. */
+/**
+ * Bundles the entry modules with all their imports, and writes source maps. Names are not minified,
+ * so that stack traces stay readable, and a dynamic import remains a chunk of its own.
+ */
 export async function bundle(entries: Entries, dir: string): Promise<RolldownOutput> {
   const build = await rolldown({
     input: entries,
     cwd: ROOT,
     platform: "node",
-    // Drivers that `pg` tries and does without.
+    // Optional drivers: `pg` tries to import them, and works without them.
     external: ["pg-native", "cloudflare:sockets"],
     resolve: { symlinks: false },
-    // `depd` gives the functions it wraps their number of parameters by it.
+    // `depd` calls `eval` to give its wrapper functions the arity of the wrapped functions.
     checks: { eval: false },
     plugins: [filesBesideModules(entries), asciiText],
   });
@@ -60,7 +69,8 @@ export async function bundle(entries: Entries, dir: string): Promise<RolldownOut
     chunkFileNames: "[name]-[hash].js",
     sourcemap: true,
     sourcemapExcludeSources: true,
-    // V8 keeps the text of what it has loaded, with two bytes a character where any is not Latin-1.
+    // V8 keeps loaded source text in memory, with two bytes per character if any character is outside
+    // Latin-1.
     charset: "ascii",
     comments: { jsdoc: false },
     sourcemapPathTransform: (source, map) => relative(ROOT, resolve(dirname(map), source)),

@@ -1,6 +1,9 @@
-/** Makes the package that is published: JavaScript and the files that it serves, without dependencies,
- *  since Node runs no TypeScript below node_modules. `npm run release` leaves `release/package` and its
- *  tarball beside it; the same commit gives the same bytes. */
+/**
+ * Builds the npm package: JavaScript without dependencies, and the files that the service serves.
+ * It contains no TypeScript, because Node does not strip types below node_modules.
+ * `npm run release` writes `release/package` and a tarball next to it; the same commit always
+ * yields the same bytes.
+ */
 
 import { execFileSync } from "node:child_process";
 import {
@@ -18,25 +21,28 @@ import type { RolldownOutput } from "rolldown";
 import pkg from "../package.json" with { type: "json" };
 import { bundle, ROOT } from "./bundle.ts";
 
-/** The program, and a module that starts itself as a worker thread and so stays a file of its own. */
+/** The program, and a module that runs as a worker thread and therefore needs a file of its own. */
 const entries = {
   "market-signal": join(ROOT, "src/cli/market-signal.js"),
   "integrity-check": join(ROOT, "src/store/sqlite/integrity-check.ts"),
 };
 
-/** Files in the package as they are in the project. */
+/** Files copied to the package unchanged. */
 const documents = ["README.md", "LICENSE", "CHANGELOG.md", "SECURITY.md", "docs"];
 
-/** File in the package with the licenses of what is bundled. */
+/** File in the package with the licenses of the bundled dependencies. */
 const LICENSES = "THIRD-PARTY-LICENSES.txt";
 
-/** Files of a package that say what its license asks to be repeated. */
+/** Files of a dependency with license text that every copy must include. */
 const LICENSE_FILE = /^(licen[cs]e|copying|notice)/i;
 
-/** The license at the end of a README. */
+/** The license section at the end of a README, with the license text as group 1. */
 const LICENSE_SECTION = /^## license\n+([^#]+)$/im;
 
-/** Packages that only name their license, with the package of the same project that has its text. */
+/**
+ * Dependencies without a license text of their own, each with a package of the same project that
+ * has the text.
+ */
 const sameProject: Readonly<Record<string, string>> = { "koa-compose": "koa" };
 
 const folder = resolve(process.argv[2] ?? join(ROOT, "release"));
@@ -50,14 +56,14 @@ for (const path of globSync("src/http/**/*.{css,js}", { cwd: ROOT })) {
 for (const path of documents) cpSync(join(ROOT, path), join(content, path), { recursive: true });
 writeFileSync(join(content, LICENSES), licenses);
 writeFileSync(join(content, "package.json"), `${JSON.stringify(manifest(), null, 2)}\n`);
-// npm packs the modes of files, which else would depend on the umask of the checkout.
+// npm packs file modes; without this line they would depend on the umask of the checkout.
 for (const entry of globSync("**", { cwd: content, withFileTypes: true })) {
   if (entry.isFile()) chmodSync(join(entry.parentPath, entry.name), 0o644);
 }
 chmodSync(join(content, "dist/market-signal.js"), 0o755);
 execFileSync("npm", ["pack", content, "--pack-destination", folder], { stdio: "inherit" });
 
-/** What npm needs to know of the published package. */
+/** The fields of package.json that the published package needs. */
 function manifest() {
   const { name, version, description, license, type, engines } = pkg;
   const bin = { [name]: `dist/${name}.js` };
@@ -65,7 +71,9 @@ function manifest() {
   return { name, version, description, license, type, bin, engines, files };
 }
 
-/** Every license text of what is in the bundle, under the packages that have it. */
+/**
+ * Each distinct license text of the bundled dependencies, below the packages that it applies to.
+ */
 function licensesOf({ output }: RolldownOutput): string {
   const ids = output.flatMap((file) => (file.type === "chunk" ? file.moduleIds : []));
   const names = new Map<string, Set<string>>();
@@ -80,13 +88,13 @@ function licensesOf({ output }: RolldownOutput): string {
     .join(`\n${"=".repeat(80)}\n`);
 }
 
-/** The folder of the package that a module is from; `undefined` for a module of the project. */
+/** The folder of the dependency that contains a module; `undefined` for a module of the project. */
 function packageFolderOf(id: string): string | undefined {
   if (id.startsWith("\0rolldown/")) return join(ROOT, "node_modules/rolldown");
   return /^.*\/node_modules\/(?:@[^/]+\/)?[^/]+/.exec(id)?.[0];
 }
 
-/** @throws {Error} When the package brings no text of its license. */
+/** @throws {Error} When the package contains no license text. */
 function licenseTextOf(path: string, name: string): string {
   const folder = name in sameProject ? join(ROOT, "node_modules", sameProject[name] ?? "") : path;
   const files = readdirSync(folder).filter((file) => statSync(join(folder, file)).isFile());

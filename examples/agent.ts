@@ -1,11 +1,12 @@
 /**
- * An agent that knows only the base address: it registers itself, gets a token and asks for the
- * strongest signals and for the factors behind the first. `npx node examples/agent.ts [base address]` (Node.js 24)
+ * An agent that knows only the base URL: it registers, requests a token, and reads the strongest
+ * signals and the factors behind the first signal. Run it with
+ * `npx node examples/agent.ts [base URL]` (Node.js 24).
  */
 
 const base = process.argv[2] ?? "http://127.0.0.1:3000";
 
-/** @throws {Error} With what the service said, when it refused. */
+/** @throws {Error} When the service rejects the request; the message contains the response. */
 async function json<T>(path: string, init?: RequestInit): Promise<T> {
   const response = await fetch(base + path, init);
   if (!response.ok) throw new Error(`${path}: ${response.status} ${await response.text()}`);

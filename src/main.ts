@@ -12,7 +12,7 @@ import { isLoopbackHost } from "./lib/loopback.ts";
 import { Problem } from "./problem.ts";
 import {
   announceReady,
-  endReplay,
+  logReplayEnd,
   showEmail,
   showMarketProgress,
   showReplay,
@@ -20,24 +20,32 @@ import {
 } from "./process/announce.ts";
 import { isPortShared, listenExclusively, listenShared, originOf } from "./process/bind-port.ts";
 import { createSteadyClock } from "./process/steady-clock.ts";
-import { exitInTime, openSocketsOf, type ShutdownParts, stopInOrder } from "./process/stop.ts";
+import {
+  exitAfterTimeout,
+  openSocketsOf,
+  type ShutdownParts,
+  stopInOrder,
+} from "./process/stop.ts";
 import { createService, SERVICE_NAME, type Service } from "./service.ts";
 import { createLog } from "./telemetry/log.ts";
 import { type MetricsServer, serveMetrics } from "./telemetry/metrics-server.ts";
 
-/** Delay of the collection after the start, in milliseconds: the first requests are over by then. Also
- *  the interval of checks whether a warm start has computed its scores. */
+/**
+ * Delay of the garbage collection after the start, in milliseconds: by then, the first requests
+ * have been served. Also the interval between checks whether a warm start has computed its scores.
+ */
 const COLLECT_AFTER_MS = 3_000;
 
-/** Asks V8 for a garbage collection (`--expose-gc`). */
+/** V8's garbage collection function (`--expose-gc`). */
 type Collect = (how: {
   readonly type: "major";
   readonly execution: "sync";
   readonly flavor: "last-resort";
 }) => void;
 
-// Also frees the compiled code that was read, 12 MB. Freed before the market is read, it leaves no
-// holes between longer-lived memory, which could not be returned to the system.
+// Also frees the compiled code that was loaded from the cache, 12 MB. Freed before the market is
+// read, this memory leaves no gaps between longer-lived objects, which could not be returned to the
+// system.
 flushCompileCache();
 await main();
 
@@ -122,7 +130,10 @@ function isLocalSandbox({ market, host, proxyHops }: Config, baseUrl: string): b
   return market.kind === "sandbox" && proxyHops === 0 && hosts.every(isLoopbackHost);
 }
 
-/** Scores the sessions that closed during the start, and again whenever the market has advanced. */
+/**
+ * Scores the sessions that closed during the start, and later sessions whenever the market has
+ * advanced.
+ */
 function refreshScores(service: Service, log: Logger): void {
   try {
     service.refresh();
@@ -131,23 +142,26 @@ function refreshScores(service: Service, log: Logger): void {
   }
   const waitMs = service.untilNextRefresh();
   if (waitMs === undefined) {
-    endReplay(service, log);
+    logReplayEnd(service, log);
     return;
   }
   showReplay(service);
   setTimeout(refreshScores, waitMs, service, log).unref();
 }
 
-/** Collects the garbage of the start, after a warm one that of scoring too. */
+/**
+ * Runs `collectGarbage` after the start; after a warm start, only once the scores have been
+ * computed.
+ */
 function collectWhenScored(service: Service): void {
   const collect = () => (service.isWarm() ? collectWhenScored(service) : collectGarbage());
   setTimeout(collect, COLLECT_AFTER_MS).unref();
 }
 
 /**
- * Writes the compiled code of the start to disk and returns its memory to the system. On its own, V8
- * keeps the pages it has freed while nothing else needs memory: 350 MB where 190 are in use (sandbox,
- * measured). Blocks the process for 0.2 to 0.4 s.
+ * Writes the compiled code of the start to disk and returns its memory to the system. By default,
+ * V8 keeps freed pages until another process needs memory: 350 MB, of which 190 MB are in use
+ * (sandbox, measured). Blocks the process for 0.2 to 0.4 s.
  */
 function collectGarbage(): void {
   flushCompileCache();
@@ -168,7 +182,7 @@ function openMetricsPort(
   return serveMetrics({ ...metrics, host, port, onError });
 }
 
-/** Lets the operator's commands work on the store while this process holds it. */
+/** Lets the operator's commands use the store while this process has it open. */
 function openAdminSocket(
   { state, report }: Service,
   { store }: Config,
@@ -188,13 +202,15 @@ function openAdminSocket(
   });
 }
 
-/** Shuts down gracefully on SIGTERM and SIGINT. After Ctrl-C on a terminal no time is spent waiting
- *  for load balancers. */
+/**
+ * Shuts down gracefully on SIGTERM and SIGINT. After Ctrl-C on a terminal, the shutdown does not
+ * wait for load balancers.
+ */
 function stopOnSignal(stopping: ShutdownParts): void {
   const stop = (signal: NodeJS.Signals) => {
     const isFromTerminal = signal === "SIGINT" && process.stdin.isTTY;
     const acceptMs = isFromTerminal ? 0 : stopping.acceptMs;
-    exitInTime(acceptMs);
+    exitAfterTimeout(acceptMs);
     stopInOrder({ ...stopping, acceptMs })
       .then(() => process.exit(0))
       .catch((error) => fail(error, "shut down cleanly"));

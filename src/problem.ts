@@ -25,22 +25,22 @@ const problems = {
   store_unavailable: { status: 503, title: "The store cannot answer just now." },
 } as const;
 
-/** The stable name of a failure. */
+/** Stable identifier of a kind of error. */
 export type ProblemCode = keyof typeof problems;
 
-/** Members of an error besides its code: the reason and the remedy. */
+/** Members of an error in addition to its code: the reason and the remedy. */
 export interface ProblemDetail {
-  /** What is wrong with this request, in one or two sentences for the caller. */
+  /** The reason why the request failed, in one or two sentences for the caller. */
   readonly detail: string;
-  /** What to do next: an address, a tool, or what to change in the request. */
+  /** The remedy: a URL or tool to use, or the change that the request needs. */
   readonly next: string;
-  /** Response headers that belong to the failure, such as `Allow` or `WWW-Authenticate`. */
+  /** Response headers that belong to the error, such as `Allow` or `WWW-Authenticate`. */
   readonly headers?: Readonly<Record<string, string>>;
 }
 
 /**
- * An expected failure. Everything in it is written for the caller and may cross any boundary;
- * anything else that is thrown is a bug and must not.
+ * An expected error. All its members are written for the caller and may be sent to the caller; any
+ * other thrown error is a bug, and its text must not be sent.
  */
 export class Problem extends Error {
   override readonly name = "Problem";
@@ -62,7 +62,7 @@ export class Problem extends Error {
     return problems[this.code].status;
   }
 
-  /** RFC 9457 body; `code` is the stable identifier, `next` the suggested action. */
+  /** The RFC 9457 body; `code` is the stable identifier, `next` the suggested action. */
   toJSON(): Readonly<Record<string, string | number>> {
     const { status, title } = problems[this.code];
     return {

@@ -1,23 +1,23 @@
 import type { RequestListener } from "node:http";
 import type { Logger } from "pino";
 import pkg from "../package.json" with { type: "json" };
-import { type Alerts, type AlertsOptions, createAlerts } from "./alerts/create.ts";
+import { type AlertSystem, type AlertSystemOptions, createAlertSystem } from "./alerts/create.ts";
 import { snapshotId } from "./answers/common.ts";
 
-import { type Access, type AccessOptions, createAccess } from "./auth/create.ts";
+import { type AuthServices, type AuthServicesOptions, createAuthServices } from "./auth/create.ts";
 import type { Config } from "./config/config.ts";
 import { intakeRouter } from "./http/api/apply-and-contact.ts";
 import { type App, type AppOptions, createApp } from "./http/app.ts";
 import { webhookKeysRouter } from "./http/discovery/discovery-routes.ts";
 import { claimRouter } from "./http/oauth/claim-endpoints.ts";
-import { createOAuth } from "./http/oauth/endpoints.ts";
+import { createOAuthEndpoints } from "./http/oauth/endpoints.ts";
 import { createStreams } from "./http/open-streams.ts";
 import { pagesRouter } from "./http/pages/pages.ts";
 import type { ServedRoute } from "./http/served-routes.ts";
 import { openScoring, type Scoring, type ScoringOptions } from "./ingest/create.ts";
-import type { Setup } from "./ingest/setup.ts";
+import type { IngestSetup } from "./ingest/setup.ts";
 import type { StartLoop } from "./lib/loop.ts";
-import { schedule, startLoop } from "./lib/loop.ts";
+import { scheduleTimer, startLoop } from "./lib/loop.ts";
 import { memoByVersion } from "./lib/memo.ts";
 import { SignalLog } from "./log/signal-log.ts";
 import type { Instrument } from "./market/instrument.ts";
@@ -41,71 +41,78 @@ import type { Metrics } from "./telemetry/metrics.ts";
 import type { ReadReport } from "./telemetry/report.ts";
 import type { ToolContext } from "./tool.ts";
 
-/** Human name of the service. */
+/** Display name of the service. */
 export const SERVICE_NAME = "Market Signal and Verification Service";
 
-/** Interval of checks for sessions that closed and are not recorded yet, in milliseconds. */
+/** Interval between checks for closed sessions that are not yet recorded, in milliseconds. */
 const RECORD_EVERY_MS = 250;
 
-/** Interval of checks for ended windows of limits, in milliseconds. */
+/** Interval between checks for rate limit windows that have ended, in milliseconds. */
 const SWEEP_EVERY_MS = 60_000;
 
-/** Options of the service. */
+/** Options of `createService`. */
 export interface ServiceOptions
-  extends Pick<AccessOptions, "outbound" | "onEmail">,
+  extends Pick<AuthServicesOptions, "outbound" | "onEmail">,
     Pick<ScoringOptions, "onProgress" | "sandbox">,
     Pick<AppOptions, "mcpAddition"> {
   readonly config: Pick<
     Config,
     "store" | "proxyHops" | "mcpFastPath" | "metricsPort" | "witnessesFile"
   > &
-    AccessOptions["config"] &
-    AlertsOptions["config"] &
+    AuthServicesOptions["config"] &
+    AlertSystemOptions["config"] &
     ScoringOptions["config"];
   /** Public origin, without a trailing slash. */
   readonly baseUrl: string;
   readonly now: () => Date;
-  /** Clock of the embedded store, as `StateOptions` say. */
+  /** Clock of the embedded store; see `StateOptions`. */
   readonly storeNow?: StateOptions["storeNow"];
   readonly log: Logger;
-  /** State of the server and of the log of the process; absent for a service without a server. */
+  /** State of the HTTP server and of the process log; absent for a service without a server. */
   readonly processParts?: (() => ReportParts) | undefined;
 }
 
-/** The running service without its socket. */
+/** The running service without its listening socket. */
 export interface Service {
   readonly app: RequestListener;
-  /** Everything that is served over HTTP. */
+  /** All routes that are served over HTTP. */
   readonly routes: readonly ServedRoute[];
-  /** The served market, for reports to the operator. */
+  /** The served market, for the output to the operator at the start. */
   readonly market: MarketView;
   /** Providers and instruments of a live market; absent for a recorded or simulated market. */
-  readonly following: Setup | undefined;
+  readonly following: IngestSetup | undefined;
   readonly state: State;
-  /** Scores everything that became known since the last call. */
+  /** Scores the data that became known since the last call. */
   refresh(): void;
-  /** Milliseconds until there may be something new to score; `undefined` if the market's clock is
-   *  stopped. */
+  /**
+   * Time in milliseconds after which there may be new data to score; `undefined` if the market's
+   * clock is stopped.
+   */
   untilNextRefresh(): number | undefined;
-  /** Whether scores are still those of the previous run while they are computed again. */
+  /**
+   * Whether the service still shows the scores of the previous run, while they are computed again.
+   */
   isWarm(): boolean;
-  /** Ids of the public signing keys, which identify the store. */
+  /** Returns the ids of the public signing keys, which identify the store. */
   keyIds(): readonly string[];
-  /** From now on `/readyz` says that the service is stopping. */
+  /** Makes `/readyz` report that the service is stopping. */
   drain(): void;
-  /** Ends all open streams, and admits no new ones. */
+  /** Ends all open event streams, and rejects new ones. */
   endStreams(): void;
-  /** Report on this process. */
+  /** Returns the report on this process. */
   readonly report: ReadReport;
-  /** Metrics; absent where no METRICS_PORT is set. */
+  /** Metrics; `undefined` if METRICS_PORT is not set. */
   readonly metrics: ServedMetrics | undefined;
-  /** Finishes the work in progress. To be called when no request can arrive any more. */
+  /**
+   * Finishes the work in progress and closes the store. To be called when no more requests can
+   * arrive.
+   */
   close(): Promise<void>;
 }
 
 /**
- * Composition root: the only place that builds the parts and puts them together. The store comes
- * first, so that a fault of it is reported before a long read.
+ * Composition root: the only place that creates the parts and connects them. The store is opened
+ * first, so that a fault in it is reported before the market is read, which can take long.
  */
 export async function createService(options: ServiceOptions): Promise<Service> {
   const { config, now, log } = options;
@@ -127,7 +134,7 @@ export async function createService(options: ServiceOptions): Promise<Service> {
   }
 }
 
-/** Options of the service, with its metrics. */
+/** Options of the service, together with its metrics. */
 type Measured = ServiceOptions & { readonly metrics: Metrics | undefined; readonly meters: Meters };
 
 async function createOn(state: State, options: Measured): Promise<Service> {
@@ -137,7 +144,7 @@ async function createOn(state: State, options: Measured): Promise<Service> {
     store: state.store,
     deriveKey: state.deriveKey,
   });
-  const access = await createAccess({ ...options, state, name: SERVICE_NAME });
+  const access = await createAuthServices({ ...options, state, name: SERVICE_NAME });
   const signalLog = await SignalLog.open({
     ...options,
     state,
@@ -145,13 +152,14 @@ async function createOn(state: State, options: Measured): Promise<Service> {
     folder: options.config.store.folder,
     witnessesFile: options.config.witnessesFile,
   });
-  const alerts = createAlerts({
+  const alerts = createAlertSystem({
     ...{ ...options, ...scoring, state, limits: access.limits, serviceName: SERVICE_NAME },
     standsStill: () => scoring.untilNextRefresh() === undefined,
   });
   let isDraining = false;
   const readiness = createReadiness({ state, scoring, signalLog, isDraining: () => isDraining });
-  const repeat: StartLoop = (tick, everyMs) => startLoop({ tick, everyMs, schedule, onError });
+  const repeat: StartLoop = (tick, everyMs) =>
+    startLoop({ tick, everyMs, schedule: scheduleTimer, onError });
   const onError = (error: unknown) => {
     if (!(error instanceof Problem)) log.error({ err: error }, "an open stream was interrupted");
   };
@@ -202,16 +210,16 @@ async function createOn(state: State, options: Measured): Promise<Service> {
 interface Surface
   extends Pick<AppOptions, "context" | "readiness" | "streams" | "repeat" | "signalLog"> {
   readonly options: Measured;
-  readonly access: Access;
-  readonly alerts: Alerts;
+  readonly access: AuthServices;
+  readonly alerts: AlertSystem;
   readonly scoring: Scoring;
 }
 
-/** Builds the HTTP application from its parts. */
+/** Creates the HTTP application from its parts. */
 function serve({ options, access, alerts, scoring, ...served }: Surface): App {
   const { config, baseUrl, now, log, meters } = options;
   const onError = (error: unknown) => log.error({ err: error }, "a request failed");
-  const oauth = createOAuth({ ...access, baseUrl });
+  const oauth = createOAuthEndpoints({ ...access, baseUrl });
   return createApp({
     ...served,
     name: SERVICE_NAME,
@@ -270,18 +278,20 @@ function serve({ options, access, alerts, scoring, ...served }: Surface): App {
   });
 }
 
-/** Jobs of the leader that delete the counts of ended windows. */
+/** Leader jobs that delete the counts of rate limit windows that have ended. */
 const sweeping = ({ store: { counters } }: State): readonly LeaderJob[] =>
   counters === undefined ? [] : [{ tick: counters.sweep, everyMs: SWEEP_EVERY_MS }];
 
-/** A job that pauses while the scores are still those of the previous run. */
+/** A job that pauses while the scores of the previous run are still in use. */
 const onceScored = (job: LeaderJob, { isWarm }: Scoring): LeaderJob => ({
   ...job,
   tick: async () => (isWarm() ? 0 : job.tick()),
 });
 
-/** Jobs of the leader that record final snapshots. None in the sandbox, where anyone can compute
- *  them again from the seed. */
+/**
+ * Leader jobs that record final snapshots. The sandbox has none, because anyone can compute its
+ * snapshots again from the seed.
+ */
 function recording(
   { market: { mode, dayMs }, snapshots, recordableUntil: knownUntil }: Scoring,
   { store: { archive } }: State,
@@ -300,16 +310,17 @@ function recording(
 }
 
 /**
- * The context of tools. What is equal for all requests between two editions of the snapshots is
- * computed at the first request and cached.
+ * The context of tools. Values that are equal for all requests between two editions of the
+ * snapshots are computed at the first request and cached.
  */
 export function toolContext(
   { market, analyser, snapshots, recordedUntil, marketNow, knownUntil, isWarm }: Scoring,
-  { service, watchlists, channels }: Pick<Alerts, "service" | "watchlists" | "channels">,
+  { service, watchlists, channels }: Pick<AlertSystem, "service" | "watchlists" | "channels">,
   signalLog?: SignalLog,
 ): ToolContext {
   const perEdition = <T>(make: () => T) => memoByVersion(snapshots.edition, make);
-  // While scores are recomputed, their records are read ahead of what is shown.
+  // While the scores are recomputed, the market records are read up to the market's clock, not only
+  // up to the scored part.
   const list = perEdition(() => market.recordsUntil(isWarm() ? marketNow() : knownUntil()));
   const records = memoByVersion(
     list,
@@ -340,7 +351,7 @@ export function toolContext(
     },
     snapshots: {
       ...snapshots,
-      // Answers name the entries of the log on which they are based.
+      // A new entry in the log also starts a new edition, because tool results refer to log entries.
       edition: () => snapshots.edition() + (signalLog?.edition() ?? 0),
       newest: (symbol) => listed(snapshots.newest(symbol), symbol),
     },
@@ -363,7 +374,7 @@ function instrumentsIn({ allNewest }: Scoring["snapshots"]): () => readonly Inst
   };
 }
 
-/** Sources by symbol, computed once per edition. */
+/** Data sources by symbol, computed once per edition. */
 function sourcesPer(
   perEdition: <T>(make: () => T) => () => T,
   sourcesOf: (symbol: string) => SourcesByFeed,

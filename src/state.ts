@@ -1,15 +1,24 @@
 import { hkdfSync } from "node:crypto";
 import type { Logger } from "pino";
-import { ATTEMPT_KIND, EVENT_KIND, EVENTS_KEPT_MS } from "./alerts/delivery/delivery.ts";
+import {
+  ATTEMPT_ARCHIVE_KIND,
+  EVENT_ARCHIVE_KIND,
+  EVENT_RETENTION_MS,
+} from "./alerts/delivery/delivery.ts";
 import { watchCredentials } from "./auth/credential-changes.ts";
 import type { StoreChoice } from "./config/config.ts";
-import { ROWS_KEPT_MS } from "./ingest/market-rows.ts";
+import { ROW_RETENTION_MS } from "./ingest/market-rows.ts";
 import type { ComponentState } from "./process/readiness.ts";
 import { holdsKeys } from "./store/keys/key-records.ts";
 import { type Keyring, openKeyring } from "./store/keys/keyring.ts";
 import { readMasterKey } from "./store/keys/master-key.ts";
 import { leases } from "./store/lease.ts";
-import { LEADER, type LeaderJob, type Maintenance, startMaintenance } from "./store/maintenance.ts";
+import {
+  LEADER_LEASE,
+  type LeaderJob,
+  type Maintenance,
+  startMaintenance,
+} from "./store/maintenance.ts";
 import type { Store, StoreMode } from "./store/port/store.ts";
 import { WriteProbe } from "./store/probe.ts";
 import { openEmbedded } from "./store/sqlite/open.ts";
@@ -17,45 +26,59 @@ import { measuredRecords } from "./telemetry/instrumented.ts";
 import { type Meters, NO_METERS } from "./telemetry/meters.ts";
 
 /** Retention of alert events and delivery attempts in the archive, in milliseconds. */
-const RETENTION_MS = { [EVENT_KIND]: EVENTS_KEPT_MS, [ATTEMPT_KIND]: EVENTS_KEPT_MS };
+const RETENTION_MS = {
+  [EVENT_ARCHIVE_KIND]: EVENT_RETENTION_MS,
+  [ATTEMPT_ARCHIVE_KIND]: EVENT_RETENTION_MS,
+};
 
-/** Options of the state. */
+/** Options of `openState`. */
 export interface StateOptions {
   readonly choice: StoreChoice;
   readonly mode: StoreMode;
-  /** Milliseconds since the epoch. */
+  /** Returns the current time in milliseconds since the epoch. */
   readonly now: () => number;
-  /** Clock of the embedded store, by which leases end and records become due or expire; PostgreSQL
-   *  has its own. Milliseconds since the epoch; absent: `now`. */
+  /**
+   * Clock of the embedded store, by which leases end and records become due or expire; PostgreSQL
+   * has its own clock. Milliseconds since the epoch. Default: `now`.
+   */
   readonly storeNow?: (() => number) | undefined;
   readonly log: Logger;
-  /** Absent: nothing is measured. */
+  /** Meters for the duration of commits; absent if nothing is measured. */
   readonly meters?: Meters;
 }
 
-/** Everything of the service that outlives the process. */
+/** The state of the service that outlives the process, and functions that depend on it. */
 export interface State {
   readonly store: Store;
   readonly keyring: Keyring;
-  /** Subscribes to commits of any process after which a credential may be revoked or narrowed.
-   *  @returns A function that unsubscribes. */
+  /**
+   * Registers a listener for commits of any process after which a credential may be revoked or
+   * narrowed.
+   * @returns A function that removes the listener.
+   */
   readonly onCredentialChange: (listener: () => void) => () => void;
-  /** Starts the maintenance of the store. Must be called only when nothing will block the process
-   *  for long any more, because a leader that does not respond is replaced. */
+  /**
+   * Starts the maintenance of the store. To be called only when nothing will block the process for
+   * long anymore, because a leader that does not respond is replaced.
+   */
   startMaintenance(leaderJobs: readonly LeaderJob[]): void;
   /** Whether this process is the leader. */
   isLeader(): boolean;
   /** Whether any process is the leader. */
   isLed(): Promise<boolean>;
-  /** 32 bytes for one purpose, derived from the master key (HKDF-SHA256, RFC 5869). */
+  /** Derives a key of 32 bytes for one purpose from the master key (HKDF-SHA256, RFC 5869). */
   deriveKey(purpose: string): Uint8Array;
-  /** Whether a write reaches the disk now. */
+  /** Checks whether a write reaches the disk at present. */
   probe(): Promise<ComponentState>;
   /** Finishes the work in progress and closes the store. */
   close(): Promise<void>;
 }
 
-/** @throws {Error} When there is a store that cannot or must not be opened; says what to do. */
+/**
+ * Opens the store and the keys.
+ * @throws {Error} When a store exists that cannot or must not be opened; the message says what to
+ * do.
+ */
 export async function openState(options: StateOptions): Promise<State> {
   const { choice, now, log } = options;
   const { store, onCredentialChange } = watchCredentials(
@@ -79,14 +102,14 @@ export async function openState(options: StateOptions): Promise<State> {
           store,
           keyring,
           retentionMs: RETENTION_MS,
-          retentionBeforeNewestMs: ROWS_KEPT_MS,
+          retentionBeforeNewestMs: ROW_RETENTION_MS,
           leaderJobs,
           now,
           onError,
         });
       },
       isLeader: () => maintenance?.leadership.isHeld() ?? false,
-      isLed: async () => (await store.records.get(leases, LEADER)) !== undefined,
+      isLed: async () => (await store.records.get(leases, LEADER_LEASE)) !== undefined,
       deriveKey: (purpose) => new Uint8Array(hkdfSync("sha256", masterKey, "", purpose, 32)),
       probe: () => probe.check(),
       async close() {
@@ -100,8 +123,10 @@ export async function openState(options: StateOptions): Promise<State> {
   }
 }
 
-/** Opens the store. Loads the PostgreSQL driver only if it is used, like everything that few
- *  deployments need. */
+/**
+ * Opens the store. The PostgreSQL driver is loaded only if it is used, because few deployments need
+ * it.
+ */
 async function openStore({ choice, mode, now, storeNow, log }: StateOptions): Promise<Store> {
   const onWarning = (text: string, err?: unknown) => log.warn({ err }, text);
   const { folder, databaseUrl: url } = choice;
@@ -112,8 +137,10 @@ async function openStore({ choice, mode, now, storeNow, log }: StateOptions): Pr
   return openPostgres({ url, mode, onWarning });
 }
 
-/** The same store with measured commits. Its identity is read each time, since loading a dump
- *  changes it. */
+/**
+ * The same store, but with measured commits. The identity is read on every access, since loading a
+ * dump changes it.
+ */
 function measured(store: Store, meters: Meters): Store {
   const records = measuredRecords(store.records, meters);
   return Object.defineProperty({ ...store, records }, "identity", {

@@ -11,30 +11,37 @@ import type { RecordList } from "./market/records.ts";
 import type { PastSnapshot, Snapshot } from "./score/snapshot.ts";
 import type { ColumnHead, TablePage } from "./tables/table.ts";
 
-/** What a tool may use: members for the files in tools/, and those that determine how long answers
- *  are valid. */
+/**
+ * The parts of the service that tools may use: the members that the modules in tools/ read, and
+ * those that determine how long results stay valid.
+ */
 export interface ToolContext {
   readonly alerts: AlertService;
   readonly watchlists: Watchlists;
   readonly channels: Pick<Channels, "idOf">;
-  /** The log of signals; absent in a market with a stopped clock. */
+  /** The signal log; absent in a market with a stopped clock. */
   readonly signalLog?: ToolLog;
-  /** The analyzer of messages. */
+  /** The analyzer of messages for the social factor. */
   readonly analyser: Analyzer;
   readonly market: MarketView;
   readonly snapshots: {
-    /** Increases whenever data that read-only tools can return has changed; the passing of time
-     *  alone does not count. */
+    /**
+     * Increases whenever data changes that read-only tools can return; the passing of time alone
+     * does not count as a change.
+     */
     edition(): number;
-    /** Instant of the newest snapshot, Unix milliseconds. */
+    /** Instant of the newest snapshot of any instrument, Unix milliseconds. */
     latestAt(): number;
     /** The newest snapshot of a listed instrument. */
     newest(symbol: string): Snapshot;
-    /** The newest snapshot of every instrument, in alphabetical order of their symbols. */
+    /** The newest snapshot of every instrument, in alphabetical order of the symbols. */
     allNewest(): readonly Snapshot[];
-    /** The last snapshot at or before an instant. */
+    /** The last snapshot of an instrument at or before an instant (`at`, Unix milliseconds). */
     lastAt(symbol: string, at: number): PastSnapshot | undefined;
-    /** Snapshots of the sessions that closed in [from, to], oldest first. */
+    /**
+     * Snapshots of the sessions of an instrument that closed from `from` to `to` inclusive (Unix
+     * milliseconds), oldest first.
+     */
     history(symbol: string, from: number, to: number): RecordList<PastSnapshot>;
   };
 }
@@ -45,81 +52,96 @@ export type ToolLog = Pick<
   "reader" | "committer" | "indexOf" | "shortVerifiersOf" | "trackRecord"
 >;
 
-/** Who calls a tool, and how. */
-export interface Call {
-  /** The caller; tools whose answers are shared cannot read it. */
+/**
+ * The caller of a tool, and the parameters of the request that are not part of the tool's input.
+ */
+export interface ToolCall {
+  /** The authenticated caller. Tools whose results are shared cannot read it. */
   readonly caller: Caller;
-  /** Scopes of the caller; if the tool's answers are shared, only those listed in `extraScopes`. */
+  /**
+   * Scopes of the caller; if the tool's results are shared, only those that are in `extraScopes`.
+   */
   readonly scopes: ReadonlySet<Scope>;
   /** Idempotency key of the request, if any. */
   readonly idempotencyKey: string | undefined;
-  /** Version of the alert that the caller saw; a change of another version is rejected. Absent: any
-   *  version can be changed. */
+  /**
+   * Version of the alert that the caller last read; a change of any other version is rejected. If
+   * absent, any version can be changed.
+   */
   readonly version?: string;
 }
 
-/** HTTP route of a tool. The input consists of the values in the path, and of the query string
- *  (GET, DELETE) or a JSON body (POST, PATCH). */
+/**
+ * HTTP route of a tool. The input of the tool consists of the path parameters, and of the query
+ * string (GET, DELETE) or a JSON body (POST, PATCH).
+ */
 export interface ToolRoute {
   readonly method: "GET" | "POST" | "PATCH" | "DELETE";
-  /** `{name}` stands for a member of the input. */
+  /** Path in which `{name}` stands for a member of the input. */
   readonly path: `/api/${string}`;
-  /** Members of the input that the route itself sets. */
+  /** Input members that the route itself sets. */
   readonly with?: Readonly<Record<string, string>>;
-  /** HTTP status of a successful answer; absent: 200. With 201 the answer's `id` names the new resource
-   *  below the path. */
+  /**
+   * HTTP status of a successful response. Default: 200. With 201, the `id` in the response
+   * identifies the new resource below the path.
+   */
   readonly status?: 201;
 }
 
-/** Effect of a tool on data. */
+/** The effect of a tool on data. */
 interface Effect {
-  /** Whether it can delete something or make it useless. */
+  /** Whether the tool can delete data or make it useless. */
   readonly isDestructive: boolean;
 }
 
-/** The tables in which a tool can also answer. */
+/** The tables that a tool can return instead of its JSON result. */
 interface ToolTables<I extends z.ZodObject = z.ZodObject> {
-  /** The columns of each table by its name. */
+  /** The columns of each table, by the name of the table. */
   readonly kinds: Readonly<Record<string, readonly ColumnHead[]>>;
   /**
-   * The rows that an input asks for. Its `limit` is infinite unless the caller set one.
+   * Returns the rows for an input, whose `limit` is infinite unless the caller set it.
    *
-   * @throws {Problem} As `run`, and if the answer is not a table.
+   * @throws {Problem} In the same cases as `run`, and if the requested view is not a table.
    */
-  read(input: z.output<I>, context: ToolContext, call: Call): TablePage | Promise<TablePage>;
+  read(input: z.output<I>, context: ToolContext, call: ToolCall): TablePage | Promise<TablePage>;
 }
 
-/** A tool's answer is an object, or one of several objects. */
+/** Schema of a tool's result: an object, or a union of objects. */
 export type AnswerSchema = z.ZodObject | z.ZodUnion<readonly z.ZodObject[]>;
 
-/** One thing the service can do, offered both as an MCP tool and as a REST operation. */
+/** An operation of the service, offered both as an MCP tool and over REST. */
 export interface Tool<I extends z.ZodObject = z.ZodObject, O extends AnswerSchema = AnswerSchema> {
-  /** MCP tool name and operation id, snake_case. */
+  /** MCP tool name and operation id, in snake case. */
   readonly name: string;
   readonly title: string;
   readonly description: string;
-  /** Scopes that a credential needs, all of them. */
+  /** Scopes that a credential needs; all of them are required. */
   readonly scopes: readonly Scope[];
   readonly routes: readonly ToolRoute[];
   readonly input: I;
   readonly output: O;
-  /** Absent if the tool only reads, and only data of this service. */
+  /** The effect of the tool; absent if the tool only reads data of this service. */
   readonly effect?: Effect;
-  /** Optional scopes, which add to the answer. */
+  /** Optional scopes, each of which adds data to the result. */
   readonly extraScopes?: readonly Scope[];
-  /** Set if the answer depends only on the input, the market and the extra scopes, so that callers
-   *  can share it. Absent if it also depends on the caller or on alerts. */
+  /**
+   * Set if the result depends only on the input, the market and the extra scopes, so that several
+   * callers can share it. Absent if the result also depends on the caller or on alerts.
+   */
   readonly isShared?: true;
-  /** Absent if the answer is never a table. */
+  /** The tables of the tool; absent if its result is never a table. */
   readonly tables?: ToolTables<I>;
   /**
+   * Runs the tool.
    * @throws {Problem} For an error that the caller can correct; every other error is a bug.
    */
-  run(input: z.output<I>, context: ToolContext, call: Call): z.input<O> | Promise<z.input<O>>;
+  run(input: z.output<I>, context: ToolContext, call: ToolCall): z.input<O> | Promise<z.input<O>>;
 }
 
-/** Infers the schemas, so that `run` is checked against them, and keeps the type of a `run` that
- *  needs no call or is synchronous. */
+/**
+ * Defines a tool. The schema types are inferred, so that `run` is checked against them; the type of
+ * `run` is kept, so that a `run` that is synchronous or needs no call can be used as such.
+ */
 export function defineTool<
   I extends z.ZodObject,
   O extends AnswerSchema,

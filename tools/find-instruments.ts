@@ -4,19 +4,19 @@ import {
   AnswerStatus,
   answerOrigin,
   CursorInput,
-  type Detail,
   DetailInput,
-  Identity,
-  Instant,
-  identityOf,
+  type DetailLevel,
+  InstantAnswer,
+  InstrumentIdentity,
+  instrumentIdentityOf,
 } from "../src/answers/common.ts";
 import { chosenColumns, FieldRows, FieldsInput, listPage } from "../src/answers/fields.ts";
 import {
   type InstrumentRow,
   instrumentColumns,
-  knownSpan,
+  knownBarSpan,
 } from "../src/answers/instrument-table.ts";
-import { unpricedInstruments, whyNotCovered } from "../src/answers/lookup.ts";
+import { notCoveredReason, unpricedInstruments } from "../src/answers/lookup.ts";
 import { NextReportFields, nextReportAnswer } from "../src/answers/next-report.ts";
 import { FactorState, factorStatusAnswer } from "../src/answers/why.ts";
 import { FACTORS } from "../src/factors/reading.ts";
@@ -28,15 +28,15 @@ import { tableOf } from "../src/tables/table.ts";
 import { defineTool, type ToolContext } from "../src/tool.ts";
 
 const FullCandidate = z.object({
-  ...Identity.shape,
+  ...InstrumentIdentity.shape,
   currency: z.string(),
   sector: z.string().nullable(),
   status: AnswerStatus,
   factors: z
     .record(z.enum(FACTORS), FactorState)
     .describe("Which factors can be measured, and why the others cannot."),
-  firstDataAt: Instant.nullable(),
-  lastDataAt: Instant.nullable(),
+  firstDataAt: InstantAnswer.nullable(),
+  lastDataAt: InstantAnswer.nullable(),
   ...NextReportFields.shape,
 });
 
@@ -112,14 +112,14 @@ export const findInstruments = defineTool({
       ...(items && { items }),
       ...table,
       ...(list.length === 0 && {
-        note: `${JSON.stringify(query.query)} is not covered${whyNotCovered(context.market)}.`,
+        note: `${JSON.stringify(query.query)} is not covered${notCoveredReason(context.market)}.`,
       }),
       nextCursor,
     };
   },
 });
 
-/** The page of a query. */
+/** The page request of a query. */
 const requestOf = ({ limit, cursor }: Query) => ({
   list: "instruments",
   limit,
@@ -127,7 +127,7 @@ const requestOf = ({ limit, cursor }: Query) => ({
   keyOf: ({ instrument }: InstrumentRow) => instrument.symbol,
 });
 
-/** The instruments that a query finds, with their newest snapshots. */
+/** The instruments that match a query, with their newest snapshots. */
 function found(
   { query, assetClass }: Query,
   { market, snapshots }: ToolContext,
@@ -145,19 +145,19 @@ function found(
 
 const bySymbol = (one: Instrument, other: Instrument) => (one.symbol < other.symbol ? -1 : 1);
 
-/** The members of a brief candidate. */
+/** The members of a candidate in a brief response. */
 const briefCandidate = (
   { symbol, name, assetClass, sector }: Instrument,
   status: z.input<typeof AnswerStatus>,
 ) => ({ symbol, name, assetClass, sector, status });
 
-/** The answer for an instrument without a price, for which nothing can be measured. */
-function unpricedCandidate(instrument: Instrument, detail: Detail): z.input<typeof Candidate> {
+/** The candidate for an instrument without a price, for which no factor can be measured. */
+function unpricedCandidate(instrument: Instrument, detail: DetailLevel): z.input<typeof Candidate> {
   const none = "no_feed";
   const status = "insufficient_data";
   if (detail === "brief") return briefCandidate(instrument, status);
   return {
-    ...identityOf(instrument),
+    ...instrumentIdentityOf(instrument),
     currency: instrument.currency,
     sector: instrument.sector,
     status,
@@ -172,11 +172,11 @@ function unpricedCandidate(instrument: Instrument, detail: Detail): z.input<type
 function candidate(
   { instrument, status, factors }: Snapshot,
   { market }: ToolContext,
-  detail: Detail,
+  detail: DetailLevel,
 ): z.input<typeof Candidate> {
   if (detail === "brief") return briefCandidate(instrument, status);
   return {
-    ...identityOf(instrument),
+    ...instrumentIdentityOf(instrument),
     currency: instrument.currency,
     sector: instrument.sector,
     status,
@@ -186,7 +186,7 @@ function candidate(
       social: factorStatusAnswer(factors.social.status),
       darkpool: factorStatusAnswer(factors.darkpool.status),
     },
-    ...knownSpan(market.records(instrument.symbol), market.knownUntil()),
+    ...knownBarSpan(market.records(instrument.symbol), market.knownUntil()),
     ...nextReportAnswer(instrument, market.knownUntil(), market),
   };
 }

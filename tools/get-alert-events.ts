@@ -4,19 +4,19 @@ import {
   attemptAnswer,
   EventAnswer,
   eventAnswer,
-  termsOnce,
+  extractSourceTerms,
 } from "../src/answers/alert.ts";
 import { AlertIdInput } from "../src/answers/alert-input.ts";
 import { attemptColumns, eventColumns } from "../src/answers/alert-table.ts";
 import { CursorInput, Provenance, provenance } from "../src/answers/common.ts";
-import { rangeStart, WhenInput } from "../src/answers/when.ts";
+import { DayOrInstantInput, rangeStart } from "../src/answers/when.ts";
 import { alertScopes } from "../src/auth/scopes.ts";
 import { readableItems } from "../src/lib/pagination.ts";
 import { Problem } from "../src/problem.ts";
 import { type TablePage, tableOf } from "../src/tables/table.ts";
-import { type Call, defineTool, type ToolContext } from "../src/tool.ts";
+import { defineTool, type ToolCall, type ToolContext } from "../src/tool.ts";
 
-/** Most items of a page. */
+/** Maximum number of items on a page. */
 const MAX_ITEMS = 100;
 
 const Input = z.strictObject({
@@ -27,14 +27,14 @@ const Input = z.strictObject({
       "events, oldest first; deliveries: attempts at the webhook of alertId, newest first.",
     ),
   alertId: AlertIdInput.optional(),
-  since: WhenInput.optional().describe("Without a cursor: start of the events."),
+  since: DayOrInstantInput.optional().describe("Without a cursor: start of the events."),
   cursor: CursorInput.optional(),
   limit: z.number().int().min(1).max(MAX_ITEMS).default(20).describe("Maximum items per page."),
 });
 
 type Query = z.output<typeof Input>;
 
-/** The tool that returns events of alerts, and their deliveries. */
+/** The tool that returns the events of alerts, or their deliveries. */
 export const getAlertEvents = defineTool({
   name: "get_alert_events",
   title: "Get alert events",
@@ -86,11 +86,11 @@ interface DeliveriesAnswer {
   readonly hasMore: boolean;
 }
 
-async function events(query: Query, context: ToolContext, call: Call): Promise<EventsAnswer> {
+async function events(query: Query, context: ToolContext, call: ToolCall): Promise<EventsAnswer> {
   const page = await eventPage(query, context, call);
-  const { events: told, terms } = termsOnce(page.events.map(eventAnswer));
+  const { events: told, terms } = extractSourceTerms(page.events.map(eventAnswer));
   const readable = readableItems(told);
-  // A shorter page has a cursor of its own.
+  // The shorter page is read again, because its cursor must point to its own last event.
   if (readable.length < page.events.length) {
     return events({ ...query, limit: readable.length }, context, call);
   }
@@ -102,13 +102,13 @@ async function events(query: Query, context: ToolContext, call: Call): Promise<E
   };
 }
 
-function eventPage(query: Query, { alerts, market }: ToolContext, { caller }: Call) {
+function eventPage(query: Query, { alerts, market }: ToolContext, { caller }: ToolCall) {
   const { alertId, since, cursor, limit } = query;
   const begin = since === undefined ? undefined : rangeStart(since, market);
   return alerts.events(caller, { alertId, since: begin, cursor, limit });
 }
 
-async function log(query: Query, context: ToolContext, call: Call): Promise<DeliveriesAnswer> {
+async function log(query: Query, context: ToolContext, call: ToolCall): Promise<DeliveriesAnswer> {
   const page = await attemptPage(query, context, call);
   const readable = readableItems(page.attempts.map(attemptAnswer));
   if (readable.length < page.attempts.length) {
@@ -121,11 +121,14 @@ async function log(query: Query, context: ToolContext, call: Call): Promise<Deli
   };
 }
 
-/** @throws {Problem} `invalid_request` */
+/**
+ * A page of delivery attempts.
+ * @throws {Problem} `invalid_request` without an alert id, or with `since`.
+ */
 function attemptPage(
   { alertId, since, cursor, limit }: Query,
   { alerts }: ToolContext,
-  { caller }: Call,
+  { caller }: ToolCall,
 ) {
   if (alertId === undefined || since !== undefined) {
     throw new Problem("invalid_request", {
@@ -136,8 +139,12 @@ function attemptPage(
   return alerts.attempts({ caller, alertId }, { cursor, limit });
 }
 
-/** A page of events or deliveries as a table: the archive is never read whole. @throws {Problem} */
-async function table(wish: Query, context: ToolContext, call: Call): Promise<TablePage> {
+/**
+ * A page of events or deliveries as a table. It has at most `MAX_ITEMS` rows, so that the archive
+ * is never read as a whole.
+ * @throws {Problem}
+ */
+async function table(wish: Query, context: ToolContext, call: ToolCall): Promise<TablePage> {
   const query: Query = { ...wish, limit: Math.min(wish.limit, MAX_ITEMS) };
   if (query.view === "deliveries") {
     const { attempts, cursor = null } = await attemptPage(query, context, call);

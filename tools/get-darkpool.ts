@@ -1,9 +1,9 @@
 import { z } from "zod";
 import {
   CursorInput,
-  type Detail,
   DetailInput,
-  Instant,
+  type DetailLevel,
+  InstantAnswer,
   InstrumentAnswer,
   instrumentAnswer,
   isoInstant,
@@ -16,10 +16,10 @@ import {
   listPage,
   refuseFields,
 } from "../src/answers/fields.ts";
-import { instantRange, resolve, snapshotAt } from "../src/answers/lookup.ts";
+import { instantRange, resolveInstrument, snapshotAt } from "../src/answers/lookup.ts";
 import { dayColumns, printColumns } from "../src/answers/off-exchange-table.ts";
-import { ratioOrNull, withoutFloatNoise } from "../src/answers/rounding.ts";
-import { isDay, requestedDay, WhenInput } from "../src/answers/when.ts";
+import { roundRatioOrNull, withoutFloatNoise } from "../src/answers/rounding.ts";
+import { DayOrInstantInput, isIsoDate, requestedDay } from "../src/answers/when.ts";
 import { factorStatusAnswer } from "../src/answers/why.ts";
 import {
   type DaySummary,
@@ -29,32 +29,32 @@ import {
   summarizeDays,
 } from "../src/factors/off-exchange.ts";
 import { type PageRequest, paginate } from "../src/lib/pagination.ts";
-import { BLOCK_SIZE_TEXT, isBlock } from "../src/market/block-size.ts";
+import { BLOCK_SIZE_TEXT, isBlockTrade } from "../src/market/block-size.ts";
 import type { Instrument } from "../src/market/instrument.ts";
 import type { Print, WeeklyVolume } from "../src/market/records.ts";
 import { Problem } from "../src/problem.ts";
 import { type TablePage, tableOf } from "../src/tables/table.ts";
 import { defineTool, type ToolContext } from "../src/tool.ts";
 
-/** The note that explains what an off-exchange print is. */
+/** Note that explains off-exchange prints. */
 const NOTE =
   'Off-exchange prints carry tape code "D": alternative trading systems, internalized orders and OTC trades together. Which venue made a print is not public.';
 
-/** The note for coins, whose blocks come from a derivatives exchange. */
+/** Note for cryptocurrencies, whose block trades come from a derivatives exchange. */
 const COIN_NOTE =
   "Off-exchange trades of a coin are block trades in futures on it, arranged away from the order book of one exchange. They are no part of the score.";
 
-/** Addition to that note when nothing is observed. */
+/** Sentence added to `COIN_NOTE` when no feed observes the prints. */
 const NO_COIN_FEED = "No feed observes them here.";
 
-/** The note for markets where only block prints are stored. */
+/** Note for markets in which only block prints are stored. */
 const BLOCKS_NOTE =
   "Of single prints only blocks of regular trading are stored, so totals over all prints are null; shortVolumeRatio covers all.";
 
 /**
  * The note for an instrument.
  *
- * @param printsAre Which prints are stored; `undefined` for all.
+ * @param printsAre `blocks` if only block prints are stored; `undefined` if all prints are.
  */
 function noteFor(
   { assetClass }: Instrument,
@@ -75,7 +75,7 @@ const FeedStatus = z.enum(["ok", "stale", "no_activity", "no_feed"]);
 const PrintAnswer = z.object({
   id: z.string(),
   session: z.string(),
-  tradedAt: Instant,
+  tradedAt: InstantAnswer,
   price: z.number().describe("USD per share."),
   sizeShares: z.number(),
   notionalUsd: z.number(),
@@ -89,7 +89,7 @@ const PrintAnswer = z.object({
   reportingDelayMs: z.number().nullable().describe("null when the source does not say."),
 });
 
-/** A print: members that a brief answer lacks are optional. */
+/** Schema of a print. Members that a brief response omits are optional. */
 const PrintItem = PrintAnswer.partial({
   id: true,
   session: true,
@@ -123,11 +123,11 @@ const AtsShare = z
     value: z.number().nullable().describe("Fraction of off-exchange volume; null: none."),
     atsShares: z.number(),
     otcShares: z.number().describe("Internalized orders and OTC trades."),
-    knownAt: Instant,
+    knownAt: InstantAnswer,
   })
   .nullable();
 
-/** Off-exchange trading, with the part that the view selects. */
+/** Schema of off-exchange trading, with the part that the view selects. */
 export const OffExchange = z.object({
   ...InstrumentAnswer.shape,
   feeds: z
@@ -160,7 +160,8 @@ export const OffExchange = z.object({
 /**
  * The aggregates of one or several sessions; `null` if prints are not observed.
  *
- * @param printsAre Which prints are stored; from blocks only, sums over all prints are unknown.
+ * @param printsAre `blocks` if only block prints are stored, so that sums over all prints are
+ * unknown; `undefined` if all prints are.
  */
 function aggregates(
   { prints, volume, shortVolumeRatio }: Omit<DaySummary, "session">,
@@ -176,7 +177,7 @@ function aggregates(
   };
 }
 
-/** Figures that need all prints. */
+/** Null values for the figures that can be computed only from all prints. */
 const UNKNOWN_TOTALS = {
   prints: null,
   shares: null,
@@ -185,7 +186,7 @@ const UNKNOWN_TOTALS = {
   shareOfVolume: null,
 } as const;
 
-/** The weekly share of alternative trading systems; `null` if not observed. */
+/** The weekly volume share of alternative trading systems (ATS); `null` if not observed. */
 export function atsShare(week: WeeklyVolume | null): z.input<typeof AtsShare> {
   if (week === null) return null;
   const { weekStart, atsShares, otcShares, availableAt } = week;
@@ -216,27 +217,27 @@ const printAggregates = (day: NonNullable<DaySummary["prints"]>) => ({
   canceledPrints: day.canceled,
 });
 
-/** Aggregates with rounded ratios in a brief answer; counts, shares and amounts are exact. */
-function figuresOf<F extends ReturnType<typeof aggregates>>(figures: F, detail: Detail): F {
+/** Aggregates with rounded ratios in a brief response; counts, shares and amounts stay exact. */
+function figuresOf<F extends ReturnType<typeof aggregates>>(figures: F, detail: DetailLevel): F {
   if (detail === "full") return figures;
   const { vwap, shareOfVolume, shortVolumeRatio } = figures;
   return {
     ...figures,
-    vwap: ratioOrNull(vwap),
-    shareOfVolume: ratioOrNull(shareOfVolume),
-    shortVolumeRatio: ratioOrNull(shortVolumeRatio),
+    vwap: roundRatioOrNull(vwap),
+    shareOfVolume: roundRatioOrNull(shareOfVolume),
+    shortVolumeRatio: roundRatioOrNull(shortVolumeRatio),
   };
 }
 
-/** The answer for one print, in full or in brief. */
-function printItem(print: Print, detail: Detail): z.input<typeof PrintItem> {
+/** The response for one print, full or brief. */
+function printItem(print: Print, detail: DetailLevel): z.input<typeof PrintItem> {
   const full = printAnswer(print);
   if (detail === "full") return full;
   const { tradedAt, price, sizeShares, block, side, canceled } = full;
-  return { tradedAt, price, sizeShares, block, side: ratioOrNull(side), canceled };
+  return { tradedAt, price, sizeShares, block, side: roundRatioOrNull(side), canceled };
 }
 
-/** The full answer for one print. */
+/** The full response for one print. */
 function printAnswer(print: Print): z.input<typeof PrintAnswer> {
   const side = estimatedSide(print);
   return {
@@ -246,7 +247,7 @@ function printAnswer(print: Print): z.input<typeof PrintAnswer> {
     price: print.price,
     sizeShares: print.sizeShares,
     notionalUsd: withoutFloatNoise(print.price * print.sizeShares),
-    block: isBlock(print),
+    block: isBlockTrade(print),
     venueClass: "off_exchange",
     venue: print.venue,
     side,
@@ -258,7 +259,7 @@ function printAnswer(print: Print): z.input<typeof PrintAnswer> {
   };
 }
 
-/** Number of sessions in a summary without a given range. */
+/** Number of sessions in a summary without a requested range. */
 const SUMMARY_SESSIONS = 20;
 /** Number of largest prints in a summary. */
 const LARGEST_PRINTS = 5;
@@ -270,18 +271,20 @@ const Input = z.strictObject({
   ),
   detail: DetailInput,
   fields: FieldsInput,
-  from: WhenInput.optional().describe("First date, or earliest trade or close."),
-  to: WhenInput.optional().describe("Last date, or latest trade or close."),
+  from: DayOrInstantInput.optional().describe("First date, or earliest trade or close."),
+  to: DayOrInstantInput.optional().describe("Last date, or latest trade or close."),
   minShares: z.number().int().min(1).optional().describe("With prints or blocks: minimum size."),
   minNotionalUsd: z.number().positive().optional().describe("The same, by value."),
   limit: z.number().int().min(1).max(500).default(20).describe("Most rows of a page."),
   cursor: CursorInput.optional(),
-  asOf: WhenInput.optional().describe("As known then: an instant, or a date for its close."),
+  asOf: DayOrInstantInput.optional().describe(
+    "As known then: an instant, or a date for its close.",
+  ),
 });
 
 type Query = z.output<typeof Input>;
 
-/** The tool that returns off-exchange prints of one instrument, and their aggregates. */
+/** The tool that returns the off-exchange prints of one instrument, and their aggregates. */
 export const getDarkpool = defineTool({
   name: "get_darkpool",
   title: "Get dark pool activity",
@@ -309,11 +312,14 @@ export const getDarkpool = defineTool({
   },
 });
 
-/** The records of a query. @throws {Problem} */
+/**
+ * Finds the instrument, snapshot and off-exchange records for a query.
+ * @throws {Problem}
+ */
 function viewOf(query: Query, context: ToolContext) {
   rejectUnused(query);
   const { market } = context;
-  const instrument = resolve(query.symbol, context);
+  const instrument = resolveInstrument(query.symbol, context);
   const snapshot = snapshotAt(instrument, query.asOf, context);
   const fromDate = dateOf(query.from);
   const from = fromDate === undefined ? query.from : `${fromDate}T00:00:00Z`;
@@ -328,9 +334,12 @@ function viewOf(query: Query, context: ToolContext) {
 }
 
 const dateOf = (when: string | undefined): string | undefined =>
-  when !== undefined && isDay(when) ? when : undefined;
+  when !== undefined && isIsoDate(when) ? when : undefined;
 
-/** Prints, blocks or days as a table. @throws {Problem} */
+/**
+ * Prints, blocks or days as a table.
+ * @throws {Problem}
+ */
 function table(query: Query, context: ToolContext): TablePage {
   if (query.view === "summary") {
     throw new Problem("invalid_request", {
@@ -358,7 +367,10 @@ const dayRowOf = (symbol: string, printsAre: PrintsAre) => (day: DaySummary) => 
 
 const printRowOf = (symbol: string) => (print: Print) => ({ symbol, ...printAnswer(print) });
 
-/** Rejects input that the view would ignore. @throws {Problem} `invalid_request` */
+/**
+ * Rejects input members that the requested view would ignore.
+ * @throws {Problem} `invalid_request`
+ */
 function rejectUnused({ view, minShares, minNotionalUsd, cursor, fields }: Query): void {
   if (view === "summary") refuseFields(fields, "Ask for the view days, prints or blocks.");
   const isFiltered = minShares !== undefined || minNotionalUsd !== undefined;
@@ -376,7 +388,7 @@ function rejectUnused({ view, minShares, minNotionalUsd, cursor, fields }: Query
   }
 }
 
-/** Which prints are stored; `undefined` for all. */
+/** `blocks` if only block prints are stored; `undefined` if all prints are. */
 type PrintsAre = "blocks" | undefined;
 
 function selectedPart(query: Query, view: OffExchangeView, symbol: string, printsAre: PrintsAre) {
@@ -435,7 +447,7 @@ const printsRequest = ({ view, limit, cursor }: Query): PageRequest<Print> => ({
   keyOf: ({ id }) => id,
 });
 
-/** The prints or blocks that a query asks for, newest first. */
+/** The prints or blocks that match a query, newest first. */
 const matchingPrints = (
   { view, minShares = 0, minNotionalUsd = 0 }: Query,
   { prints: all }: OffExchangeView,
@@ -443,7 +455,7 @@ const matchingPrints = (
   all
     .filter(
       (print) =>
-        (view === "prints" || isBlock(print)) &&
+        (view === "prints" || isBlockTrade(print)) &&
         print.sizeShares >= minShares &&
         print.price * print.sizeShares >= minNotionalUsd,
     )

@@ -1,11 +1,11 @@
 import { z } from "zod";
 import { DetailInput, SymbolInput } from "../src/answers/common.ts";
 import { briefFactors, FactorsAnswer, fullFactors } from "../src/answers/factors.ts";
-import { resolve, snapshotAt } from "../src/answers/lookup.ts";
-import { requestedDay, WhenInput } from "../src/answers/when.ts";
+import { resolveInstrument, snapshotAt } from "../src/answers/lookup.ts";
+import { DayOrInstantInput, requestedDay } from "../src/answers/when.ts";
 import { defineTool } from "../src/tool.ts";
 
-/** The tool that returns the four factors behind a score, number by number. */
+/** The tool that returns the four factors behind a score with all their figures. */
 export const getFactors = defineTool({
   name: "get_factors",
   title: "Get factors",
@@ -17,7 +17,7 @@ export const getFactors = defineTool({
   input: z.strictObject({
     symbol: SymbolInput,
     detail: DetailInput,
-    asOf: WhenInput.optional().describe(
+    asOf: DayOrInstantInput.optional().describe(
       "The past: an instant or a date, at most 30 sessions back.",
     ),
     include: z.literal("candidates").optional().describe("Adds candidate methods."),
@@ -25,7 +25,7 @@ export const getFactors = defineTool({
   output: FactorsAnswer,
 
   run({ symbol, detail, asOf, include }, context) {
-    const snapshot = snapshotAt(resolve(symbol, context), asOf, context);
+    const snapshot = snapshotAt(resolveInstrument(symbol, context), asOf, context);
     const answer = detail === "full" ? fullFactors : briefFactors;
     return { ...requestedDay(asOf), ...answer(snapshot, context, include) };
   },

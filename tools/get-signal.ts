@@ -3,28 +3,28 @@ import {
   answerOrigin,
   CursorInput,
   DetailInput,
-  Direction,
+  DirectionAnswer,
   instrumentAnswer,
   isoInstant,
   SymbolInput,
   Ticker,
 } from "../src/answers/common.ts";
 import {
-  cellsOf,
   chosenColumns,
   FieldsInput,
   listPage,
   refuseFields,
+  rowCells,
 } from "../src/answers/fields.ts";
 import {
   instantRange,
   lastSnapshot,
   refuseWhileWarm,
   requestedInstant,
-  resolve,
+  resolveInstrument,
   snapshotAt,
 } from "../src/answers/lookup.ts";
-import { wholePoints } from "../src/answers/rounding.ts";
+import { roundToWholePoints } from "../src/answers/rounding.ts";
 import {
   briefItem,
   briefSignal,
@@ -33,7 +33,7 @@ import {
   fullItem,
   fullSignal,
   HISTORY_COLUMNS,
-  Signal,
+  SignalAnswer,
   SignalHistory,
   SignalPage,
   signalChanges,
@@ -41,7 +41,7 @@ import {
 } from "../src/answers/signal.ts";
 import { scoreChange, signalColumns } from "../src/answers/signal-table.ts";
 import { WatchlistInput } from "../src/answers/watchlist.ts";
-import { requestedDay, WhenInput } from "../src/answers/when.ts";
+import { DayOrInstantInput, requestedDay } from "../src/answers/when.ts";
 import { attributionAnswer } from "../src/answers/why.ts";
 import { type PageRequest, paginate, readablePage } from "../src/lib/pagination.ts";
 import { AssetClass } from "../src/market/instrument.ts";
@@ -49,12 +49,12 @@ import type { RecordList } from "../src/market/records.ts";
 import { Problem } from "../src/problem.ts";
 import type { PastSnapshot } from "../src/score/snapshot.ts";
 import { type TablePage, tableOf } from "../src/tables/table.ts";
-import { type Call, defineTool, type ToolContext } from "../src/tool.ts";
+import { defineTool, type ToolCall, type ToolContext } from "../src/tool.ts";
 
 const Points = z.number().min(0).max(100);
 const Fraction = z.number().min(0).max(1);
 
-/** Orders of a list, by what comes first. */
+/** Sort orders of a list, each with a name for the value that comes first. */
 const SORTS = ["symbol", "score", "lowest_score", "confidence", "rise", "fall"] as const;
 
 const Input = z.strictObject({
@@ -63,12 +63,14 @@ const Input = z.strictObject({
   watchlist: WatchlistInput.optional().describe("Those of a watchlist."),
   detail: DetailInput,
   fields: FieldsInput,
-  asOf: WhenInput.optional().describe(
+  asOf: DayOrInstantInput.optional().describe(
     "The past: an instant, or a date for the close of its session (coins: of its UTC day).",
   ),
-  since: WhenInput.optional().describe("With symbol: adds what moved the score from then to asOf."),
-  from: WhenInput.optional().describe("With symbol: start of a history."),
-  to: WhenInput.optional().describe("Its end."),
+  since: DayOrInstantInput.optional().describe(
+    "With symbol: adds what moved the score from then to asOf.",
+  ),
+  from: DayOrInstantInput.optional().describe("With symbol: start of a history."),
+  to: DayOrInstantInput.optional().describe("Its end."),
   last: z
     .number()
     .int()
@@ -77,7 +79,7 @@ const Input = z.strictObject({
     .optional()
     .describe("With symbol: history of so many sessions, until to."),
   risk: z.literal("full").optional().describe("With symbol and detail=full: the risk forecast."),
-  signal: Direction.optional().describe("Only this signal."),
+  signal: DirectionAnswer.optional().describe("Only this signal."),
   assetClass: AssetClass.optional().describe("Only this class."),
   sector: z.string().max(100).optional().describe("Only this sector; an unknown one names all."),
   minScore: Points.optional().describe("Least score."),
@@ -114,7 +116,7 @@ export const getSignal = defineTool({
   routes: [{ method: "GET", path: "/api/signals" }],
   isShared: true,
   input: Input,
-  output: z.union([Signal, SignalPage, SignalHistory]),
+  output: z.union([SignalAnswer, SignalPage, SignalHistory]),
 
   tables: { kinds: { signals: signalColumns }, read: table },
 
@@ -134,7 +136,7 @@ export const getSignal = defineTool({
 const isHistory = ({ from, to, last }: Query): boolean =>
   from !== undefined || to !== undefined || last !== undefined;
 
-/** Parameters that select from all instruments. */
+/** Parameters that filter the list of all instruments. */
 const FILTERS = [
   "signal",
   "assetClass",
@@ -145,8 +147,10 @@ const FILTERS = [
   "minCoverage",
 ] as const satisfies readonly (keyof Query)[];
 
-/** Rejects a query that mixes parameters of different questions. @throws {Problem}
- *  `invalid_request` */
+/**
+ * Rejects a query that combines parameters of different kinds of queries.
+ * @throws {Problem} `invalid_request`
+ */
 function rejectMixedQuery(query: Query): void {
   const given = (names: readonly (keyof Query)[]) => names.filter((n) => query[n] !== undefined);
   const has = (...names: readonly (keyof Query)[]) => given(names).length > 0;
@@ -193,10 +197,10 @@ function rejectMixedQuery(query: Query): void {
   );
 }
 
-function one(symbol: string, query: Query, context: ToolContext, { scopes }: Call) {
+function one(symbol: string, query: Query, context: ToolContext, { scopes }: ToolCall) {
   const { detail, since, fields } = query;
   refuseFields(fields, "Leave them out, or ask for a history or a list.");
-  const instrument = resolve(symbol, context);
+  const instrument = resolveInstrument(symbol, context);
   const snapshot = snapshotAt(instrument, query.asOf, context);
   const isRiskFull = query.risk === "full";
   const options = { showsFactors: scopes.has("factor:read"), isRiskFull };
@@ -222,13 +226,16 @@ function filtered(query: Query, at: number, context: ToolContext): readonly Past
     if (sector !== undefined && !isSame(instrument.sector, sector)) return false;
     if (query.signal !== undefined && snapshot.signal.direction !== query.signal) return false;
     const { minScore = 0, maxScore = 100, minConfidence = 0, minCoverage = 0 } = query;
-    const whole = wholePoints(score);
+    const whole = roundToWholePoints(score);
     if (whole < minScore || whole > maxScore) return false;
     return snapshot.confidence >= minConfidence && snapshot.coverage >= minCoverage;
   });
 }
 
-/** Snapshots of all instruments; at a past instant, of those that had one. */
+/**
+ * The newest snapshots of all instruments or, for a past instant, the last snapshots of those that
+ * had one by then.
+ */
 function snapshotsAt({ asOf }: Query, at: number, context: ToolContext): readonly PastSnapshot[] {
   if (asOf === undefined) return context.snapshots.allNewest();
   refuseWhileWarm(context);
@@ -245,7 +252,10 @@ function snapshotsAt({ asOf }: Query, at: number, context: ToolContext): readonl
 const isSame = (sector: string | null, wanted: string): boolean =>
   sector?.toLowerCase() === wanted.toLowerCase();
 
-/** @throws {Problem} `invalid_request` for a sector that no instrument has, with those there are. */
+/**
+ * @throws {Problem} `invalid_request` for a sector that no instrument has; the problem lists the
+ * existing sectors.
+ */
 function rejectUnknownSector(wanted: string, { market }: ToolContext): void {
   const sectors = new Set(market.instruments().flatMap(({ sector }) => sector ?? []));
   if ([...sectors].some((sector) => isSame(sector, wanted))) return;
@@ -255,14 +265,13 @@ function rejectUnknownSector(wanted: string, { market }: ToolContext): void {
   });
 }
 
-/** The snapshots of several symbols. Symbols without a snapshot are reported separately; an instant
- *  that is invalid for all of them is rejected. */
+/** The snapshots of several symbols, and the problem of each symbol without a snapshot. */
 function snapshotsOf(symbols: readonly string[], { asOf }: Query, context: ToolContext) {
   const found = new Map<string, PastSnapshot>();
   const failed: FailedSymbol[] = [];
   for (const symbol of new Set(symbols)) {
     try {
-      const instrument = resolve(symbol, context);
+      const instrument = resolveInstrument(symbol, context);
       found.set(instrument.symbol, snapshotAt(instrument, asOf, context));
     } catch (error) {
       if (!(error instanceof Problem)) throw error;
@@ -273,7 +282,10 @@ function snapshotsOf(symbols: readonly string[], { asOf }: Query, context: ToolC
   return { found: [...found.values()], failed };
 }
 
-/** A list, one instrument or its history as a table. @throws {Problem} */
+/**
+ * A list of signals, one signal or its history as a table.
+ * @throws {Problem}
+ */
 function table(query: Query, context: ToolContext): TablePage {
   rejectMixedQuery(query);
   const [list, request] = tableSelection(query, context);
@@ -282,23 +294,28 @@ function table(query: Query, context: ToolContext): TablePage {
   return { ...tableOf(chosenColumns(signalColumns, query.fields), records), nextCursor };
 }
 
-/** The rows of a table, and the page of them. */
+/** The rows of a table, and the request for a page of them. */
 function tableSelection(query: Query, context: ToolContext) {
   const { symbol, symbols, asOf } = query;
   if (symbol !== undefined) {
     if (isHistory(query)) return historySelection(symbol, query, context);
-    return pageSelection([snapshotAt(resolve(symbol, context), asOf, context)], query, context);
+    return pageSelection(
+      [snapshotAt(resolveInstrument(symbol, context), asOf, context)],
+      query,
+      context,
+    );
   }
   if (symbols === undefined) {
     return pageSelection(filtered(query, requestedInstant(asOf, context), context), query, context);
   }
-  // Any failure fails the whole table: rows have no place for it, and it would go unnoticed.
-  const wanted = new Set(symbols.map((one) => resolve(one, context)));
+  // An error for any symbol fails the whole table: rows have no place for an error, so it would go
+  // unnoticed.
+  const wanted = new Set(symbols.map((one) => resolveInstrument(one, context)));
   const found = Array.from(wanted, (one) => snapshotAt(one, asOf, context));
   return pageSelection(found, query, context);
 }
 
-/** A list in the wanted order, and the page of it. */
+/** A list in the requested order, and the request for a page of it. */
 function pageSelection(
   list: readonly PastSnapshot[],
   { sort, limit, cursor }: Query,
@@ -342,7 +359,7 @@ function page(list: readonly PastSnapshot[], query: Query, context: ToolContext)
   };
 }
 
-/** A list in an order; equal items are in the order of their symbols. */
+/** Sorts a list; items with equal values are in the order of their symbols. */
 function inOrder(
   list: readonly PastSnapshot[],
   sort: Query["sort"],
@@ -369,7 +386,7 @@ function inOrder(
   }
 }
 
-/** The sessions of a history, and the page of them. */
+/** The sessions of a history, and the request for a page of them. */
 function historySelection(
   symbol: string,
   query: Query,
@@ -377,7 +394,7 @@ function historySelection(
 ): readonly [RecordList<PastSnapshot>, PageRequest<PastSnapshot>] {
   const { last, limit, cursor } = query;
   const { market, snapshots } = context;
-  const instrument = resolve(symbol, context);
+  const instrument = resolveInstrument(symbol, context);
   refuseWhileWarm(context);
   const { from, to } = instantRange(query, market.now(), market);
   const recorded = snapshots.history(instrument.symbol, from, to);
@@ -392,10 +409,10 @@ function history(symbol: string, query: Query, context: ToolContext) {
   const [list, request] = historySelection(symbol, query, context);
   const { items, nextCursor } = readablePage(list, {
     ...request,
-    render: (snapshot) => ({ snapshot, row: cellsOf(columns, { snapshot, context }, detail) }),
+    render: (snapshot) => ({ snapshot, row: rowCells(columns, { snapshot, context }, detail) }),
     shown: ({ row }) => row,
   });
-  const instrument = resolve(symbol, context);
+  const instrument = resolveInstrument(symbol, context);
   return {
     ...instrumentAnswer(context, snapshotAt(instrument, undefined, context), detail),
     evidence: evidenceAnswer(instrument.assetClass, detail),

@@ -9,7 +9,7 @@ import { AssetClass } from "../src/market/instrument.ts";
 import { Problem } from "../src/problem.ts";
 import { defineTool } from "../src/tool.ts";
 
-/** The tool that returns the outcomes of the logged statements. */
+/** The tool that returns the track record: the outcomes of the logged signals. */
 export const getTrackRecord = defineTool({
   name: "get_track_record",
   title: "Track record",

@@ -11,7 +11,7 @@ import { manageWatchlist } from "./manage-watchlist.ts";
 import { registerAlert } from "./register-alert.ts";
 import { verifySignal } from "./verify-signal.ts";
 
-/** The tools, in the order of publication. */
+/** The tools, in the order in which they are listed to clients. */
 export const tools: readonly Tool[] = [
   getSignal,
   getFactors,

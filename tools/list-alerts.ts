@@ -3,9 +3,9 @@ import { ALERT_STATUSES, isOwnedBy } from "../src/alerts/alert.ts";
 import type { AlertView } from "../src/alerts/api/queries.ts";
 import {
   AlertAnswer,
-  AlertDetail,
+  AlertDetailAnswer,
   alertAnswer,
-  alertDetail,
+  alertDetailAnswer,
   CreatorFields,
 } from "../src/answers/alert.ts";
 import { AlertIdInput } from "../src/answers/alert-input.ts";
@@ -15,7 +15,7 @@ import type { Caller } from "../src/auth/caller.ts";
 import { paginate, readablePage } from "../src/lib/pagination.ts";
 import { Problem } from "../src/problem.ts";
 import { type TablePage, tableOf } from "../src/tables/table.ts";
-import { type Call, defineTool, type ToolContext } from "../src/tool.ts";
+import { defineTool, type ToolCall, type ToolContext } from "../src/tool.ts";
 
 const Input = z.strictObject({
   id: AlertIdInput.optional(),
@@ -26,8 +26,10 @@ const Input = z.strictObject({
 
 type Query = z.output<typeof Input>;
 
-/** The tool that lists the caller's alerts; for a person's key, those of everything that acts for
- *  the person. */
+/**
+ * The tool that lists the caller's alerts; for a person's API key, the alerts of all clients that
+ * act for the person.
+ */
 export const listAlerts = defineTool({
   name: "list_alerts",
   title: "List alerts",
@@ -40,7 +42,11 @@ export const listAlerts = defineTool({
   ],
   input: Input,
   output: z.union([
-    z.object({ ...AlertDetail.shape, ...CreatorFields.shape, market: Provenance.shape.market }),
+    z.object({
+      ...AlertDetailAnswer.shape,
+      ...CreatorFields.shape,
+      market: Provenance.shape.market,
+    }),
     z.object({
       market: Provenance.shape.market,
       items: z.array(z.object({ ...AlertAnswer.shape, ...CreatorFields.shape })),
@@ -62,7 +68,7 @@ export const listAlerts = defineTool({
     if (id !== undefined) {
       rejectFilters({ status, cursor });
       const alert = await alerts.find(caller, id);
-      return { ...alertDetail(alert), ...madeBy(alert, caller), market };
+      return { ...alertDetailAnswer(alert), ...madeBy(alert, caller), market };
     }
     const { alerts: all, others } = await alerts.list(caller);
     const page = readablePage(chosen(all, query), {
@@ -76,7 +82,7 @@ export const listAlerts = defineTool({
 const chosen = (all: readonly AlertView[], { status }: Query): readonly AlertView[] =>
   all.filter((alert) => status === undefined || alert.status === status);
 
-/** The page of a query. */
+/** The page request of a query. */
 const requestOf = ({ limit, cursor }: Query) => ({
   list: "alerts",
   limit,
@@ -85,8 +91,15 @@ const requestOf = ({ limit, cursor }: Query) => ({
   order: "ascending" as const,
 });
 
-/** Alerts, or one of them, as a table. @throws {Problem} */
-async function table(query: Query, { alerts }: ToolContext, { caller }: Call): Promise<TablePage> {
+/**
+ * Alerts, or a single one, as a table.
+ * @throws {Problem}
+ */
+async function table(
+  query: Query,
+  { alerts }: ToolContext,
+  { caller }: ToolCall,
+): Promise<TablePage> {
   const { id, status, cursor } = query;
   if (id !== undefined) rejectFilters({ status, cursor });
   const all =
@@ -109,11 +122,16 @@ function madeBy({ alert: { owner } }: AlertView, caller: Caller): z.input<typeof
   }
 }
 
-/** Page key of an alert. It increases through the list, so that paging continues after an alert
- *  that was deleted in the meantime. */
+/**
+ * Page key of an alert. The key increases through the list, so that a page can continue after an
+ * alert that was deleted in the meantime.
+ */
 const pageKeyOf = ({ id, alert }: AlertView): string => `${isoInstant(alert.createdAt)} ${id}`;
 
-/** Rejects filters next to an id. @throws {Problem} `invalid_request` */
+/**
+ * Rejects filters in a query by id.
+ * @throws {Problem} `invalid_request`
+ */
 function rejectFilters(filters: Readonly<Record<string, string | undefined>>): void {
   const given = Object.keys(filters).filter((name) => filters[name] !== undefined);
   if (given.length === 0) return;

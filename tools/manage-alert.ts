@@ -2,19 +2,19 @@ import { z } from "zod";
 import type { InstrumentSelector } from "../src/alerts/alert.ts";
 import type { AlertWithSecret } from "../src/alerts/api/alert-service.ts";
 import type { AlertChanges, AlertRequest } from "../src/alerts/api/changes.ts";
-import { AlertAnswer, alertAnswer, NextSteps, Secret } from "../src/answers/alert.ts";
+import { AlertAnswer, alertAnswer, NextSteps, SigningSecretAnswer } from "../src/answers/alert.ts";
 import {
   AlertFields,
   AlertIdInput,
-  kindsOf,
-  millisOf,
-  symbolsOf,
+  canonicalSymbols,
+  normalizedAlertKinds,
+  toUnixMs,
   UrlInput,
 } from "../src/answers/alert-input.ts";
-import { Instant, isoInstantOrNull, Provenance } from "../src/answers/common.ts";
+import { InstantAnswer, isoInstantOrNull, Provenance } from "../src/answers/common.ts";
 import { rangeSteps } from "../src/answers/range-alert.ts";
 import { WatchlistInput, watchlistSelector } from "../src/answers/watchlist.ts";
-import { rangeStart, WhenInput } from "../src/answers/when.ts";
+import { DayOrInstantInput, rangeStart } from "../src/answers/when.ts";
 import type { Caller } from "../src/auth/caller.ts";
 import { Problem } from "../src/problem.ts";
 import { defineTool, type ToolContext } from "../src/tool.ts";
@@ -31,7 +31,7 @@ const ACTIONS = [
   "delete",
 ] as const;
 
-/** Members that can be updated. */
+/** Schema of the members that an update can change. */
 const Updates = z.strictObject({
   symbols: AlertFields.symbols.optional(),
   watchlist: WatchlistInput.optional().describe("Instead of symbols."),
@@ -57,13 +57,13 @@ const Input = z.strictObject({
     ),
   ...Updates.shape,
   eventId: z.string().optional().describe("With redeliver."),
-  since: WhenInput.optional().describe("With redeliver: failed since then."),
+  since: DayOrInstantInput.optional().describe("With redeliver: failed since then."),
 });
 
 type ManageInput = z.output<typeof Input>;
 type Action = ManageInput["action"];
 
-/** The input members that each action accepts, and how many it requires. */
+/** The input members that each action accepts, and how many of them it requires. */
 const PARAMETERS_BY_ACTION: Readonly<
   Record<Action, { readonly takes: readonly string[]; readonly needs: 0 | 1 | "some" }>
 > = {
@@ -78,11 +78,11 @@ const PARAMETERS_BY_ACTION: Readonly<
   delete: { takes: [], needs: 0 },
 };
 
-/** Result of a test or a redelivery. */
+/** Schema of the result of a test or a redelivery. */
 const Sent = z.object({
   eventId: z.string().optional().describe("Id of the event that is sent."),
   queued: z.number().int().optional().describe("Events queued again."),
-  nextSince: Instant.nullable()
+  nextSince: InstantAnswer.nullable()
     .optional()
     .describe("Value of since for the next redeliver; null: done."),
 });
@@ -113,7 +113,7 @@ export const manageAlert = defineTool({
     z.object({
       ...AlertAnswer.shape,
       market: Provenance.shape.market,
-      secret: Secret,
+      secret: SigningSecretAnswer,
       ...Sent.shape,
       nextSteps: NextSteps,
     }),
@@ -144,7 +144,7 @@ export const manageAlert = defineTool({
   },
 });
 
-/** Input of an action. */
+/** Input and context of an action. */
 interface ActionInput {
   readonly input: ManageInput;
   readonly target: AlertRequest;
@@ -153,7 +153,7 @@ interface ActionInput {
 
 type ActionResult = AlertWithSecret & Partial<z.input<typeof Sent>>;
 
-/** The actions by name, except delete. */
+/** The functions of all actions except `delete`, by action. */
 const actions: Readonly<
   Record<Exclude<Action, "delete">, (task: ActionInput) => Promise<ActionResult>>
 > = {
@@ -163,7 +163,7 @@ const actions: Readonly<
   resume: ({ target, context }) =>
     context.alerts.update(target, { isPaused: false, snoozedUntil: null }),
   snooze: ({ input, target, context }) =>
-    context.alerts.update(target, { snoozedUntil: millisOf(input.snoozedUntil ?? null) }),
+    context.alerts.update(target, { snoozedUntil: toUnixMs(input.snoozedUntil ?? null) }),
   enable: ({ target, context }) => context.alerts.enable(target),
   rotate_secret: ({ target, context }) => context.alerts.rotateSecret(target),
   test: ({ target, context }) => context.alerts.test(target),
@@ -186,10 +186,10 @@ async function changesOf(
   caller: Caller,
 ): Promise<AlertChanges> {
   const { kinds, scoreMove, volatilityZ, cooldownDays, reportSessions, url, channel, label } = wish;
-  const [expiresAt, snoozedUntil] = [millisOf(wish.expiresAt), millisOf(wish.snoozedUntil)];
+  const [expiresAt, snoozedUntil] = [toUnixMs(wish.expiresAt), toUnixMs(wish.snoozedUntil)];
   return definedMembers({
     watched: await watchedOf(wish, context, caller),
-    kinds: kinds && kindsOf(kinds),
+    kinds: kinds && normalizedAlertKinds(kinds),
     thresholds: definedMembers({ scoreMove, volatilityZ, cooldownDays, reportSessions }),
     url,
     channelId: typeof channel === "string" ? await context.channels.idOf(caller, channel) : channel,
@@ -199,8 +199,10 @@ async function changesOf(
   });
 }
 
-/** What an alert will watch; `undefined` if unchanged. @throws {Problem} `invalid_request` for
- *  symbols and a watchlist together. */
+/**
+ * The instruments that the alert will watch; `undefined` if they stay unchanged.
+ * @throws {Problem} `invalid_request` for symbols together with a watchlist.
+ */
 async function watchedOf(
   { symbols, watchlist }: ManageInput,
   context: ToolContext,
@@ -210,10 +212,10 @@ async function watchedOf(
     rejectInput("symbols, watchlist: only one of the two may be given.");
   }
   if (watchlist !== undefined) return watchlistSelector(watchlist, context, caller);
-  return symbols && { by: "symbols", symbols: symbolsOf(symbols, context) };
+  return symbols && { by: "symbols", symbols: canonicalSymbols(symbols, context) };
 }
 
-/** An object without its `undefined` members. */
+/** A copy of an object without its `undefined` members. */
 function definedMembers<T extends object>(
   members: T,
 ): { [K in keyof T]?: Exclude<T[K], undefined> } {
@@ -221,8 +223,10 @@ function definedMembers<T extends object>(
   return Object.fromEntries(entries) as { [K in keyof T]?: Exclude<T[K], undefined> };
 }
 
-/** Rejects members that the action ignores, and requires those that it needs. @throws {Problem}
- *  `invalid_request` */
+/**
+ * Rejects members that the action ignores, and requires the members that it needs.
+ * @throws {Problem} `invalid_request`
+ */
 function checkMembers({ id: _, action, ...rest }: ManageInput): void {
   const { takes, needs } = PARAMETERS_BY_ACTION[action];
   const names = Object.keys(rest);

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { AlertFields, symbolsOf } from "../src/answers/alert-input.ts";
+import { AlertFields, canonicalSymbols } from "../src/answers/alert-input.ts";
 import { CursorInput } from "../src/answers/common.ts";
 import { WatchlistAnswer, WatchlistInput, watchlistAnswer } from "../src/answers/watchlist.ts";
 import { alertScopes } from "../src/auth/scopes.ts";
@@ -17,7 +17,7 @@ const Input = z.strictObject({
   cursor: CursorInput.optional(),
 });
 
-/** The tool that keeps named lists of instruments. */
+/** The tool that manages named lists of instruments. */
 export const manageWatchlist = defineTool({
   name: "manage_watchlist",
   title: "Manage watchlist",
@@ -60,7 +60,7 @@ export const manageWatchlist = defineTool({
     }
     if (name === undefined || symbols === undefined)
       refuse(`${action} needs watchlist and symbols.`);
-    const edit = { name, change: action, symbols: symbolsOf(symbols, context) };
+    const edit = { name, change: action, symbols: canonicalSymbols(symbols, context) };
     return { watchlists: [watchlistAnswer(await watchlists.save(caller, edit))] };
   },
 });

@@ -1,8 +1,14 @@
 import { z } from "zod";
 import type { InstrumentSelector } from "../src/alerts/alert.ts";
-import { AlertAnswer, alertAnswer, NextSteps, Secret } from "../src/answers/alert.ts";
-import { AlertFields, kindsOf, millisOf, symbolsOf, UrlInput } from "../src/answers/alert-input.ts";
-import { Direction, Provenance } from "../src/answers/common.ts";
+import { AlertAnswer, alertAnswer, NextSteps, SigningSecretAnswer } from "../src/answers/alert.ts";
+import {
+  AlertFields,
+  canonicalSymbols,
+  normalizedAlertKinds,
+  toUnixMs,
+  UrlInput,
+} from "../src/answers/alert-input.ts";
+import { DirectionAnswer, Provenance } from "../src/answers/common.ts";
 import { rangeSteps, refuseWithoutRange } from "../src/answers/range-alert.ts";
 import { WatchlistInput, watchlistSelector } from "../src/answers/watchlist.ts";
 import type { Caller } from "../src/auth/caller.ts";
@@ -11,13 +17,13 @@ import { AssetClass } from "../src/market/instrument.ts";
 import { Problem } from "../src/problem.ts";
 import { REPORT_SESSIONS } from "../src/score/report-events.ts";
 import { EVENT_RULES } from "../src/score/shift-and-volatility-events.ts";
-import { type Call, defineTool, type ToolContext } from "../src/tool.ts";
+import { defineTool, type ToolCall, type ToolContext } from "../src/tool.ts";
 
 const Input = z.strictObject({
   symbols: AlertFields.symbols.optional(),
   watchlist: WatchlistInput.optional().describe("Instead of symbols."),
   assetClass: AssetClass.optional().describe("Instead of symbols: all of a class."),
-  signal: Direction.optional().describe("Instead of symbols: shifts to this signal."),
+  signal: DirectionAnswer.optional().describe("Instead of symbols: shifts to this signal."),
   kinds: AlertFields.kinds.default(["signal_shift", "volatility"]),
   scoreMove: AlertFields.scoreMove.default(EVENT_RULES.scoreMove),
   volatilityZ: AlertFields.volatilityZ.default(EVENT_RULES.highZ),
@@ -43,7 +49,7 @@ const Input = z.strictObject({
 
 type AlertInput = z.output<typeof Input>;
 
-/** The tool that creates a subscription to events. */
+/** The tool that creates an alert: a subscription to events. */
 export const registerAlert = defineTool({
   name: "register_alert",
   title: "Register alert",
@@ -56,7 +62,7 @@ export const registerAlert = defineTool({
   output: z.object({
     ...AlertAnswer.shape,
     market: Provenance.shape.market,
-    secret: Secret,
+    secret: SigningSecretAnswer,
     nextSteps: NextSteps,
   }),
 
@@ -65,13 +71,13 @@ export const registerAlert = defineTool({
     const watched = await selectorOf(wish, context, call.caller);
     const wanted = {
       label: wish.label ?? null,
-      kinds: kindsOf(wish.kinds),
+      kinds: normalizedAlertKinds(wish.kinds),
       watched,
       thresholds: { scoreMove, volatilityZ, cooldownDays, reportSessions },
       url: delivery.type === "webhook" ? delivery.url : undefined,
       ...(wish.channel !== undefined && { channelId: await channelOf(wish, context, call.caller) }),
-      expiresAt: millisOf(wish.expiresAt ?? null),
-      snoozedUntil: millisOf(wish.snoozedUntil ?? null),
+      expiresAt: toUnixMs(wish.expiresAt ?? null),
+      snoozedUntil: toUnixMs(wish.snoozedUntil ?? null),
     };
     const resolved = { ...wanted, watched: await context.watchlists.resolve(watched) };
     refuseWithoutRange(resolved, context.market);
@@ -87,8 +93,11 @@ export const registerAlert = defineTool({
   },
 });
 
-/** The instruments that an alert watches. @throws {Problem} `invalid_request` unless either symbols, a
- *  watchlist or filters are given; `not_found` for an unknown watchlist. */
+/**
+ * The instruments that an alert watches.
+ * @throws {Problem} `invalid_request` unless exactly one of symbols, a watchlist and filters is
+ * given; `not_found` for an unknown watchlist.
+ */
 async function selectorOf(
   { symbols, watchlist, assetClass, signal }: AlertInput,
   context: ToolContext,
@@ -104,12 +113,15 @@ async function selectorOf(
     });
   }
   if (watchlist !== undefined) return watchlistSelector(watchlist, context, caller);
-  if (symbols !== undefined) return { by: "symbols", symbols: symbolsOf(symbols, context) };
+  if (symbols !== undefined) return { by: "symbols", symbols: canonicalSymbols(symbols, context) };
   return { by: "filter", assetClass: assetClass ?? null, signal: signal ?? null };
 }
 
-/** The id of the channel that an alert names. @throws {Problem} `invalid_request` beside a webhook;
- *  `not_found`. */
+/**
+ * The id of the channel that an alert uses.
+ * @throws {Problem} `invalid_request` for a channel together with a webhook; `not_found` for an
+ * unknown channel.
+ */
 async function channelOf(
   { channel = "", delivery }: AlertInput,
   { channels }: ToolContext,
@@ -122,11 +134,13 @@ async function channelOf(
   });
 }
 
-/** The idempotency key of the header or the input. @throws {Problem} `invalid_request` if they
- *  contain different keys. */
+/**
+ * The idempotency key in the header or the input.
+ * @throws {Problem} `invalid_request` if the two contain different keys.
+ */
 function idempotencyKeyOf(
   { idempotencyKey: own }: AlertInput,
-  { idempotencyKey: ofRequest }: Call,
+  { idempotencyKey: ofRequest }: ToolCall,
 ) {
   if (own === undefined || ofRequest === undefined || own === ofRequest) return own ?? ofRequest;
   throw new Problem("invalid_request", {

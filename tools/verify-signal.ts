@@ -1,22 +1,24 @@
 import { z } from "zod";
 import { isoInstant, SymbolInput } from "../src/answers/common.ts";
-import { requestedInstant, resolve } from "../src/answers/lookup.ts";
+import { requestedInstant, resolveInstrument } from "../src/answers/lookup.ts";
 import { requireSignalLog } from "../src/answers/signal-log.ts";
-import { WhenInput } from "../src/answers/when.ts";
+import { DayOrInstantInput } from "../src/answers/when.ts";
 import { parseCheckpoint } from "../src/log/checkpoint.ts";
-import { commitment, type Opening } from "../src/log/leaves.ts";
+import { type CommitmentOpening, commitment } from "../src/log/leaves.ts";
 import type { LogReader, ProvenEntry } from "../src/log/log-reader.ts";
 import type { Hash } from "../src/log/merkle.ts";
 import { shortNote } from "../src/log/signed-note.ts";
 import { Problem } from "../src/problem.ts";
 import { defineTool, type ToolContext, type ToolLog } from "../src/tool.ts";
 
-/** Short form of a checkpoint: its size and its root in base64. */
+/** Short form of a checkpoint: its size and its root hash in base64. */
 const SIZE_AND_ROOT = /^(0|[1-9]\d{0,15}):([A-Za-z0-9+/]{43}=)$/;
 
 const Input = z.strictObject({
   symbol: SymbolInput.optional(),
-  asOf: WhenInput.optional().describe("With symbol: the last logged session by then; default now."),
+  asOf: DayOrInstantInput.optional().describe(
+    "With symbol: the last logged session by then; default now.",
+  ),
   index: z
     .number()
     .int()
@@ -56,7 +58,7 @@ const Output = z.object({
     ),
 });
 
-/** The tool that returns an entry of the log with its proof. */
+/** The tool that returns an entry of the signal log with its inclusion proof. */
 export const verifySignal = defineTool({
   name: "verify_signal",
   title: "Verify signal",
@@ -95,8 +97,8 @@ export const verifySignal = defineTool({
 /**
  * Index of the last logged decision on a symbol.
  *
- * @throws {Problem} `invalid_request` without a symbol or with another question, `not_available_then` if
- *   nothing was logged by then.
+ * @throws {Problem} `invalid_request` without a symbol, `not_available_then` if no decision was
+ * logged by `asOf`.
  */
 async function indexOf(
   { symbol, asOf }: Pick<z.output<typeof Input>, "symbol" | "asOf">,
@@ -109,7 +111,7 @@ async function indexOf(
       next: "Give symbol, or index from logged of get_signal.",
     });
   }
-  const instrument = resolve(symbol, context);
+  const instrument = resolveInstrument(symbol, context);
   const at = requestedInstant(asOf, context);
   const run = await reader.runAt(instrument.assetClass, at);
   const position = run?.symbols.indexOf(instrument.symbol) ?? -1;
@@ -128,7 +130,11 @@ async function beyond(reader: LogReader, index: number): Promise<Problem> {
   });
 }
 
-/** @throws {Problem} `invalid_request` for no checkpoint, and for one that this log never had. */
+/**
+ * Whether the log extends a checkpoint that the client kept, with the consistency proof.
+ * @throws {Problem} `invalid_request` for malformed text, a checkpoint of another log, and one that
+ * is larger than this log.
+ */
 async function consistencyWith(text: string, { checkpoint }: ProvenEntry, reader: LogReader) {
   const known = parseKnown(text);
   if (known.origin !== undefined && known.origin !== checkpoint.origin) {
@@ -147,16 +153,19 @@ async function consistencyWith(text: string, { checkpoint }: ProvenEntry, reader
   return { isExtended: base64(proven.fromRoot) === known.root, proof: proven.proof.map(base64) };
 }
 
-/** A checkpoint that a client kept. */
+/** A checkpoint that the client kept from an earlier response. */
 interface KnownCheckpoint {
-  /** Absent in the short form. */
+  /** Origin of the log; absent in the short form. */
   readonly origin?: string;
   readonly size: number;
-  /** Base64. */
+  /** Root hash in base64. */
   readonly root: string;
 }
 
-/** @throws {Problem} `invalid_request` */
+/**
+ * Parses a checkpoint in long or short form.
+ * @throws {Problem} `invalid_request` for malformed text.
+ */
 function parseKnown(text: string): KnownCheckpoint {
   const [, size, root] = SIZE_AND_ROOT.exec(text) ?? [];
   if (size !== undefined && root !== undefined) return { size: Number(size), root };
@@ -175,12 +184,12 @@ function parseKnown(text: string): KnownCheckpoint {
   }
 }
 
-/** The factors that an entry commits to, while they are kept. */
+/** The factors that an entry commits to; `null` if they are no longer stored. */
 function factorsOf(
   { entry, checkpoint }: ProvenEntry,
   { snapshots }: ToolContext,
   { committer }: ToolLog,
-): Opening | null {
+): CommitmentOpening | null {
   const { kind, symbol, close, factors } = JSON.parse(entry);
   if (kind !== "signal" || typeof factors !== "string") return null;
   const snapshot = snapshots.lastAt(symbol, Date.parse(close));

@@ -2,7 +2,7 @@ import { OPENAPI_TYPE, paths, SERVER_CARD_TYPE } from "./paths.ts";
 import { SERVER_NAME } from "./server-card.ts";
 import { type Site, SUMMARY } from "./site.ts";
 
-/** Typical questions, by which agents find the service. */
+/** Typical questions to the service, by which agents find it. */
 const queries = [
   "Is the evidence for this stock bullish or bearish, and why?",
   "Which instruments have a LONG signal now?",
@@ -10,8 +10,10 @@ const queries = [
   "Tell me when the signal of a coin changes.",
 ];
 
-/** AI Catalog: links to the descriptions of the MCP server and the REST interface. Drafts differ in
- *  the members of an entry, so entries have the members of all drafts. */
+/**
+ * The AI Catalog, with links to the descriptions of the MCP server and the REST interface. Drafts
+ * of the format disagree on the members of an entry, so entries have the members of all drafts.
+ */
 export function aiCatalog({ baseUrl, name, version }: Site) {
   const { hostname } = new URL(baseUrl);
   const entry = (kind: string, { path, type }: { path: string; type: string }) => ({

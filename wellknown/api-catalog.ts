@@ -6,14 +6,14 @@ import type { Site } from "./site.ts";
 export const API_CATALOG_TYPE =
   'application/linkset+json; profile="https://www.rfc-editor.org/info/rfc9727"';
 
-/** Paths of tools without parameters. */
+/** Paths of the tool routes that have no path parameters. */
 const restPaths = [
   ...new Set(tools.flatMap(({ routes }) => routes.map(({ path }) => path))),
 ].filter((path) => !path.includes("{"));
 
 /**
- * API catalog (RFC 9727) as a link set (RFC 9264): every endpoint, with links to its description
- * (RFC 8631).
+ * The API catalog (RFC 9727) as a link set (RFC 9264): every endpoint, with links to its
+ * description (RFC 8631).
  */
 export function apiCatalog({ baseUrl }: Site) {
   const at = (path: string) => baseUrl + path;

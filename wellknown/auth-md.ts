@@ -1,19 +1,21 @@
-import { CLAIM_CODE_MS } from "../src/auth/agents/claim-code.ts";
+import { CLAIM_CODE_LIFETIME_MS } from "../src/auth/agents/claim-code.ts";
 import { ID_JAG } from "../src/auth/assertions/oauth-urns.ts";
 import { ACCESS_TOKEN_SECONDS } from "../src/auth/oidc/token-lifetimes.ts";
 
-import { allScopes, scopes } from "../src/auth/scopes.ts";
+import { allScopes, scopeDescriptions } from "../src/auth/scopes.ts";
 import { firstRestCall, listCall } from "./calls.ts";
 import { sh, table, VARIABLES } from "./markdown.ts";
 import { paths } from "./paths.ts";
 import type { Site } from "./site.ts";
 
-/** auth.md: how an agent gets access, step by step. The metadata member `agent_auth` is its
- *  machine-readable form. */
+/**
+ * The document auth.md: how an agent gets access, step by step. The metadata member `agent_auth` is
+ * its machine-readable form.
+ */
 export function authMd(site: Site): string {
   const isOpen = site.anonymousScopes.length > 0;
   const own = isOpen ? [registration(site), identities(), tokens(site)] : [peopleOnly(site)];
-  const claims = isOpen ? [claimSection(site, CLAIM_CODE_MS / 60_000)] : [];
+  const claims = isOpen ? [claimSection(site, CLAIM_CODE_LIFETIME_MS / 60_000)] : [];
   const sections = [
     ...[introduction(site), discovery(site), ...own, calls(site)],
     ...[...claims, ending(site), errorSection],
@@ -60,7 +62,7 @@ ${scopeTable(anonymousScopes)}`;
 function scopeTable(open: Site["anonymousScopes"]): string {
   const rows = allScopes.map((scope) => [
     `\`${scope}\``,
-    scopes[scope],
+    scopeDescriptions[scope],
     open.includes(scope) ? "yes" : "no",
   ]);
   return table(["Scope", "Allows", "Without a person"], rows);
@@ -111,7 +113,10 @@ ${sh(`curl -X DELETE "${baseUrl}${paths.register}/$CLIENT_ID" \\
 
 Answer: \`204\`. At the same URL \`GET\` reads and \`PUT\` replaces the registration (RFC 7592); \`PUT\` returns a new \`registration_access_token\`.`;
 
-/** The section of auth.md on claims. @param minutes Lifetime of a code. */
+/**
+ * The section of auth.md on claims.
+ * @param minutes Lifetime of a claim code, in minutes.
+ */
 function claimSection(site: Site, minutes: number): string {
   return `## Be claimed
 
@@ -163,7 +168,7 @@ END`)}
 
 Answer: \`200\`; before the person has approved, \`409 claim_not_confirmed\`. An agent without a token uses its \`registration_access_token\` in both requests.`;
 
-/** Errors with their remedies. */
+/** Error responses with their remedies. */
 const errors = [
   ["400", "`invalid_client_metadata`, `invalid_redirect_uri`", "Correct the registration."],
   ["400", "`invalid_scope`", "Request fewer scopes, or be claimed first."],

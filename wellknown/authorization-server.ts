@@ -11,17 +11,23 @@ const identityTypes = [
   "service",
 ];
 
-/** Flows by which a caller gets access. */
+/** Flows through which a caller gets access. */
 const flows = ["agent_verified", "user_claimed", "client_credentials"];
 
 /** Credentials that requests may carry. */
 const credentials = ["api_key", "bearer_token", "oauth2_client_credentials"];
 
-/** What a registered agent receives: a client secret, which it exchanges for access tokens. */
+/**
+ * The credentials of a registered agent: a client secret, and the access tokens that it gets for
+ * the secret.
+ */
 const agentCredentials = ["oauth2_client_credentials", "bearer_token"];
 
-/** The member `agent_auth`: how agents register and are claimed, in the vocabulary of auth.md. It
- *  has the member names of both its first and its later versions, because clients of both exist. */
+/**
+ * The metadata member `agent_auth`: how agents register and are claimed, in the vocabulary of
+ * auth.md. It has the member names of both the first and the later versions of auth.md, because
+ * clients for both exist.
+ */
 function agentAuth(baseUrl: string) {
   const registration = baseUrl + paths.register;
   const claim = baseUrl + paths.claim;
@@ -44,13 +50,15 @@ function agentAuth(baseUrl: string) {
   };
 }
 
-/** Members that the authorization server adds to both metadata documents (RFC 8414, OpenID Connect
- *  Discovery 1.0) besides those that follow from its configuration. The trusted assertion issuers
- *  are not published. */
+/**
+ * Members that the authorization server adds to both metadata documents (RFC 8414, OpenID Connect
+ * Discovery 1.0), in addition to those that follow from its configuration. The trusted assertion
+ * issuers are not published.
+ */
 export function authorizationServerExtras(baseUrl: string) {
   return {
     service_documentation: baseUrl + paths.reference,
-    /** RFC 9728, section 4. */
+    /** Resources whose tokens this server issues (RFC 9728 section 4). */
     protected_resources: [baseUrl, baseUrl + paths.mcp],
     authorization_grant_profiles_supported: [ID_JAG_PROFILE],
     agent_auth: agentAuth(baseUrl),

@@ -3,19 +3,24 @@ import { sh } from "./markdown.ts";
 import { paths } from "./paths.ts";
 import type { Site } from "./site.ts";
 
-/** Whether unclaimed agents lack a scope that others have. `false` where they have no scope at all,
- *  since a person has then claimed every caller. */
+/**
+ * Whether unclaimed agents lack a scope while they have others. `false` if unclaimed agents have no
+ * scope at all, since every caller that can make requests has then been claimed.
+ */
 export const isDeniedToUnclaimed = (scope: Scope, { anonymousScopes }: Site): boolean =>
   anonymousScopes.length > 0 && !anonymousScopes.includes(scope);
 
-/** A REST request as a command, and its response. */
+/** A curl command for a REST request, and the expected response status. */
 export const restCall = ({ baseUrl }: Site, path: string): string =>
   `${sh(`curl "${baseUrl}${path}" \\
   -H "Authorization: Bearer $ACCESS_TOKEN"`)}
 
 Answer: \`200\`.`;
 
-/** A command that lists the tools, which requires no scope, and its response. */
+/**
+ * A curl command that lists the MCP tools, which requires no scope, and the expected response
+ * status.
+ */
 export const listCall = ({ baseUrl }: Site): string =>
   `${sh(`curl -X POST ${baseUrl}${paths.mcp} \\
   -H "Authorization: Bearer $ACCESS_TOKEN" \\
@@ -25,8 +30,10 @@ export const listCall = ({ baseUrl }: Site): string =>
 
 Answer: \`200\`.`;
 
-/** A REST request without parameters to fill in, as the first example; `undefined` where unclaimed
- *  agents lack its scope. */
+/**
+ * The first example: a REST request without placeholders; `undefined` if unclaimed agents lack its
+ * scope.
+ */
 export const firstRestCall = (site: Site): string | undefined =>
   isDeniedToUnclaimed("signals:read", site)
     ? undefined

@@ -1,8 +1,10 @@
 /** Media type of the icon. */
 export const ICON_TYPE = "image/svg+xml";
 
-/** The icon of the service: four factors as bars that rise across the line at 50. It has its own
- *  background, so that it is visible on any page. */
+/**
+ * The icon of the service: four bars for the four factors that rise across a line at 50. It has a
+ * background of its own, so that it is visible on any page.
+ */
 export const icon = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32" width="32" height="32">
 <rect width="32" height="32" rx="7" fill="#0b6e69"/>
 <path d="M6 20h20" stroke="#5cc4ba" stroke-width="1.5"/>

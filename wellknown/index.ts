@@ -1,4 +1,4 @@
-import { openApi } from "../src/openapi/document.ts";
+import { openApiDocument } from "../src/openapi/document.ts";
 import { skillMd, skillPath } from "./agent-skills/skill.ts";
 import { skills, skillsIndex } from "./agent-skills/skills.ts";
 import { aiCatalog } from "./ai-catalog.ts";
@@ -17,16 +17,16 @@ import { serverCard } from "./server-card.ts";
 import type { RenderContext, Site } from "./site.ts";
 import { sitemap } from "./sitemap.ts";
 
-/** A discovery document. Each document has a file of its own, however short. */
+/** A discovery document. Each document is rendered by its own module, even if it is short. */
 export interface DiscoveryDocument {
   readonly path: `/${string}`;
-  /** Media types; the first is sent unless the client prefers another. */
+  /** Media types of the document; the first is sent unless the client prefers another. */
   readonly mediaTypes: readonly [string, ...string[]];
-  /** `max-age` of its cache control, in seconds. */
+  /** `max-age` of the document's Cache-Control header, in seconds. */
   readonly maxAgeSeconds: number;
-  /** Links of its `Link` header. */
+  /** Links in the document's `Link` header. */
   readonly links?: (site: Site) => readonly Link[];
-  /** Renders the document; an object is sent as JSON. */
+  /** Renders the document; an object is sent as JSON, a string as text. */
   readonly render: (site: Site, means: RenderContext) => object | string;
 }
 
@@ -84,7 +84,7 @@ export const documents: readonly DiscoveryDocument[] = [
     path: paths.openapi,
     mediaTypes: [OPENAPI_TYPE, JSON_TYPE],
     maxAgeSeconds: FIVE_MINUTES,
-    render: (site) => openApi(site, documents),
+    render: (site) => openApiDocument(site, documents),
   },
   {
     path: paths.openbbWidgets,

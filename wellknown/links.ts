@@ -4,13 +4,16 @@ import { OPENAPI_TYPE, paths } from "./paths.ts";
 export interface Link {
   /** Absolute URL. */
   readonly href: string;
-  /** Registered relation type, or one of RFC 8631. */
+  /** Relation type: registered, or defined by RFC 8631. */
   readonly rel: string;
   /** Media type of the target. */
   readonly type?: string;
 }
 
-/** Links from any page of the service to its descriptions. @param baseUrl Public origin. */
+/**
+ * Links from any page of the service to the descriptions of the service.
+ * @param baseUrl Public origin.
+ */
 export function siteLinks(baseUrl: string): readonly Link[] {
   const link = (path: string, rel: string, type?: string): Link => ({
     href: baseUrl + path,

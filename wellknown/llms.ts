@@ -4,8 +4,10 @@ import { skills } from "./agent-skills/skills.ts";
 import { OPENAPI_TYPE, paths } from "./paths.ts";
 import { marketNotes, type Site, SUMMARY } from "./site.ts";
 
-/** llms.txt: what the service is and where its documents are, for readers with a small context
- *  (llmstxt.org). */
+/**
+ * The document llms.txt: the purpose of the service and the location of its documents, for language
+ * models with a small context (llmstxt.org).
+ */
 export function llmsTxt(site: Site): string {
   const { baseUrl, name, market } = site;
   const item = (title: string, path: string, note: string) =>

@@ -13,7 +13,7 @@ export function table(head: readonly string[], rows: readonly (readonly string[]
   return [line(head), line(head.map(() => "---")), ...rows.map(line)].join("\n");
 }
 
-/** A table of the selected tools. */
+/** A Markdown table of the tools that `isWanted` selects. */
 export function toolTable(isWanted: (tool: (typeof tools)[number]) => boolean): string {
   const rows = tools
     .filter(isWanted)
@@ -26,6 +26,6 @@ export function toolTable(isWanted: (tool: (typeof tools)[number]) => boolean): 
   return table(["Tool", "REST", "Scope", "What it does"], rows);
 }
 
-/** Explains the variables in commands of a document. */
+/** Sentence that explains the variables in a document's commands. */
 export const VARIABLES =
   "In commands, a variable such as `$CLIENT_ID` is the member `client_id` of an earlier response; of a list, that of its first item.";

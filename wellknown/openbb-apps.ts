@@ -5,16 +5,21 @@ import { paths } from "./paths.ts";
 import { SERVER_NAME } from "./server-card.ts";
 import { marketNotes, type Site, SUMMARY } from "./site.ts";
 
-/** Group of the widgets that show one instrument: Workspace links only names of this form. */
+/**
+ * Group of the widgets that show one instrument. Workspace links widgets only in groups with names
+ * of this form.
+ */
 const INSTRUMENT_GROUP = "Group 1";
 
-/** A tab: its title, and the widgets on it with the place of their upper left corner. */
+/**
+ * A dashboard tab: its title, and its widgets with the grid position of their upper left corner.
+ */
 interface Tab {
   readonly title: string;
   readonly places: Readonly<Record<string, { readonly x: number; readonly y: number }>>;
 }
 
-/** Tabs by id. Widgets have their usual sizes. */
+/** Tabs by id. Each widget has its default size. */
 const TABS: Readonly<Record<string, Tab>> = {
   signals: {
     title: "Signals",
@@ -30,15 +35,17 @@ const TABS: Readonly<Record<string, Tab>> = {
   record: { title: "Track record", places: { "track-record": { x: 0, y: 0 } } },
 };
 
-/** Questions for the agent of Workspace. */
+/** Suggested questions for the AI agent of Workspace. */
 const PROMPTS = [
   "Which instruments have a LONG or SHORT signal with full coverage, and what is each worth?",
   "Why does this instrument have its signal, factor by factor, and which factors are missing?",
   "How did the logged signals turn out, and can that be told from chance?",
 ];
 
-/** apps.json of OpenBB Workspace (docs.openbb.co, apps.json reference): a dashboard of the widgets,
- *  in which a click on an instrument changes the others. */
+/**
+ * The document apps.json of OpenBB Workspace (docs.openbb.co, apps.json reference): a dashboard of
+ * the widgets, in which a click on an instrument changes all linked widgets.
+ */
 export function openbbApps({ baseUrl, name, market }: Site) {
   const icon = baseUrl + paths.icon;
   return [
@@ -60,13 +67,14 @@ export function openbbApps({ baseUrl, name, market }: Site) {
           name: INSTRUMENT_GROUP,
           type: "endpointParam",
           paramName: "symbol",
-          // Empty: the endpoints then answer for the first instrument of the list.
+          // With an empty symbol, the endpoints return data for the first instrument of the list.
           defaultValue: "",
           widgetIds: widgets.filter(isLinked).map(widgetId),
         },
       ],
       prompts: PROMPTS,
-      // With `token` Workspace sends the header of this backend, so that one key serves both.
+      // With `token`, Workspace sends the same authorization header as for this backend, so that one key
+      // serves both.
       mcp_servers: [
         { name: SERVER_NAME, description: SUMMARY, url: baseUrl + paths.mcp, authType: "token" },
       ],
@@ -74,12 +82,18 @@ export function openbbApps({ baseUrl, name, market }: Site) {
   ];
 }
 
-/** Whether a widget shows the chosen instrument, or is where it is chosen. */
+/**
+ * Whether a widget belongs to the instrument group: it shows the selected instrument, or a click in
+ * it selects one.
+ */
 const isLinked = ({ params, table }: Widget): boolean =>
   params.some(({ paramName }) => paramName === "symbol") ||
   table?.columns.some(({ sets }) => sets === "symbol") === true;
 
-/** @throws {Error} If there is no such widget. */
+/**
+ * The layout entry of a widget.
+ * @throws {Error} If there is no widget with this name.
+ */
 function placed([name, place]: readonly [string, { readonly x: number; readonly y: number }]) {
   const widget = widgets.find((one) => one.name === name);
   if (widget === undefined) throw new Error(`There is no widget ${name}.`);

@@ -10,15 +10,17 @@ import type { ColumnHead, ColumnType } from "../src/tables/table.ts";
 import { SERVER_NAME } from "./server-card.ts";
 import { marketNotes, type Site } from "./site.ts";
 
-/** How often Workspace reads a widget again while it is shown, in milliseconds. */
+/** Interval at which Workspace reloads a widget that is shown, in milliseconds. */
 const REFETCH_MS = 5 * 60_000;
 
 /** The id of a widget in `widgets.json` and `apps.json`. */
 export const widgetId = ({ name }: Pick<Widget, "name">): string =>
   `market_signal_${name.replaceAll("-", "_")}`;
 
-/** widgets.json of OpenBB Workspace (docs.openbb.co, widgets.json reference): what each widget shows,
- *  from which endpoint, and how its columns look. */
+/**
+ * The document widgets.json of OpenBB Workspace (docs.openbb.co, widgets.json reference): the
+ * content, endpoint and column display of each widget.
+ */
 export const openbbWidgets = (site: Site) =>
   Object.fromEntries(widgets.map((widget) => [widgetId(widget), widgetOf(widget, site)]));
 
@@ -63,7 +65,7 @@ function tableOf({ heads, columns, chart }: WidgetTable) {
   };
 }
 
-/** What a column that is no series is in a chart. */
+/** The chart role of a column that is not a series of the configured chart. */
 const dataTypeOf = (
   { name }: WidgetColumn,
   { type }: ColumnHead,
@@ -73,14 +75,20 @@ const dataTypeOf = (
   return type === "number" || type === "integer" ? "series" : "category";
 };
 
-/** @throws {Error} If the rows have no such column. */
+/**
+ * The column of the rows that a widget column shows.
+ * @throws {Error} If the rows have no such column.
+ */
 function headOf({ name }: WidgetColumn, heads: readonly ColumnHead[]): ColumnHead {
   const head = heads.find((one) => one.name === name);
   if (head === undefined) throw new Error(`The rows have no column ${name}.`);
   return head;
 }
 
-/** Types of cells. Instants are texts, since only dates without a time are sorted as dates. */
+/**
+ * Cell types of Workspace by column type. Instants are text, since Workspace sorts only dates
+ * without a time as dates.
+ */
 const CELL_TYPES: Readonly<Record<ColumnType, "text" | "number" | "boolean" | "dateString">> = {
   text: "text",
   instant: "text",
@@ -90,7 +98,7 @@ const CELL_TYPES: Readonly<Record<ColumnType, "text" | "number" | "boolean" | "d
   boolean: "boolean",
 };
 
-/** `formatterFn` by format. */
+/** Workspace's `formatterFn` by column format. */
 const FORMATTERS = { percent: "normalizedPercent", int: "int" } as const;
 
 function columnOf(column: WidgetColumn, { type, about }: ColumnHead) {
@@ -109,7 +117,7 @@ function columnOf(column: WidgetColumn, { type, about }: ColumnHead) {
   };
 }
 
-/** How cells look and what a click on one does. */
+/** The rendering of cells, and the effect of a click on a cell. */
 function renderingOf({ isSigned, colors, sets, name }: WidgetColumn) {
   if (isSigned) return { renderFn: "greenRed" };
   if (sets !== undefined) {

@@ -41,7 +41,7 @@ export const paths = {
   mcpProtectedResource: "/.well-known/oauth-protected-resource/mcp",
 } as const;
 
-/** Path of an instrument's page. */
+/** Path of the page about an instrument. */
 export const instrumentPath = (symbol: string): string => `/market/${encodeURIComponent(symbol)}`;
 
 /** Media type of an OpenAPI description (registered with version 3.1). */

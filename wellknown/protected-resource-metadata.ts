@@ -5,8 +5,8 @@ import type { Site } from "./site.ts";
 /**
  * Protected resource metadata (RFC 9728).
  *
- * @param resource Identifier that clients compare with the URL they used: the base URL or that of
- *   the MCP endpoint.
+ * @param resource Resource identifier, which clients compare with the URL they used: the base URL
+ * or the URL of the MCP endpoint.
  */
 export function protectedResource({ baseUrl, name }: Site, resource: string) {
   return {

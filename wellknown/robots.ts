@@ -1,7 +1,10 @@
 import { paths } from "./paths.ts";
 import type { Site } from "./site.ts";
 
-/** Crawlers of AI services. They are named, because some scanners ignore the rules for `*`. */
+/**
+ * User agents of AI crawlers. They are listed by name, because some scanners ignore the rules for
+ * `*`.
+ */
 const aiAgents = [
   "GPTBot",
   "OAI-SearchBot",
@@ -19,15 +22,18 @@ const aiAgents = [
   "meta-externalagent",
 ];
 
-/** Rules for all crawlers (RFC 9309): OAuth endpoints and personal pages have no public content.
- *  Content may be searched and used in answers, but not for training. */
+/**
+ * Rules for all crawlers (RFC 9309). OAuth endpoints and personal pages are disallowed, because
+ * they have no public content. Content may be indexed for search and used in answers, but not for
+ * training.
+ */
 const rules = `Content-Signal: search=yes, ai-input=yes, ai-train=no
 Disallow: /oauth/
 Disallow: /account
 Disallow: /claim
 Disallow: /sign-in`;
 
-/** robots.txt, with the same rules for all crawlers. */
+/** The document robots.txt. Listed and unlisted crawlers get the same rules. */
 export function robotsTxt({ baseUrl }: Site): string {
   const named = aiAgents.map((agent) => `User-agent: ${agent}`).join("\n");
   return `User-agent: *

@@ -6,8 +6,10 @@ const DAY_MS = 86_400_000;
 /** Validity of the document in days; RFC 9116 section 2.5.5 recommends less than a year. */
 const VALIDITY_DAYS = 90;
 
-/** security.txt (RFC 9116): vulnerabilities are reported by the contact form, which the operator
- *  reads. */
+/**
+ * The document security.txt (RFC 9116). Vulnerabilities are reported through the contact form,
+ * which the operator reads.
+ */
 export function securityTxt({ baseUrl }: Site, { today }: RenderContext): string {
   const day = Math.floor(today.getTime() / DAY_MS);
   const expires = new Date((day + VALIDITY_DAYS) * DAY_MS).toISOString();

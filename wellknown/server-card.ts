@@ -2,7 +2,7 @@ import { ICON_TYPE } from "./icon.ts";
 import { paths } from "./paths.ts";
 import { type Site, SUMMARY } from "./site.ts";
 
-/** Version 1 of the card's schema; its own examples use this URL. */
+/** URL of version 1 of the card's schema, as used in the examples of the specification. */
 const SCHEMA = "https://static.modelcontextprotocol.io/schemas/v1/server-card.schema.json";
 
 /** Name of the MCP server. */
@@ -21,8 +21,10 @@ export const serverInfo = ({
   icons: [{ src: baseUrl + paths.icon, mimeType: ICON_TYPE, sizes: ["any"] }],
 });
 
-/** The card of the MCP server, with the members of both the v1 schema (SEP-2127) and SEP-1649,
- *  which scanners expect. `version`, which both have, is that of the server. */
+/**
+ * The card of the MCP server, with the members of both the v1 schema (SEP-2127) and SEP-1649, which
+ * scanners expect. Both define `version`; it is the version of the server.
+ */
 export function serverCard(site: Site) {
   const { baseUrl, mcp } = site;
   const endpoint = baseUrl + paths.mcp;
@@ -61,8 +63,10 @@ export function serverCard(site: Site) {
   };
 }
 
-/** The domain in reverse order, as the schema requires. An IP address is unchanged, except for
- *  characters that the schema does not allow. */
+/**
+ * The namespace of the server name: the domain in reverse order, as the schema requires. An IP
+ * address stays in order; characters that the schema does not allow are replaced by hyphens.
+ */
 function namespaceOf(baseUrl: string): string {
   const { hostname } = new URL(baseUrl);
   const isName = /[a-z]$/.test(hostname);

@@ -1,17 +1,17 @@
 import type { Scope } from "../src/auth/scopes.ts";
 import type { MarketMode } from "../src/market/market.ts";
 
-/** The facts from which every discovery document is derived. */
+/** The facts about this instance from which every discovery document is derived. */
 export interface Site {
   /** Public origin and OAuth issuer, without a trailing slash. */
   readonly baseUrl: string;
   readonly name: string;
-  /** Version of the service in package.json. */
+  /** Version of the service, from package.json. */
   readonly version: string;
-  /** Scopes of unclaimed agents; may be empty. */
+  /** Scopes of agents without an owner; may be empty. */
   readonly anonymousScopes: readonly Scope[];
   readonly market: MarketMode;
-  /** What the MCP endpoint announces. */
+  /** Properties of the MCP endpoint that are announced. */
   readonly mcp: {
     /** Protocol revisions, newest first. */
     readonly versions: readonly string[];
@@ -19,7 +19,7 @@ export interface Site {
   };
 }
 
-/** Date and hash function for rendering documents. */
+/** Inputs for rendering documents that depend on the date or on a hash. */
 export interface RenderContext {
   /** Any instant of the current day. */
   readonly today: Date;

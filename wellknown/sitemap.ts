@@ -4,7 +4,10 @@ import type { Site } from "./site.ts";
 /** Paths of the public pages. */
 const pages = [paths.home, paths.trackRecord, paths.reference, paths.authMd, paths.llms];
 
-/** sitemap.xml (sitemaps.org protocol 0.9). No character of an origin needs escaping. */
+/**
+ * The document sitemap.xml (sitemaps.org protocol 0.9). An origin contains no character that must
+ * be escaped in XML.
+ */
 export function sitemap({ baseUrl }: Site): string {
   const urls = pages.map((path) => `<url><loc>${baseUrl}${path}</loc></url>`);
   return `<?xml version="1.0" encoding="UTF-8"?>

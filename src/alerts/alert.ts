@@ -5,128 +5,161 @@ import type { AssetClass } from "../market/instrument.ts";
 import type { Direction } from "../score/signal-hysteresis.ts";
 import { collection, type Stored } from "../store/port/records.ts";
 
-/** Kinds of events that an alert can cover: `signal.shift`, `volatility.alert`, `report.alert` and
- *  `range.alert`. */
+/**
+ * Event kinds that an alert can subscribe to, in order: the events `signal.shift`,
+ * `volatility.alert`, `report.alert` and `range.alert`.
+ */
 export const ALERT_KINDS = ["signal_shift", "volatility", "report", "range"] as const;
-/** A kind of event. */
+/** One of `ALERT_KINDS`. */
 export type AlertKind = (typeof ALERT_KINDS)[number];
 
 /** The caller that registered an alert. */
 export interface Owner extends Pick<Caller, "kind" | "id" | "accountId"> {
-  /** The OAuth client through which a person registered it; absent for other callers. An alert that
-   *  a person created without a client, in a browser, is visible to that person only. */
+  /**
+   * The OAuth client through which a person registered the alert; absent for other callers. An
+   * alert that a person created in a browser, without a client, is visible to that person only.
+   */
   readonly clientId?: string;
 }
 
-/** Whether a caller registered an alert. Alerts that a person registered through a client belong to
- *  that client alone. */
+/**
+ * Whether the caller registered the alert. An alert that a person registered through an OAuth
+ * client belongs to that client alone.
+ */
 export const isOwnedBy = (owner: Owner, caller: OwnerIdentity): boolean =>
   ownerKey(owner) === ownerKey(caller);
 
-/** Whether an owner is a person, in a browser or with their own key, and not a client. */
+/**
+ * Whether the owner is a person acting directly, in a browser or with their own key, rather than
+ * through an OAuth client.
+ */
 export const isPerson = ({ kind, clientId }: Owner): boolean =>
   kind === "user" && clientId === undefined;
 
-/** Identifies an owner of alerts. Two clients of one person are two owners. */
+/** Unique key of an alert owner. Two OAuth clients of one person are two owners. */
 export const ownerKey = (owner: OwnerIdentity): string => callerKey(owner);
 
 /** A caller that may own alerts. */
 export type OwnerIdentity = CallerIdentity;
 
-/** Which instruments an alert covers: the named symbols, the current symbols of a watchlist, or all
- *  that match a filter. */
+/**
+ * Which instruments an alert covers: a list of symbols, the current symbols of a watchlist, or all
+ * instruments that match a filter.
+ */
 export type InstrumentSelector =
   | { readonly by: "symbols"; readonly symbols: readonly string[] }
   | {
       readonly by: "watchlist";
-      /** Key of the list. */
+      /** Record key of the watchlist. */
       readonly key: string;
       readonly name: string;
     }
   | {
       readonly by: "filter";
       readonly assetClass: AssetClass | null;
-      /** Only events after which the signal has this direction. */
+      /**
+       * Limits the alert to events after which the signal has this direction; `null` for no limit.
+       */
       readonly signal: Direction | null;
     };
 
-/** Thresholds from which a change is an event. */
-export interface Thresholds {
-  /** Points by which the score must have moved since the last event, from 5 to 50; `null` if only a
-   *  new signal is an event. */
+/** Thresholds that a change must reach to cause an event. */
+export interface AlertThresholds {
+  /**
+   * Minimum move of the score since the last event, in points from 5 to 50; `null` if only a new
+   * signal causes an event.
+   */
   readonly scoreMove: number | null;
-  /** z of volatility, from 1.5 to 4. */
+  /** Minimum z-score of volatility, from 1.5 to 4. */
   readonly volatilityZ: number;
-  /** Market days without another event of the kind on the same instrument, from 0.25 to 30; `null`
-   *  for the cooldown of the method: one session for stocks and funds, a quarter of a day for
-   *  coins. */
+  /**
+   * Minimum time between two events of the same kind for one instrument, in market days from 0.25
+   * to 30; `null` for the method's default: one session for stocks and funds, a quarter of a day
+   * for coins.
+   */
   readonly cooldownDays: number | null;
-  /** Sessions before an expected report, from 1 to 21; absent in older records, for which
-   *  `REPORT_SESSIONS` applies. */
+  /**
+   * How many sessions before an expected report the event occurs, from 1 to 21; absent in older
+   * records, which use `REPORT_SESSIONS`.
+   */
   readonly reportSessions?: number;
 }
 
-/** Signing secrets of a webhook, encrypted for `secretContext(alertId)`. */
+/** Signing secrets of a webhook, encrypted with the context `secretContext(alertId)`. */
 export interface SigningSecrets {
   readonly current: string;
-  /** The previous secret, which also signs until it expires, in milliseconds since the epoch;
-   *  `null` for none. */
+  /**
+   * The previous secret, which also signs messages until `until`, in milliseconds since the epoch;
+   * `null` if there is none.
+   */
   readonly previous: { readonly sealed: string; readonly until: number } | null;
 }
 
-/** Whether events may be sent to a webhook. */
+/** State of a webhook, which decides whether events may be sent to it. */
 export type WebhookState =
   /** The webhook has not answered the challenge yet. Events are held back. */
   | { readonly is: "pending"; readonly since: number; readonly challenge: string }
   | { readonly is: "active"; readonly since: number }
-  /** Nothing is sent until its owner enables it. */
+  /** Nothing is sent until the alert's owner enables the webhook again. */
   | {
       readonly is: "disabled";
       readonly since: number;
-      /** `gone`: it answered 410; `failing`: five days without a success; `unverified`: it answered no
-       *  challenge. */
+      /**
+       * `gone`: the webhook answered 410; `failing`: five days without a success; `unverified`: the
+       * webhook did not answer the challenge.
+       */
       readonly reason: "gone" | "failing" | "unverified";
     };
 
-/** Where events are sent. */
+/** A webhook to which the events of one alert are sent. */
 export interface Webhook {
   readonly by: "webhook";
   readonly url: string;
-  /** The scopes of the credential that named the URL: events contain only what these allow. Absent
-   *  in old records, whose events contain what the owner's scopes allow. */
+  /**
+   * Scopes of the credential that set the URL. Events contain only data that these scopes allow.
+   * Absent in old records, whose events contain the data that the owner's scopes allow.
+   */
   readonly scopes?: readonly Scope[];
   readonly secrets: SigningSecrets;
   readonly state: WebhookState;
 }
 
-/** A channel of the account to which events are sent, if the state of the channel allows it. */
+/** Events are sent to a channel of the account while the channel is active. */
 interface ChannelDelivery {
   readonly by: "channel";
   readonly channelId: string;
 }
 
-/** How events are delivered. Events of a webhook or channel can be polled and streamed as well. */
+/**
+ * How events are delivered. Events that are sent to a webhook or channel can also be polled and
+ * streamed.
+ */
 export type DeliveryMethod = { readonly by: "poll" } | Webhook | ChannelDelivery;
 
 /** A subscription to events. Instants are milliseconds since the epoch. */
 export interface Alert {
   readonly owner: Owner;
-  /** Name given by its owner. */
+  /** Display name that the owner gave the alert; `null` for none. */
   readonly label: string | null;
   readonly kinds: readonly AlertKind[];
   readonly watched: InstrumentSelector;
-  readonly thresholds: Thresholds;
+  readonly thresholds: AlertThresholds;
   readonly way: DeliveryMethod;
   readonly createdAt: number;
   readonly expiresAt: number | null;
-  /** Instant until which no event is recorded for it, in milliseconds since the epoch; `null` for
-   *  none. */
+  /**
+   * Until this instant, in milliseconds since the epoch, no events are recorded for the alert;
+   * `null` if it is not snoozed.
+   */
   readonly snoozedUntil: number | null;
-  /** While it is paused, no event is recorded for it, and queued deliveries are not sent. */
+  /**
+   * While an alert is paused, no events are recorded for it, and its queued deliveries are not
+   * sent.
+   */
   readonly isPaused: boolean;
 }
 
-/** Alerts by their id: `alert_` and 16 characters of base 62. */
+/** Alerts by id: `alert_` and 16 base62 characters. */
 export const alerts = collection<Alert>("alerts");
 
 /** An alert with its key, revision and groups. */
@@ -135,39 +168,45 @@ export type StoredAlert = Stored<Alert>;
 /** Topic that announces the id of an alert that was registered, changed or removed. */
 export const ALERTS_TOPIC = "alerts";
 
-/** Group of the alerts and queued deliveries of one agent, API key or person, of all clients of the
- *  person. */
+/**
+ * Group of the alerts and queued deliveries of one agent, API key or person. For a person, the
+ * group includes all of their OAuth clients.
+ */
 export const ownerGroup = ({ kind, id }: Pick<Owner, "kind" | "id">): string =>
   `alerts:${kind}:${id}`;
 
-/** Subject of the archive rows of the events of an owner: each client of a person has its own, so
- *  that reading the events of one does not read those of others. */
+/**
+ * Archive subject of an owner's events. Each OAuth client of a person has its own subject, so that
+ * reading one client's events does not read the events of the other clients.
+ */
 export const eventSubject = ({ clientId, ...owner }: OwnerIdentity): string =>
   owner.kind === "user"
     ? `${ownerGroup(owner)}:${clientId === undefined ? "" : fingerprint(clientId)}`
     : ownerGroup(owner);
 
-/** Group of the alerts of an account: those of the person, of their agents and of their API keys. */
-export const accountGroup = (accountId: string): string => `alerts:account:${accountId}`;
+/** Group of all alerts of an account: those of the person, their agents and their API keys. */
+export const accountAlertsGroup = (accountId: string): string => `alerts:account:${accountId}`;
 
-/** Group of the alerts that share a quota: those of the owner's account, or of the owner when it has no
- *  account. */
+/**
+ * Group of the alerts that share one quota: those of the owner's account, or of the owner alone
+ * when the owner has no account.
+ */
 export const quotaGroup = (owner: Owner): string =>
-  owner.accountId === undefined ? ownerGroup(owner) : accountGroup(owner.accountId);
+  owner.accountId === undefined ? ownerGroup(owner) : accountAlertsGroup(owner.accountId);
 
-/** The `quotaGroup` among the groups of a delivery. */
-export const quotaGroupIn = (groups: readonly string[]): string =>
-  groups.find((group) => group.startsWith(accountGroup(""))) ??
+/** Finds the `quotaGroup` among the groups of a delivery; empty when there is none. */
+export const findQuotaGroup = (groups: readonly string[]): string =>
+  groups.find((group) => group.startsWith(accountAlertsGroup(""))) ??
   groups.find((group) => group.startsWith("alerts:")) ??
   "";
 
-/** Group of everything that is deleted with an alert. */
+/** Group of all records that are deleted together with an alert. */
 export const alertGroup = (alertId: string): string => `alert:${alertId}`;
 
-/** Context that the signing secrets of an alert are bound to when they are encrypted. */
+/** Encryption context to which the signing secrets of an alert are bound. */
 export const secretContext = (alertId: string): string => `alert-secret:${alertId}`;
 
-/** Status of an alert, as its owner sees it. */
+/** Statuses of an alert that its owner can see. */
 export const ALERT_STATUSES = [
   "pending",
   "active",
@@ -176,16 +215,16 @@ export const ALERT_STATUSES = [
   "disabled",
   "expired",
 ] as const;
-/** A status of an alert. */
+/** One of `ALERT_STATUSES`. */
 export type AlertStatus = (typeof ALERT_STATUSES)[number];
 
 /** Whether the queued deliveries of an alert may be sent: it has an active webhook or a channel,
  *  and is not paused. */
-export const isSending = ({ isPaused, way }: Alert): boolean =>
+export const isDeliveryActive = ({ isPaused, way }: Alert): boolean =>
   !isPaused && (way.by === "channel" || (way.by === "webhook" && way.state.is === "active"));
 
-/** Status of an alert at an instant, milliseconds since the epoch. */
-export function statusOf(alert: Alert, now: number): AlertStatus {
+/** Status of an alert at the instant `now`, in milliseconds since the epoch. */
+export function alertStatusAt(alert: Alert, now: number): AlertStatus {
   const { way, isPaused, expiresAt, snoozedUntil } = alert;
   if (expiresAt !== null && expiresAt <= now) return "expired";
   if (way.by === "webhook" && way.state.is === "disabled") return "disabled";

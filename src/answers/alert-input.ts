@@ -4,18 +4,18 @@ import { Label } from "../lib/label.ts";
 import { EVENT_RULES } from "../score/shift-and-volatility-events.ts";
 import type { ToolContext } from "../tool.ts";
 import { InstantInput, Ticker } from "./common.ts";
-import { resolve } from "./lookup.ts";
+import { resolveInstrument } from "./lookup.ts";
 
 /** Maximum length of a webhook URL, in characters. */
 const MAX_URL = 4_096;
 
-/** The URL of a webhook. */
+/** Input of a webhook URL. */
 export const UrlInput = z.string().max(MAX_URL).describe("It must answer a challenge.");
 
-/** The id of an alert; an invalid one is not found. */
+/** The id of an alert. An id of the wrong form is answered like an unknown alert: `not_found`. */
 export const AlertIdInput = z.string().describe("Id of the alert.");
 
-/** Members of an alert that can be set and updated. */
+/** Alert members that a client can set on creation and change later. */
 export const AlertFields = {
   symbols: z.array(Ticker).min(1).max(100).describe("Instruments to watch."),
   kinds: z
@@ -50,19 +50,23 @@ export const AlertFields = {
   snoozedUntil: InstantInput.describe("Events until then are dropped."),
 } as const;
 
-/** An instant in milliseconds since the epoch; `null` and `undefined` are returned unchanged. */
-export const millisOf = <T extends null | undefined>(instant: string | T): number | T =>
+/** Converts an ISO 8601 instant to Unix milliseconds; returns `null` and `undefined` unchanged. */
+export const toUnixMs = <T extends null | undefined>(instant: string | T): number | T =>
   typeof instant === "string" ? Date.parse(instant) : instant;
 
 /**
- * The symbols of instruments, deduplicated and sorted.
+ * Resolves symbols to instruments; returns their canonical symbols, deduplicated and sorted.
  *
- * @throws {Problem} `unknown_symbol` or `ambiguous_symbol`, with candidates; `not_available_then`.
+ * @throws {Problem} `unknown_symbol` or `ambiguous_symbol`, both with candidates;
+ * `not_available_then` for an instrument that has no price yet.
  */
-export function symbolsOf(symbols: readonly string[], context: ToolContext): readonly string[] {
-  return [...new Set(symbols.map((symbol) => resolve(symbol, context).symbol))].sort();
+export function canonicalSymbols(
+  symbols: readonly string[],
+  context: ToolContext,
+): readonly string[] {
+  return [...new Set(symbols.map((symbol) => resolveInstrument(symbol, context).symbol))].sort();
 }
 
-/** Kinds, deduplicated and sorted. */
-export const kindsOf = (kinds: readonly AlertKind[]): readonly AlertKind[] =>
+/** Removes duplicate kinds and sorts the rest in the order of `ALERT_KINDS`. */
+export const normalizedAlertKinds = (kinds: readonly AlertKind[]): readonly AlertKind[] =>
   ALERT_KINDS.filter((kind) => kinds.includes(kind));

@@ -8,14 +8,14 @@ import {
 import type { AlertEvent } from "../alerts/api/event-log.ts";
 import type { AlertDetails, AlertView, AttemptView } from "../alerts/api/queries.ts";
 import { CHANNEL_KINDS, type ChannelState } from "../alerts/channels/channel.ts";
-import type { Attempt } from "../alerts/delivery/delivery.ts";
+import type { DeliveryAttempt } from "../alerts/delivery/delivery.ts";
 import { AssetClass } from "../market/instrument.ts";
-import type { Source } from "../market/market.ts";
+import type { DataSource } from "../market/market.ts";
 import { REPORT_SESSIONS } from "../score/report-events.ts";
 import { EVENT_RULES } from "../score/shift-and-volatility-events.ts";
-import { Direction, Instant, isoInstant, isoInstantOrNull } from "./common.ts";
+import { DirectionAnswer, InstantAnswer, isoInstant, isoInstantOrNull } from "./common.ts";
 
-/** How events are delivered. */
+/** How the events of an alert are delivered. */
 const DeliveryAnswer = z.object({
   type: z.enum(["webhook", "poll", "channel"]),
   url: z.string().optional(),
@@ -25,14 +25,16 @@ const DeliveryAnswer = z.object({
     .enum(["pending", "active", "paused", "disabled"])
     .optional()
     .describe("pending: it has not answered the challenge yet, and events wait."),
-  stateSince: Instant.optional(),
+  stateSince: InstantAnswer.optional(),
   disabledReason: z
     .enum(["gone", "failing", "unverified", "unsubscribed"])
     .optional()
     .describe(
       "gone: it answered 410; failing: five days without success; unverified: no challenge was answered.",
     ),
-  previousSecretUntil: Instant.optional().describe("Until then the earlier secret signs as well."),
+  previousSecretUntil: InstantAnswer.optional().describe(
+    "Until then the earlier secret signs as well.",
+  ),
 });
 
 /** An alert as its owner sees it. */
@@ -43,7 +45,7 @@ export const AlertAnswer = z.object({
   symbols: z.array(z.string()).nullable().describe("null: the watchlist or the filters choose."),
   watchlist: z.string().nullable(),
   assetClass: AssetClass.nullable(),
-  signal: Direction.nullable(),
+  signal: DirectionAnswer.nullable(),
   kinds: z.array(z.enum(ALERT_KINDS)),
   scoreMove: z.number().nullable().describe("Points; null: new signals alone."),
   volatilityZ: z.number(),
@@ -51,12 +53,12 @@ export const AlertAnswer = z.object({
   cooldownDefault: z.string().optional().describe("Present while cooldownDays is null."),
   reportSessions: z.number().int(),
   delivery: DeliveryAnswer,
-  createdAt: Instant,
-  expiresAt: Instant.nullable(),
-  snoozedUntil: Instant.nullable(),
+  createdAt: InstantAnswer,
+  expiresAt: InstantAnswer.nullable(),
+  snoozedUntil: InstantAnswer.nullable(),
 });
 
-/** Who made an alert. */
+/** The agent, application or API key that created an alert, if it was not the caller. */
 export const CreatorFields = z.object({
   madeBy: z
     .object({
@@ -69,25 +71,25 @@ export const CreatorFields = z.object({
     ),
 });
 
-/** Next steps, as text. */
+/** Suggested next steps, one sentence each. */
 export const NextSteps = z.array(z.string());
 
 /** The signing secret of a webhook. */
-export const Secret = z.string().optional().describe("Signs; shown once.");
+export const SigningSecretAnswer = z.string().optional().describe("Signs; shown once.");
 
-/** An alert with the health of its webhook. */
-export const AlertDetail = z.object({
+/** An alert with the failures and pending deliveries of its webhook. */
+export const AlertDetailAnswer = z.object({
   ...AlertAnswer.shape,
   failures: z
-    .object({ since: Instant, count: z.number().int() })
+    .object({ since: InstantAnswer, count: z.number().int() })
     .nullable()
     .describe("Attempts since the last success; null: none failed."),
   waiting: z
-    .object({ count: z.number().int(), nextAttemptAt: Instant.nullable() })
+    .object({ count: z.number().int(), nextAttemptAt: InstantAnswer.nullable() })
     .describe("Deliveries not yet accepted; at most 100 are counted."),
 });
 
-/** The cooldown of the method, which depends on the class of an instrument. */
+/** The default cooldown, which depends on the asset class. */
 const COOLDOWN_DEFAULT = `a session; ${EVENT_RULES.coinQuietDays} days for coins`;
 
 /** Renders an alert. */
@@ -137,15 +139,15 @@ function deliveryAnswer(
   };
 }
 
-/** The state of a webhook or channel. */
+/** Renders the state of a webhook or channel. */
 const stateOf = ({ state }: { readonly state: WebhookState | ChannelState }) => ({
   state: state.is,
   stateSince: isoInstant(state.since),
   ...(state.is === "disabled" && { disabledReason: state.reason }),
 });
 
-/** Renders an alert with the health of its webhook. */
-export function alertDetail(alert: AlertDetails): z.input<typeof AlertDetail> {
+/** Renders an alert with the failures and pending deliveries of its webhook. */
+export function alertDetailAnswer(alert: AlertDetails): z.input<typeof AlertDetailAnswer> {
   const { health, waiting } = alert;
   return {
     ...alertAnswer(alert),
@@ -154,11 +156,11 @@ export function alertDetail(alert: AlertDetails): z.input<typeof AlertDetail> {
   };
 }
 
-/** A recorded event. */
+/** A recorded event as shown in answers. */
 export const EventAnswer = z.object({
   id: z.string().describe("The webhook-id under which it is sent."),
   type: z.string(),
-  timestamp: Instant,
+  timestamp: InstantAnswer,
   data: z
     .looseObject({ alertId: z.string() })
     .describe(
@@ -167,18 +169,20 @@ export const EventAnswer = z.object({
 });
 type EventAnswer = z.input<typeof EventAnswer>;
 
-/** Renders an event: the payload that webhooks get. */
+/** Renders an event as its id plus the payload that is sent to webhooks. */
 export const eventAnswer = ({ id, body }: AlertEvent): z.input<typeof EventAnswer> => ({
   id,
   ...(JSON.parse(body) as Omit<z.input<typeof EventAnswer>, "id">),
 });
 
-/** Moves the terms of sources out of the events: most events have the same text, so each is
- *  returned once, by source id. */
-export function termsOnce(events: readonly EventAnswer[]) {
+/**
+ * Moves the license terms of data sources out of the events. Most events repeat the same terms, so
+ * each text is returned once, keyed by source id.
+ */
+export function extractSourceTerms(events: readonly EventAnswer[]) {
   const terms = new Map<string, string>();
   const told = events.map((event): EventAnswer => {
-    const { sources } = event.data as { readonly sources?: readonly Source[] };
+    const { sources } = event.data as { readonly sources?: readonly DataSource[] };
     if (sources === undefined) return event;
     for (const source of sources) terms.set(source.id, source.terms);
     const named = sources.map(({ id, name, simulated }) => ({ id, name, simulated }));
@@ -192,11 +196,11 @@ const ERRORS = [
   "http_status",
   "bad_challenge",
   "unreachable",
-] as const satisfies readonly Attempt["error"][];
+] as const satisfies readonly DeliveryAttempt["error"][];
 
-/** One attempt to deliver. */
+/** One delivery attempt. */
 export const AttemptAnswer = z.object({
-  at: Instant,
+  at: InstantAnswer,
   eventId: z.string(),
   type: z.string(),
   attempt: z.number().int(),
@@ -208,7 +212,7 @@ export const AttemptAnswer = z.object({
       "bad_challenge: a 2xx without the challenge; unreachable: no response, for any reason.",
     ),
   response: z.string().describe("First 1 kB of the endpoint's response; untrusted."),
-  nextAttemptAt: Instant.nullable(),
+  nextAttemptAt: InstantAnswer.nullable(),
 });
 
 /** Renders a delivery attempt. */

@@ -6,10 +6,10 @@ import {
   CANDIDATE_VERSION,
 } from "../score/candidate.ts";
 import type { PastSnapshot } from "../score/snapshot.ts";
-import { Instant, isoInstant } from "./common.ts";
-import { rounded } from "./rounding.ts";
+import { InstantAnswer, isoInstant } from "./common.ts";
+import { roundTo } from "./rounding.ts";
 
-/** Decimals of normal scores. */
+/** Decimals shown for z values. */
 const DECIMALS = 4;
 
 /** The candidate methods and their results for one instrument. */
@@ -19,7 +19,7 @@ export const CandidatesAnswer = z.object({
       method: z.string().describe("Name and first 16 digits of its hash."),
       registered: z.string().describe("ISO date; only later sessions can support it."),
       rule: z.string().describe("When it may become part of a method."),
-      asOf: Instant.nullable().describe("The close it was computed at; null: not computed."),
+      asOf: InstantAnswer.nullable().describe("The close it was computed at; null: not computed."),
       z: z.number().nullable().describe("Mean of the available parts, positive is bullish."),
       parts: z.record(z.enum(CANDIDATE_PARTS), z.number().nullable()).nullable(),
     })
@@ -27,13 +27,13 @@ export const CandidatesAnswer = z.object({
     .describe("Absent for asset classes that it does not cover."),
 });
 
-/** The candidate methods for the instrument of a snapshot. */
+/** Renders the candidate methods for the instrument of a snapshot. */
 export function candidatesAnswer({
   instrument,
   candidate,
 }: PastSnapshot): z.input<typeof CandidatesAnswer> {
   if (instrument.assetClass !== CANDIDATE_RULES.assetClass) return {};
-  const decimals = (value: number | null) => (value === null ? null : rounded(value, DECIMALS));
+  const decimals = (value: number | null) => (value === null ? null : roundTo(value, DECIMALS));
   return {
     [CANDIDATE.name]: {
       method: candidate?.version ?? CANDIDATE_VERSION,

@@ -1,14 +1,16 @@
 import { z } from "zod";
 import { AssetClass, type Instrument } from "../market/instrument.ts";
-import { MarketMode, type Source, type SourcesByFeed } from "../market/market.ts";
+import { type DataSource, MarketMode, type SourcesByFeed } from "../market/market.ts";
 import type { MarketView } from "../market/market-view.ts";
-import { countKnown } from "../market/point-in-time.ts";
+import { countKnownRecords } from "../market/point-in-time.ts";
 import { BAR_FAULTS, BAR_VERDICTS, type InstrumentRecords } from "../market/records.ts";
 import { DIRECTIONS } from "../score/signal-hysteresis.ts";
-import { METHOD_VERSION, type PastSnapshot, STATUSES } from "../score/snapshot.ts";
+import { METHOD_VERSION, type PastSnapshot, SNAPSHOT_STATUSES } from "../score/snapshot.ts";
 
-/** A symbol as an element of an array in the input. Its pattern is not published, because it would
- *  add tokens to the description of every tool. */
+/**
+ * A symbol as an array element in tool input. Its pattern is not part of the published schema,
+ * because it would add tokens to the description of every tool.
+ */
 export const Ticker = z
   .string()
   .refine(
@@ -16,53 +18,57 @@ export const Ticker = z
     "Expected a ticker of up to 20 ASCII characters.",
   );
 
-/** A symbol in the input. */
+/** A symbol in tool input. */
 export const SymbolInput = Ticker.describe("Ticker, as find_instruments lists it.");
 
-/** An instant in the input. */
+/** An ISO 8601 instant with a time zone, in tool input. */
 export const InstantInput = z.iso.datetime({
   offset: true,
   error: "Expected an ISO 8601 instant with a zone, for example 2015-06-30T21:00:00Z.",
 });
 
-/** Page parameters; `limit` differs between tools. */
+/**
+ * Pagination cursor. The `limit` parameter is not shared, because its range differs between tools.
+ */
 export const CursorInput = z
   .string()
   .max(200)
   .describe("nextCursor of the page before; leave it out for the first page.");
 
-/** An instant in the output. */
-export const Instant = z.string().meta({ format: "date-time" });
+/** An ISO 8601 instant in an answer. */
+export const InstantAnswer = z.string().meta({ format: "date-time" });
 
-/** The instrument of an answer, in full, so that a mix-up is noticed. */
-export const Identity = z.object({
+/**
+ * The instrument that an answer is about, in full, so that readers notice a mix-up of instruments.
+ */
+export const InstrumentIdentity = z.object({
   symbol: z.string(),
   name: z.string(),
   assetClass: AssetClass,
   exchange: z.string().nullable().describe("null when the source does not say."),
 });
 
-/** Level of detail of an answer. */
+/** How detailed an answer is to be: brief or full. */
 export const DetailInput = z
   .enum(["brief", "full"])
   .default("brief")
   .describe("full: every member, unrounded.");
-/** A level of detail. */
-export type Detail = z.infer<typeof DetailInput>;
+/** Level of detail of an answer: brief or full. */
+export type DetailLevel = z.infer<typeof DetailInput>;
 
-/** Direction of a signal. */
-export const Direction = z.enum(DIRECTIONS);
+/** Direction of a signal in an answer: LONG, SHORT or WAIT. */
+export const DirectionAnswer = z.enum(DIRECTIONS);
 
-/** How complete an answer is. */
+/** How complete the data behind an answer is. */
 export const AnswerStatus = z
-  .enum(STATUSES)
+  .enum(SNAPSHOT_STATUSES)
   .describe(
     "ok; partial: a factor is missing or weak; stale: the price is older than the last session; insufficient_data.",
   );
 
-/** Source and method of an answer. */
+/** Instant, data sources and method version of an answer. */
 export const Provenance = z.object({
-  asOf: Instant.describe("Only data known at this instant was used."),
+  asOf: InstantAnswer.describe("Only data known at this instant was used."),
   market: MarketMode.describe(
     "sandbox is simulated; files and replay are recorded history; live is the market now.",
   ),
@@ -83,21 +89,24 @@ export const Provenance = z.object({
     .describe("Present for some seconds after a start: scores of the run before, not checked yet."),
 });
 
-/** Source and method of an answer; a brief answer lacks the optional members. */
+/**
+ * Instant, data sources and method version of an answer; the optional members are omitted in brief
+ * answers.
+ */
 export const AnswerOrigin = z.object({
   ...Provenance.shape,
   date: z
     .string()
     .optional()
     .describe("With a date as asOf: that date. The answer is of its close, or of the last before."),
-  recordedUntil: Instant.optional().describe(
+  recordedUntil: InstantAnswer.optional().describe(
     "Present for a recording, not for the market of today: where it ends.",
   ),
   sources: Provenance.shape.sources.optional().describe("With detail=full."),
   methodVersion: Provenance.shape.methodVersion.optional(),
 });
 
-/** A bar that was doubted. */
+/** A suspicious bar. */
 const DoubtedBar = z.object({
   session: z.string(),
   fault: z
@@ -113,9 +122,9 @@ const DoubtedBar = z.object({
   detail: z.string(),
 });
 
-/** Members of every answer about one instrument. */
+/** Members shared by all answers and events about one instrument. */
 export const CommonMembers = z.object({
-  ...Identity.shape,
+  ...InstrumentIdentity.shape,
   ...Provenance.shape,
   status: AnswerStatus,
   quality: z
@@ -124,10 +133,10 @@ export const CommonMembers = z.object({
     .describe("Suspicious bars among the last 252, newest first, at most 20; absent if none."),
 });
 
-/** Members of every answer of a tool about one instrument. */
+/** Members shared by all tool answers about one instrument. */
 export const InstrumentAnswer = z.object({
-  ...Identity.shape,
-  exchange: Identity.shape.exchange.optional(),
+  ...InstrumentIdentity.shape,
+  exchange: InstrumentIdentity.shape.exchange.optional(),
   ...AnswerOrigin.shape,
   status: AnswerStatus,
   quality: z
@@ -136,38 +145,50 @@ export const InstrumentAnswer = z.object({
     .describe("Suspicious bars among the last 252, newest first, at most 20; absent if none."),
 });
 
-/** ISO 8601 in UTC with milliseconds. */
+/** Formats Unix milliseconds as ISO 8601 in UTC with milliseconds. */
 export const isoInstant = (at: number): string => new Date(at).toISOString();
 
-/** `isoInstant` of an instant that may be `null`. */
+/** Like `isoInstant`, but accepts `null` and returns it. */
 export const isoInstantOrNull = (at: number | null): string | null =>
   at === null ? null : isoInstant(at);
 
-/** The identity members of an answer. */
-export const identityOf = ({ symbol, name, assetClass, exchange }: Instrument) => ({
+/** Selects the members of an instrument that identify it in an answer. */
+export const instrumentIdentityOf = ({ symbol, name, assetClass, exchange }: Instrument) => ({
   symbol,
   name,
   assetClass,
   exchange,
 });
 
-/** The market of an answer. */
-export interface Origin {
+/** The market from which an answer is computed. */
+export interface AnswerContext {
   readonly market: {
     readonly mode: MarketMode;
-    readonly source: Source;
-    /** Whether scores are still those of the previous run while they are being computed again;
-     *  absent: never. */
+    readonly source: DataSource;
+    /**
+     * Whether scores still come from the previous run because they are being recomputed after a
+     * start; absent: they never do.
+     */
     readonly isWarm?: () => boolean;
-    /** The sources of a listed instrument by feed; absent if `source` supplies all feeds. */
+    /**
+     * The sources of a listed instrument, by feed; absent if the market's `source` supplies all
+     * feeds.
+     */
     readonly sourcesOf?: (symbol: string) => SourcesByFeed;
-    /** Records of a listed instrument; absent for events, which do not report data quality. */
+    /**
+     * Records of a listed instrument, for the data quality; absent for events, which do not report
+     * it.
+     */
     readonly records?: (symbol: string) => InstrumentRecords;
   };
 }
 
-/** The provenance members of an answer about instruments, or about the market. */
-export const provenance = ({ market }: Origin, at: number, symbols: readonly string[] = []) => ({
+/** The provenance members of an answer. Without `symbols`, the answer is about the whole market. */
+export const provenance = (
+  { market }: AnswerContext,
+  at: number,
+  symbols: readonly string[] = [],
+) => ({
   asOf: isoInstant(at),
   market: market.mode,
   sources: sourcesOf(market, symbols),
@@ -176,14 +197,14 @@ export const provenance = ({ market }: Origin, at: number, symbols: readonly str
 });
 
 /**
- * The origin of an answer in brief, or in full.
+ * The provenance members of a tool answer, brief or full.
  *
- * @param symbols Instruments whose sources are named.
+ * @param symbols Instruments whose data sources a full answer lists.
  */
 export function answerOrigin(
   { market }: { readonly market: MarketView },
   at: number,
-  { detail, symbols = [] }: { readonly detail: Detail; readonly symbols?: readonly string[] },
+  { detail, symbols = [] }: { readonly detail: DetailLevel; readonly symbols?: readonly string[] },
 ): z.input<typeof AnswerOrigin> {
   const { sources, methodVersion, ...brief } = provenance({ market }, at, symbols);
   return {
@@ -193,20 +214,20 @@ export function answerOrigin(
   };
 }
 
-function sourcesOf(market: Origin["market"], symbols: readonly string[]): Source[] {
+function sourcesOf(market: AnswerContext["market"], symbols: readonly string[]): DataSource[] {
   const givers = symbols.flatMap((symbol) => [...(market.sourcesOf?.(symbol).values() ?? [])]);
   const named = givers.flat();
   return named.length === 0 ? [market.source] : [...new Set(named)];
 }
 
-/** The members that every answer about one instrument has. */
+/** The members shared by all answers and events about one instrument. */
 export const commonMembers = (
-  origin: Origin,
+  origin: AnswerContext,
   { instrument, at, status, methodVersion = METHOD_VERSION }: PastSnapshot,
 ) => {
   const quality = qualityOf(origin.market, instrument, at);
   return {
-    ...identityOf(instrument),
+    ...instrumentIdentityOf(instrument),
     ...provenance(origin, at, [instrument.symbol]),
     methodVersion,
     status,
@@ -214,17 +235,20 @@ export const commonMembers = (
   };
 };
 
-/** Where the recording of a market ends, if it is one. */
+/** The instant at which a recorded market ends; no member for other markets. */
 const recordingOf = ({ recordedUntil }: MarketView) =>
   recordedUntil === undefined ? {} : { recordedUntil: isoInstant(recordedUntil) };
 
-/** The members that every full answer of a tool about one instrument has. */
+/** The members shared by all full tool answers about one instrument. */
 export const fullInstrument = (
   { market }: { readonly market: MarketView },
   snapshot: PastSnapshot,
 ) => ({ ...commonMembers({ market }, snapshot), ...recordingOf(market) });
 
-/** The instrument in a brief answer, which names the newest doubted bars without explaining them. */
+/**
+ * The instrument members of a brief answer: the newest suspicious bars are listed without
+ * explanation.
+ */
 export function briefInstrument(
   context: { readonly market: MarketView },
   { instrument, at, status }: PastSnapshot,
@@ -243,29 +267,29 @@ export function briefInstrument(
   };
 }
 
-/** The members that every answer of a tool about one instrument has. */
+/** The members shared by all tool answers about one instrument. */
 export const instrumentAnswer = (
   context: { readonly market: MarketView },
   snapshot: PastSnapshot,
-  detail: Detail,
+  detail: DetailLevel,
 ): z.input<typeof InstrumentAnswer> =>
   detail === "full" ? fullInstrument(context, snapshot) : briefInstrument(context, snapshot);
 
-/** Maximum doubted bars in an answer, and in a brief one. */
+/** Maximum number of suspicious bars in a full and in a brief answer. */
 const MAX_QUALITY = 20;
 const MAX_BRIEF_QUALITY = 3;
-/** Number of newest bars whose doubts an answer lists: no price window is longer. */
+/** Only suspicious bars among this many newest bars are listed: no price window is longer. */
 const QUALITY_BARS = 252;
 
-/** Doubts about the newest bars, as known at an instant. */
+/** Suspicious bars among the newest ones, as known at an instant, newest first. */
 function qualityOf(
-  { records }: Origin["market"],
+  { records }: AnswerContext["market"],
   { symbol }: Instrument,
   at: number,
 ): z.input<typeof DoubtedBar>[] {
   const { bars, doubtedBars } = records?.(symbol) ?? {};
   if (bars === undefined || doubtedBars === undefined) return [];
-  const first = bars.at(Math.max(0, countKnown(bars, at) - QUALITY_BARS))?.session ?? "";
+  const first = bars.at(Math.max(0, countKnownRecords(bars, at) - QUALITY_BARS))?.session ?? "";
   return [...doubtedBars]
     .filter(({ availableAt, session }) => availableAt <= at && session >= first)
     .slice(-MAX_QUALITY)
@@ -276,7 +300,9 @@ function qualityOf(
     });
 }
 
-/** Id of a snapshot: an instrument at an instant by one version of the method, of one series of records. */
+/**
+ * Id of a snapshot: symbol, instant, method version and, if there is one, the series of records.
+ */
 export const snapshotId = ({
   instrument,
   at,

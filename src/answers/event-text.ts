@@ -1,24 +1,24 @@
 import { inertText } from "../outbound/inert-text.ts";
 import type { EventPayload } from "./event.ts";
-import { DIRECTION_WORTH } from "./meaning.ts";
+import { DIRECTION_EVIDENCE_TEXT } from "./meaning.ts";
 
 /** An event in plain English, for people. */
 export interface EventText {
-  /** What happened to which instrument, in one line. */
+  /** One line that says what happened to which instrument. */
   readonly headline: string;
-  /** More about it, line by line. */
+  /** Further lines of text. */
   readonly details: readonly string[];
-  /** The instrument; absent for events about none. */
+  /** Symbol of the instrument; absent for a test event, which is about no instrument. */
   readonly symbol?: string;
 }
 
-/** Longest name of an instrument in a text, in characters. */
+/** Maximum length of an instrument's name in an event text, in characters. */
 const MAX_NAME = 60;
 
 /**
  * Describes the payload of an event in words.
  *
- * @param body The recorded payload.
+ * @param body The recorded payload, as JSON.
  */
 export function eventText(body: string): EventText {
   const payload = JSON.parse(body) as EventPayload | { readonly type: "webhook.test" };
@@ -39,7 +39,7 @@ export function eventText(body: string): EventText {
   };
 }
 
-/** The text after the symbol, and the lines below it. */
+/** `says` follows the symbol in the headline; `details` are the lines below the headline. */
 interface Wording {
   readonly says: string;
   readonly details: readonly string[];
@@ -71,7 +71,7 @@ function shiftWording(data: DataOf<"signal.shift">): Wording {
     details: [
       `Before: ${previousSignal} with a score of ${previousScore}, ${moment(before.asOf)}.`,
       `Confidence ${Math.round(100 * confidence)} %.`,
-      DIRECTION_WORTH,
+      DIRECTION_EVIDENCE_TEXT,
     ],
   };
 }
@@ -128,5 +128,5 @@ function rangeWording(data: DataOf<"range.alert">): Wording {
 const signedPercent = (value: number): string =>
   `${value < 0 ? "−" : "+"}${Math.abs(value).toFixed(2)} %`;
 
-/** An instant as text, for example "2026-11-23 21:00 UTC". */
+/** Formats an ISO 8601 instant for people, for example "2026-11-23 21:00 UTC". */
 const moment = (iso: string): string => `${iso.slice(0, 10)} ${iso.slice(11, 16)} UTC`;

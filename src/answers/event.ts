@@ -14,15 +14,15 @@ import {
 } from "../score/shift-and-volatility-events.ts";
 import type { Snapshot } from "../score/snapshot.ts";
 import {
+  type AnswerContext,
   CommonMembers,
   commonMembers,
-  Direction,
-  Instant,
+  DirectionAnswer,
+  InstantAnswer,
   isoInstant,
-  type Origin,
   snapshotId,
 } from "./common.ts";
-import { SCORE_IS } from "./meaning.ts";
+import { SCORE_MEANING } from "./meaning.ts";
 import {
   ExpectedReportAnswer,
   expectedReportAnswer,
@@ -31,14 +31,14 @@ import {
   type ReportMarket,
 } from "./next-report.ts";
 import { RangeAlertFields, rangeAlertAnswer } from "./range-alert.ts";
-import { fraction, pointDifference, rounded, wholePoints } from "./rounding.ts";
+import { roundFraction, roundPointDifference, roundTo, roundToWholePoints } from "./rounding.ts";
 
-/** Decimals of standard deviations. */
+/** Decimals of z values. */
 const Z_DECIMALS = 2;
-/** Decimals of volatilities and returns; those of pegged coins are small. */
+/** Decimals of volatilities and returns, which are tiny for stablecoins. */
 const FRACTION_DECIMALS = 8;
 
-const Score = z.number().int().min(0).max(100).describe(SCORE_IS);
+const Score = z.number().int().min(0).max(100).describe(SCORE_MEANING);
 
 /** Members of every event about an instrument. */
 const EventData = z.object({
@@ -50,14 +50,14 @@ const EventData = z.object({
     .min(1)
     .describe("Counts this alert's events about this instrument, without a gap."),
   ...CommonMembers.shape,
-  signal: Direction,
+  signal: DirectionAnswer,
   score: Score,
 });
 
 const Point = z.object({
   snapshotId: z.string(),
-  asOf: Instant,
-  signal: Direction,
+  asOf: InstantAnswer,
+  signal: DirectionAnswer,
   score: Score,
   contributions: z
     .record(z.enum(FACTORS), z.number())
@@ -67,16 +67,16 @@ const Point = z.object({
     ),
 });
 
-/** Payload of an event: the signal or the score changed. */
+/** Payload of the event "the signal or the score changed". */
 export const SignalShiftEvent = z.object({
   type: z.literal("signal.shift"),
-  timestamp: Instant.describe("When it was decided."),
+  timestamp: InstantAnswer.describe("When it was decided."),
   data: z.object({
     ...EventData.shape,
     reason: z
       .enum(SHIFT_REASONS)
       .describe("direction: the signal is another; score: it moved far."),
-    previousSignal: Direction,
+    previousSignal: DirectionAnswer,
     previousScore: Score,
     confidence: z.number().min(0).max(1),
     before: Point.describe("At the last event, or at the start of the alert."),
@@ -84,10 +84,10 @@ export const SignalShiftEvent = z.object({
   }),
 });
 
-/** Payload of an event: volatility became unusual. */
+/** Payload of the event "volatility became unusual". */
 export const VolatilityAlertEvent = z.object({
   type: z.literal("volatility.alert"),
-  timestamp: Instant.describe("When it was decided."),
+  timestamp: InstantAnswer.describe("When it was decided."),
   data: z.object({
     ...EventData.shape,
     severity: z.enum(SEVERITIES),
@@ -109,10 +109,10 @@ export const VolatilityAlertEvent = z.object({
   }),
 });
 
-/** Payload of an event: a quarterly report is near, was filed or is late. */
+/** Payload of the event "a quarterly report is near, was filed or is late". */
 export const ReportAlertEvent = z.object({
   type: z.literal("report.alert"),
-  timestamp: Instant.describe("When it was decided."),
+  timestamp: InstantAnswer.describe("When it was decided."),
   data: z.object({
     ...EventData.shape,
     reason: z
@@ -138,22 +138,22 @@ export const ReportAlertEvent = z.object({
   }),
 });
 
-/** Payload of an event: a close left the expected range. */
+/** Payload of the event "a close left the expected range". */
 export const RangeAlertEvent = z.object({
   type: z.literal("range.alert"),
-  timestamp: Instant.describe("When it was decided."),
+  timestamp: InstantAnswer.describe("When it was decided."),
   data: z.object({ ...EventData.shape, ...RangeAlertFields.shape }),
 });
 
-/** Identifies an event. */
-export interface EventNames {
+/** Identifiers of an event. */
+export interface EventIdentifiers {
   readonly alertId: string;
   readonly eventId: string;
-  /** From 1. */
+  /** Number of the event among those of the alert about the instrument, from 1. */
   readonly sequence: number;
 }
 
-/** What happened, with the snapshot that shows it. */
+/** An event with the snapshot in which it was detected. */
 export interface MarketEvent {
   readonly event: SignalShift | VolatilityAlert | ReportAlert | RangeAlert;
   readonly snapshot: Snapshot;
@@ -162,19 +162,19 @@ export interface MarketEvent {
 /**
  * Renders the payload of an event for one alert.
  *
- * @param at When it was evaluated, milliseconds since the epoch.
+ * @param at When the alert was evaluated, Unix milliseconds.
  */
 export function eventPayload(
   { event, snapshot }: MarketEvent,
-  { at, ...names }: EventNames & { readonly at: number },
-  origin: Origin & { readonly market: ReportMarket },
+  { at, ...names }: EventIdentifiers & { readonly at: number },
+  origin: AnswerContext & { readonly market: ReportMarket },
 ): EventPayload {
   const timestamp = isoInstant(at);
   const about = {
     ...names,
     ...commonMembers(origin, snapshot),
     signal: snapshot.signal.direction,
-    score: wholePoints(snapshot.score),
+    score: roundToWholePoints(snapshot.score),
   };
   switch (event.kind) {
     case "signal.shift":
@@ -196,13 +196,13 @@ export type EventPayload =
   | z.input<typeof RangeAlertEvent>;
 
 /**
- * Removes from a payload what a reader's scopes do not include.
+ * Removes the members of a payload that the reader's scopes do not permit.
  *
- * @param body The recorded payload.
- * @param scopes The reader's present scopes.
- * @returns The same text if the reader may see all of it.
+ * @param body The recorded payload, as JSON.
+ * @param scopes The scopes that the reader has now.
+ * @returns `body` itself if the reader may see all of it.
  */
-export function readableBody(body: string, scopes: ReadonlySet<Scope>): string {
+export function redactEventBody(body: string, scopes: ReadonlySet<Scope>): string {
   if (scopes.has("factor:read")) return body;
   const payload = JSON.parse(body) as { readonly data: object };
   const { before, after } = payload.data as Partial<Record<"before" | "after", object>>;
@@ -218,19 +218,19 @@ function shiftOf({ reason, before, after }: SignalShift, { instrument, confidenc
     snapshotId: snapshotId({ instrument, at, series }),
     asOf: isoInstant(at),
     signal: direction,
-    score: wholePoints(score),
+    score: roundToWholePoints(score),
     contributions: {
-      momentum: pointDifference(contributions.momentum),
-      valuation: pointDifference(contributions.valuation),
-      social: pointDifference(contributions.social),
-      darkpool: pointDifference(contributions.darkpool),
+      momentum: roundPointDifference(contributions.momentum),
+      valuation: roundPointDifference(contributions.valuation),
+      social: roundPointDifference(contributions.social),
+      darkpool: roundPointDifference(contributions.darkpool),
     },
   });
   return {
     reason,
     previousSignal: before.direction,
-    previousScore: wholePoints(before.score),
-    confidence: fraction(confidence),
+    previousScore: roundToWholePoints(before.score),
+    confidence: roundFraction(confidence),
     before: point(before),
     after: point(after),
   };
@@ -244,10 +244,10 @@ function volatilityOf({
   return {
     severity,
     reason,
-    z: z === null ? null : rounded(z, Z_DECIMALS),
-    q: rounded(q, FRACTION_DECIMALS),
-    dailyVolatility: rounded(slowSigma, FRACTION_DECIMALS),
-    logReturn: rounded(logReturn, FRACTION_DECIMALS),
+    z: z === null ? null : roundTo(z, Z_DECIMALS),
+    q: roundTo(q, FRACTION_DECIMALS),
+    dailyVolatility: roundTo(slowSigma, FRACTION_DECIMALS),
+    logReturn: roundTo(logReturn, FRACTION_DECIMALS),
   };
 }
 

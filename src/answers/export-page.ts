@@ -8,16 +8,16 @@ import { InstantInput, isoInstant } from "./common.ts";
 import { dayRange, mergeSessions, panelColumns, panelRows } from "./export-table.ts";
 import { instantRange, refuseWhileWarm } from "./lookup.ts";
 
-/** Rows of a page, unless fewer are wanted: some seconds of work. */
+/** Default and maximum number of rows on a page; rendering this many takes some seconds. */
 const MAX_ROWS = 50_000;
 
-/** Smallest page, in rows. */
+/** Minimum value of `limit`, in rows. */
 const MIN_ROWS = 100;
 
-/** A day, or an instant for markets with shorter days. */
+/** A date, or an instant for simulated markets whose days are shorter than 24 hours. */
 const Time = z.union([z.iso.date(), InstantInput]);
 
-/** Selects a part of the panel. */
+/** Query parameters that select a part of the panel. */
 export const PanelQuery = z.strictObject({
   assetClass: AssetClass.meta({ examples: ["stock"] }),
   from: Time.optional().describe("First date or instant; default: the first session kept."),
@@ -33,15 +33,15 @@ export const PanelQuery = z.strictObject({
   cursor: InstantInput.optional().describe("From the header Link of the page before."),
 });
 
-/** A query with its defaults. */
+/** A panel query with its defaults applied. */
 export type PanelQuery = z.output<typeof PanelQuery>;
 
 /**
- * A page of the panel of a class: the final snapshots of whole sessions, by date and symbol.
+ * A page of the panel of an asset class: the final snapshots of whole sessions, by date and symbol.
  *
- * @param hasFactors Whether the factors are shown.
- * @throws {Problem} `invalid_request` for a range that ends before it begins, `not_ready` while history
- *   is computed again after a start.
+ * @param hasFactors Whether to include the factor columns.
+ * @throws {Problem} `invalid_request` for a range that ends before it begins, `not_ready` while the
+ * history is being recomputed after a start.
  */
 export function panelPage(
   { assetClass, from, to, limit, cursor }: PanelQuery,
@@ -66,7 +66,7 @@ export function panelPage(
   };
 }
 
-/** The close at a position of each history that is not empty, Unix milliseconds; -1 is the last. */
+/** The first (0) or last (-1) close of each non-empty history, Unix milliseconds. */
 const closesAt = (
   histories: readonly RecordList<PastSnapshot>[],
   position: 0 | -1,

@@ -2,15 +2,15 @@ import { FACTORS, type Factor } from "../factors/reading.ts";
 import { DAY_MS } from "../lib/market-day.ts";
 import type { AssetClass } from "../market/instrument.ts";
 import type { RecordList } from "../market/records.ts";
-import { evidenceOf, METHOD_VERSION, type PastSnapshot } from "../score/snapshot.ts";
+import { factorEvidenceOf, METHOD_VERSION, type PastSnapshot } from "../score/snapshot.ts";
 import type { Cell, Column, ColumnType } from "../tables/table.ts";
 import { isoInstant } from "./common.ts";
 
 /** The final snapshots of one asset class in one session. */
 export interface PanelSession {
-  /** When it closed, Unix milliseconds. */
+  /** When the session closed, Unix milliseconds. */
   readonly at: number;
-  /** In alphabetical order of their symbols. */
+  /** One snapshot per instrument, in alphabetical order of the symbols. */
   readonly snapshots: readonly PastSnapshot[];
 }
 
@@ -21,7 +21,7 @@ interface PanelRow {
   readonly snapshot: PastSnapshot;
 }
 
-const of = (
+const panelColumn = (
   name: string,
   type: ColumnType,
   cell: (snapshot: PastSnapshot) => Cell,
@@ -34,22 +34,23 @@ const of = (
 });
 
 const evidence = (factor: Factor): readonly Column<PanelRow>[] => [
-  of(`${factor}Z`, "number", (snapshot) => evidenceOf(snapshot)?.[factor].z ?? null),
-  of(
+  panelColumn(`${factor}Z`, "number", (snapshot) => factorEvidenceOf(snapshot)?.[factor].z ?? null),
+  panelColumn(
     `${factor}Confidence`,
     "number",
-    (snapshot) => evidenceOf(snapshot)?.[factor].confidence ?? null,
+    (snapshot) => factorEvidenceOf(snapshot)?.[factor].confidence ?? null,
   ),
 ];
 
-/** Columns of the factors, for callers who may read them. */
+/** Columns of the factors, shown only to callers with the scope to read them. */
 const factorColumns: readonly Column<PanelRow>[] = FACTORS.flatMap(evidence);
 
 /**
- * The columns of the panel: identity, score and price, then the factors. Figures are not rounded, so
- * that the score can be recomputed from the factors.
+ * The columns of the panel: identity, score and price, then the factors. Figures are not rounded,
+ * so that the score can be recomputed from the factors.
  *
- * @param dayMs Length of a market day; sessions of shorter days are named by instants.
+ * @param dayMs Length of a market day in milliseconds; if it is under 24 hours, a session is
+ * labeled with an instant, not a date.
  */
 export const panelColumns = ({
   dayMs,
@@ -64,28 +65,29 @@ export const panelColumns = ({
     about: "Trading date; of a coin the UTC day.",
     cell: ({ session }) => session,
   },
-  of("symbol", "text", ({ instrument }) => instrument.symbol),
-  of("assetClass", "text", ({ instrument }) => instrument.assetClass),
+  panelColumn("symbol", "text", ({ instrument }) => instrument.symbol),
+  panelColumn("assetClass", "text", ({ instrument }) => instrument.assetClass),
   {
     name: "asOf",
     type: "instant",
     about: "The close; nothing later was used.",
     cell: ({ asOf }) => asOf,
   },
-  of("status", "text", ({ status }) => status),
-  of("signal", "text", ({ signal }) => signal.direction),
-  of("score", "number", ({ score }) => score, "Points, 0 to 100, not rounded."),
-  of("scoreSmoothed", "number", ({ signal }) => signal.smoothed),
-  of("confidence", "number", ({ confidence }) => confidence, "Fraction."),
-  of("coverage", "number", ({ coverage }) => coverage, "Fraction."),
-  of("price", "number", ({ price }) => price?.value ?? null, "Newest close as traded."),
-  of("methodVersion", "text", ({ methodVersion = METHOD_VERSION }) => methodVersion),
+  panelColumn("status", "text", ({ status }) => status),
+  panelColumn("signal", "text", ({ signal }) => signal.direction),
+  panelColumn("score", "number", ({ score }) => score, "Points, 0 to 100, not rounded."),
+  panelColumn("scoreSmoothed", "number", ({ signal }) => signal.smoothed),
+  panelColumn("confidence", "number", ({ confidence }) => confidence, "Fraction."),
+  panelColumn("coverage", "number", ({ coverage }) => coverage, "Fraction."),
+  panelColumn("price", "number", ({ price }) => price?.value ?? null, "Newest close as traded."),
+  panelColumn("methodVersion", "text", ({ methodVersion = METHOD_VERSION }) => methodVersion),
   ...(hasFactors ? factorColumns : []),
 ];
 
 /**
- * The range of instants at which the sessions of a range of dates close, as ISO 8601; instants are
- * returned unchanged. The session of a coin closes at the first instant of the next day.
+ * Converts a range of dates to the range of instants in which their sessions close, as ISO 8601;
+ * instants are returned unchanged. The session of a coin closes at the first instant of the next
+ * day.
  */
 export const dayRange = ({
   from,
@@ -95,11 +97,13 @@ export const dayRange = ({
   readonly to?: string | undefined;
 }) => ({ from: afterStart(from, 1), to: afterStart(to, DAY_MS) });
 
-/** An instant of a date, by its distance from the start of the date in milliseconds. */
+/**
+ * Converts a date to the instant `ms` milliseconds after its start; returns an instant unchanged.
+ */
 const afterStart = (time: string | undefined, ms: number): string | undefined =>
   time?.length === "2020-01-31".length ? isoInstant(Date.parse(time) + ms) : time;
 
-/** The rows of sessions, by date and symbol. */
+/** The rows of the given sessions, by date and symbol. */
 export function* panelRows(
   sessions: Iterable<PanelSession>,
   sessionAt: (at: number, assetClass: AssetClass) => string,
@@ -115,10 +119,11 @@ export function* panelRows(
 }
 
 /**
- * Merges histories into the sessions that closed by an instant, oldest first.
+ * Merges the histories of instruments into sessions, oldest first.
  *
- * @param histories In alphabetical order of their symbols.
- * @param until Unix milliseconds.
+ * @param histories One list of final snapshots per instrument, in alphabetical order of the
+ * symbols.
+ * @param until Sessions that close later are excluded, Unix milliseconds.
  */
 export function* mergeSessions(
   histories: readonly RecordList<PastSnapshot>[],

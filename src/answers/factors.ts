@@ -1,11 +1,11 @@
 import { z } from "zod";
-import { indicators, MAX_BARS } from "../factors/indicators.ts";
+import { MAX_INDICATOR_BARS, technicalIndicators } from "../factors/indicators.ts";
 import { addPrint, type OffExchangeDay } from "../factors/off-exchange.ts";
-import { FACTORS, type Factor, type Input, unweightedInput } from "../factors/reading.ts";
+import { FACTORS, type Factor, type FactorInput, unweightedInput } from "../factors/reading.ts";
 import { normalCdf } from "../factors/statistics.ts";
-import { summarize } from "../factors/summary.ts";
+import { summarizeReading } from "../factors/summary.ts";
 import type { SourcesByFeed } from "../market/market.ts";
-import { countKnown } from "../market/point-in-time.ts";
+import { countKnownRecords } from "../market/point-in-time.ts";
 import type { Bar, Feed, InstrumentRecords } from "../market/records.ts";
 import { Problem } from "../problem.ts";
 import type { FactorResult, PastSnapshot, Snapshot } from "../score/snapshot.ts";
@@ -15,22 +15,27 @@ import {
   briefInstrument,
   CommonMembers,
   fullInstrument,
-  Instant,
+  InstantAnswer,
   InstrumentAnswer,
   isoInstant,
   isoInstantOrNull,
 } from "./common.ts";
 import { AnalyzerAnswer, tableVersion } from "./method.ts";
-import { fraction, pointDifference, ratioOrNull, wholePoints } from "./rounding.ts";
+import {
+  roundFraction,
+  roundPointDifference,
+  roundRatioOrNull,
+  roundToWholePoints,
+} from "./rounding.ts";
 import { FactorState, factorStatusAnswer } from "./why.ts";
 
-const FactorInput = z.object({
+const FactorInputAnswer = z.object({
   name: z.string(),
   value: z.number().nullable().describe("In unit."),
   unit: z.string(),
   z: z.number().nullable(),
   weight: z.number().describe("Share of the factor's z; 0 when only shown."),
-  observedAt: Instant.nullable(),
+  observedAt: InstantAnswer.nullable(),
   source: z.string().describe("Ids of entries of sources, separated by spaces."),
 });
 
@@ -43,9 +48,9 @@ const FullFactor = z.object({
     .number()
     .describe("Points of score; the four add up to the unrounded score minus 50."),
   status: FactorState,
-  asOf: Instant.nullable().describe("When its newest input became known."),
-  staleAfter: Instant.nullable(),
-  inputs: z.array(FactorInput),
+  asOf: InstantAnswer.nullable().describe("When its newest input became known."),
+  staleAfter: InstantAnswer.nullable(),
+  inputs: z.array(FactorInputAnswer),
   summary: z.string().describe("One sentence; a brief answer has it of factors without a value."),
 });
 
@@ -67,7 +72,7 @@ const FullFactors = z.object({
   candidates: CandidatesAnswer.optional().describe("Candidate methods, part of no score."),
 });
 
-/** The factors of an instrument: members that a brief answer lacks are optional. */
+/** The factors of an instrument; the members that a brief answer omits are optional. */
 export const FactorsAnswer = FullFactors.partial({
   scoreRaw: true,
   sector: true,
@@ -79,7 +84,9 @@ export const FactorsAnswer = FullFactors.partial({
     z.enum(FACTORS),
     FullFactor.partial({ score: true, asOf: true, staleAfter: true, summary: true }).extend({
       inputs: z
-        .array(FactorInput.partial({ unit: true, weight: true, observedAt: true, source: true }))
+        .array(
+          FactorInputAnswer.partial({ unit: true, weight: true, observedAt: true, source: true }),
+        )
         .describe("With detail=full also such as are only shown."),
     }),
   ),
@@ -91,8 +98,8 @@ export type FullFactors = z.input<typeof FullFactors>;
 /**
  * Renders the factors of a snapshot in full: computed figures are not rounded.
  *
- * @param include Whether candidate methods are shown.
- * @throws {Problem} `not_available_then` if they are no longer stored.
+ * @param include Whether to add the candidate methods.
+ * @throws {Problem} `not_available_then` if the factors of the snapshot are no longer stored.
  */
 export function fullFactors(
   snapshot: PastSnapshot,
@@ -103,25 +110,25 @@ export function fullFactors(
   const factors = storedFactors(snapshot);
   const { analyser, market } = context;
   const records = market.records(instrument.symbol);
-  const known = countKnown(records.bars, snapshot.at);
-  const bars = records.bars.slice(Math.max(0, known - MAX_BARS), known);
+  const known = countKnownRecords(records.bars, snapshot.at);
+  const bars = records.bars.slice(Math.max(0, known - MAX_INDICATOR_BARS), known);
   const traded = () => offExchangeContext(bars.at(-1), records, { at: snapshot.at, ...market });
   const sources = market.sourcesOf?.(instrument.symbol);
-  const answer = (name: Factor, beside: readonly Input[] = []) =>
+  const answer = (name: Factor, beside: readonly FactorInput[] = []) =>
     factorAnswer(factors[name], [...factors[name].inputs, ...beside], {
       source: sources ? sourceIdsOf(name, sources) : market.source.id,
-      summary: summarize(name, factors[name]),
+      summary: summarizeReading(name, factors[name]),
     });
   return {
     ...fullInstrument(context, snapshot),
-    score: wholePoints(score),
+    score: roundToWholePoints(score),
     scoreRaw: score,
     confidence,
     sector: instrument.sector,
     tableVersion: tables === undefined ? null : tableVersion(tables, analyser).version,
     analyser,
     factors: {
-      momentum: answer("momentum", indicators(bars)),
+      momentum: answer("momentum", technicalIndicators(bars)),
       valuation: answer("valuation"),
       social: answer("social"),
       darkpool: answer("darkpool", market.printsAre ? [] : traded()),
@@ -130,8 +137,12 @@ export function fullFactors(
   };
 }
 
-/** Renders the factors of a snapshot in brief: some members of the full answer, rounded, and of the
- *  inputs those with a weight. @throws {Problem} As `fullFactors`. */
+/**
+ * Renders the factors of a snapshot in brief: fewer members than in full, rounded figures, and only
+ * the inputs that have a weight.
+ *
+ * @throws {Problem} `not_available_then`, as `fullFactors`.
+ */
 export function briefFactors(
   snapshot: PastSnapshot,
   context: ToolContext,
@@ -140,8 +151,8 @@ export function briefFactors(
   const factors = storedFactors(snapshot);
   return {
     ...briefInstrument(context, snapshot),
-    score: wholePoints(snapshot.score),
-    confidence: fraction(snapshot.confidence),
+    score: roundToWholePoints(snapshot.score),
+    confidence: roundFraction(snapshot.confidence),
     factors: {
       momentum: briefFactor("momentum", factors),
       valuation: briefFactor("valuation", factors),
@@ -152,7 +163,11 @@ export function briefFactors(
   };
 }
 
-/** @throws {Problem} `not_available_then` if the factors are no longer stored. */
+/**
+ * The factors of a snapshot.
+ *
+ * @throws {Problem} `not_available_then` if the factors are no longer stored.
+ */
 function storedFactors({ factors, instrument, at }: PastSnapshot): Snapshot["factors"] {
   if (factors !== undefined) return factors;
   throw new Problem("not_available_then", {
@@ -169,24 +184,27 @@ const FEEDS_BY_FACTOR: Readonly<Record<Factor, readonly Feed[]>> = {
   darkpool: ["prints", "shortVolumes"],
 };
 
-/** Ids of the sources of a factor's feeds. */
+/** Ids of the data sources of a factor's feeds, separated by spaces. */
 function sourceIdsOf(name: Factor, givers: SourcesByFeed): string {
   const ids = FEEDS_BY_FACTOR[name].flatMap((feed) => (givers.get(feed) ?? []).map(({ id }) => id));
   return [...new Set(ids)].join(" ");
 }
 
-/** Inputs from the newest session's off-exchange prints that are only shown, since they indicate no
- *  direction: their share of its volume, and the price of blocks (VWAP) over that of all prints. */
+/**
+ * Two inputs from the newest session's off-exchange prints, shown without weight because they do
+ * not indicate a direction: the share of the session's volume, and the VWAP of blocks divided by
+ * the VWAP of all prints.
+ */
 function offExchangeContext(
   bar: Bar | undefined,
   { prints = [] }: Pick<InstrumentRecords, "prints">,
   { at, dayMs }: { readonly at: number; readonly dayMs: number },
-): readonly Input[] {
+): readonly FactorInput[] {
   if (bar === undefined) return [];
-  // No print of a session is known before the session's date, which starts at most one day earlier.
-  const before = countKnown(prints, Date.parse(bar.session) - dayMs);
+  // A print becomes known no earlier than one market day before its session's date begins in UTC.
+  const before = countKnownRecords(prints, Date.parse(bar.session) - dayMs);
   const session = prints
-    .slice(before, countKnown(prints, at))
+    .slice(before, countKnownRecords(prints, at))
     .filter((print) => print.session === bar.session);
   const days = new Map<string, OffExchangeDay>();
   for (const print of session) addPrint(days, print);
@@ -208,7 +226,7 @@ function offExchangeContext(
 
 function factorAnswer(
   result: FactorResult,
-  inputs: readonly Input[],
+  inputs: readonly FactorInput[],
   { source, summary }: { readonly source: string; readonly summary: string },
 ): z.input<typeof FullFactor> {
   const { z: evidence, asOf, staleAfter } = result;
@@ -233,21 +251,21 @@ function factorAnswer(
 function briefFactor(name: Factor, { [name]: result }: Snapshot["factors"]) {
   const { z: evidence, confidence, weight, contribution, status, inputs } = result;
   return {
-    z: ratioOrNull(evidence),
-    confidence: fraction(confidence),
+    z: roundRatioOrNull(evidence),
+    confidence: roundFraction(confidence),
     weight,
-    contribution: pointDifference(contribution),
+    contribution: roundPointDifference(contribution),
     status: factorStatusAnswer(status),
-    ...(evidence === null && { summary: summarize(name, result) }),
+    ...(evidence === null && { summary: summarizeReading(name, result) }),
     inputs: inputs
       .filter((input) => input.weight !== 0)
       .map(({ name, value, unit, z: own }) => ({
         name,
-        value: EXACT_UNITS.has(unit) ? value : ratioOrNull(value),
-        z: ratioOrNull(own),
+        value: EXACT_UNITS.has(unit) ? value : roundRatioOrNull(value),
+        z: roundRatioOrNull(own),
       })),
   };
 }
 
-/** Units of prices, amounts and counts, which are not rounded. */
+/** Units whose values are not rounded. */
 const EXACT_UNITS: ReadonlySet<string> = new Set(["price", "USD", "shares", "count"]);

@@ -3,9 +3,9 @@ import { type PageRequest, readablePage } from "../lib/pagination.ts";
 import type { RecordList } from "../market/records.ts";
 import { Problem } from "../problem.ts";
 import type { Cell, Column } from "../tables/table.ts";
-import type { Detail } from "./common.ts";
+import type { DetailLevel } from "./common.ts";
 
-/** Names of columns in the input. */
+/** Requested column names. */
 export const FieldsInput = z
   .array(z.string().max(40))
   .min(1)
@@ -13,7 +13,7 @@ export const FieldsInput = z
   .optional()
   .describe("Rows with only these columns, such as symbol; an unknown one names all.");
 
-/** The rows of an answer to a query with fields, in place of its list. */
+/** The rows that replace the list of an answer when the query has `fields`. */
 export const FieldRows = z.object({
   fields: z.array(z.string()).optional().describe("With fields: the columns of rows."),
   rows: z
@@ -23,10 +23,10 @@ export const FieldRows = z.object({
 });
 
 /**
- * The columns that a query names; all of them if it names none.
+ * The columns that a query requests; all columns if it requests none.
  *
- * @throws {Problem} `invalid_request` for a name that no column has; the message lists the names
- * that exist.
+ * @throws {Problem} `invalid_request` for an unknown column name; the message lists the valid
+ * names.
  */
 export function chosenColumns<R>(
   columns: readonly Column<R>[],
@@ -43,33 +43,44 @@ export function chosenColumns<R>(
   });
 }
 
-/** The cells of a record; those of a brief answer are rounded. */
-export const cellsOf = <R>(columns: readonly Column<R>[], record: R, detail: Detail): Cell[] =>
+/** The cells of a record, rounded in a brief answer. */
+export const rowCells = <R>(
+  columns: readonly Column<R>[],
+  record: R,
+  detail: DetailLevel,
+): Cell[] =>
   columns.map(({ cell, round }) => {
     const value = cell(record);
     return detail === "brief" && round && typeof value === "number" ? round(value) : value;
   });
 
-/** A page of a list, and what its items are without fields and with them. */
+/**
+ * A request for a page of a list. Items are shown by `render`, or as table rows if the query has
+ * `fields`.
+ */
 interface ListRequest<T, R, I> extends PageRequest<T> {
-  readonly query: { readonly fields?: readonly string[] | undefined; readonly detail: Detail };
+  readonly query: { readonly fields?: readonly string[] | undefined; readonly detail: DetailLevel };
   readonly render: (item: T) => I;
   readonly columns: readonly Column<R>[];
   readonly recordOf: (item: T) => R;
 }
 
-/** A page of a list that a language model can read at once. */
+/** A page of a list, short enough for a language model to read at once. */
 interface ListPage<T, I> {
-  /** Items of the page. */
+  /** Items of the page, before rendering. */
   readonly seen: readonly T[];
-  /** The rendered items; absent if fields are requested. */
+  /** The rendered items; absent if the query has `fields`. */
   readonly items?: I[];
-  /** The rows of the requested fields; absent without fields. */
+  /** The rows of the requested columns; absent if the query has no `fields`. */
   readonly table?: z.input<typeof FieldRows>;
   readonly nextCursor: string | null;
 }
 
-/** Returns a page of a list; with fields as rows. @throws {Problem} As `paginate`, `chosenColumns`. */
+/**
+ * Returns a page of a list, as table rows if the query has `fields`.
+ *
+ * @throws {Problem} As `paginate` and `chosenColumns`.
+ */
 export function listPage<T, R, I>(
   list: RecordList<T>,
   { query: { fields, detail }, render, columns, recordOf, ...request }: ListRequest<T, R, I>,
@@ -91,11 +102,13 @@ export function listPage<T, R, I>(
     return { ...page, items };
   }
   const chosen = chosenColumns(columns, fields);
-  const { shown: rows, ...page } = pageOf((item) => cellsOf(chosen, recordOf(item), detail));
+  const { shown: rows, ...page } = pageOf((item) => rowCells(chosen, recordOf(item), detail));
   return { ...page, table: { fields: chosen.map(({ name }) => name), rows } };
 }
 
-/** @throws {Problem} `invalid_request` if the query names fields and the answer has no rows. */
+/**
+ * @throws {Problem} `invalid_request` if the query has `fields`, for an answer that has no rows.
+ */
 export function refuseFields(fields: readonly string[] | undefined, next: string): void {
   if (fields === undefined) return;
   throw new Problem("invalid_request", { detail: "fields: this answer has no rows.", next });

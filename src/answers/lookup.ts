@@ -5,12 +5,12 @@ import { Problem } from "../problem.ts";
 import type { PastSnapshot } from "../score/snapshot.ts";
 import type { ToolContext } from "../tool.ts";
 import { isoInstant } from "./common.ts";
-import { isDay, rangeEnd, rangeStart } from "./when.ts";
+import { isIsoDate, rangeEnd, rangeStart } from "./when.ts";
 
-/** Caches the instruments without a price, by the list of those with one. */
+/** Caches the instruments without a price, keyed by the list of those that have one. */
 const waiting = new WeakMap<readonly Instrument[], readonly Instrument[]>();
 
-/** Instruments that are followed but have no price yet. */
+/** Instruments that the service follows but that have no price yet. */
 export function unpricedInstruments({
   instruments,
   followed = [],
@@ -24,18 +24,20 @@ export function unpricedInstruments({
   return others;
 }
 
-/** Why a symbol of the real world may be unknown, as a text after the words "is covered"; empty if
- *  the market has real symbols. */
-export const whyNotCovered = ({ source }: MarketView): string =>
+/**
+ * Explains why a real symbol may be unknown, as text to follow "is covered"; empty if the market is
+ * not simulated.
+ */
+export const notCoveredReason = ({ source }: MarketView): string =>
   source.simulated ? ": this market is simulated and has symbols of its own" : "";
 
 /**
- * Looks up the instrument of a symbol.
+ * Finds the instrument of a symbol.
  *
- * @throws {Problem} `unknown_symbol` or `ambiguous_symbol`, with candidates; `not_available_then`
- *   if it has no price yet.
+ * @throws {Problem} `unknown_symbol` or `ambiguous_symbol`, both with candidates;
+ * `not_available_then` if the instrument has no price yet.
  */
-export function resolve(symbol: string, { market }: ToolContext): Instrument {
+export function resolveInstrument(symbol: string, { market }: ToolContext): Instrument {
   const resolution = resolveSymbol(market.instruments(), symbol);
   if (resolution.kind === "found") return resolution.instrument;
   refuseAwaited(symbol, market);
@@ -47,12 +49,14 @@ export function resolve(symbol: string, { market }: ToolContext): Instrument {
     throw new Problem("ambiguous_symbol", { detail, next: didYouMean });
   }
   throw new Problem("unknown_symbol", {
-    detail: `No instrument ${named} is covered${whyNotCovered(market)}.`,
+    detail: `No instrument ${named} is covered${notCoveredReason(market)}.`,
     next: candidates.length > 0 ? didYouMean : lookElsewhere(market),
   });
 }
 
-/** Advice if no symbol is similar; with an example where real symbols are not covered. */
+/**
+ * Advice when no symbol is similar; in a simulated market it gives an example of a valid symbol.
+ */
 function lookElsewhere({ source, instruments }: MarketView): string {
   const [first] = source.simulated ? instruments() : [];
   const example = first === undefined ? "" : `Try ${first.symbol} (${first.name}), for example. `;
@@ -70,9 +74,10 @@ function refuseAwaited(symbol: string, market: MarketView): void {
 }
 
 /**
- * The requested instant, Unix milliseconds; now by default.
+ * `asOf` in Unix milliseconds: the current time if omitted; for a day, the end of that day or the
+ * current time, whichever is earlier.
  *
- * @throws {Problem} `not_available_then` if it is in the future.
+ * @throws {Problem} `not_available_then` if `asOf` is in the future.
  */
 export function requestedInstant(asOf: string | undefined, { market }: ToolContext): number {
   const now = market.now();
@@ -85,25 +90,27 @@ export function requestedInstant(asOf: string | undefined, { market }: ToolConte
 }
 
 /**
- * The last snapshot of an instrument at or before an instant. For a day, this is the snapshot of
- * its last close, which contains nothing of the next session.
+ * The last snapshot of an instrument at or before an instant. If `asOf` is a day, it is the
+ * snapshot of that day's close or of the last close before, so it contains nothing of the next
+ * session.
  *
- * @param asOf `undefined` for now.
- * @param at The instant of `asOf`.
+ * @param asOf The requested day or instant; `undefined` for now.
+ * @param at The end of `asOf`, Unix milliseconds.
  */
 export const lastSnapshot = (
   symbol: string,
   { asOf, at }: { readonly asOf: string | undefined; readonly at: number },
   { snapshots }: Pick<ToolContext, "snapshots">,
 ): PastSnapshot | undefined =>
-  asOf !== undefined && isDay(asOf)
+  asOf !== undefined && isIsoDate(asOf)
     ? snapshots.history(symbol, 0, at).at(-1)
     : snapshots.lastAt(symbol, at);
 
 /**
- * The newest snapshot of an instrument, or the last one recorded at or before `asOf`.
+ * The newest snapshot of an instrument, or the last snapshot recorded at or before `asOf`.
  *
- * @throws {Problem} `not_available_then` if nothing was recorded by then, or it is in the future.
+ * @throws {Problem} `not_available_then` if there is no snapshot by then, or if `asOf` is in the
+ * future; `not_ready` while the history is being recomputed after a start.
  */
 export function snapshotAt(
   { symbol }: Instrument,
@@ -120,7 +127,7 @@ export function snapshotAt(
   });
 }
 
-/** @throws {Problem} `not_ready` while history is computed again after a start. */
+/** @throws {Problem} `not_ready` while the history is being recomputed after a start. */
 export function refuseWhileWarm({ market }: ToolContext): void {
   if (!market.isWarm?.()) return;
   throw new Problem("not_ready", {
@@ -131,10 +138,11 @@ export function refuseWhileWarm({ market }: ToolContext): void {
 }
 
 /**
- * A requested time range, in Unix milliseconds. Without `from` it starts at the epoch; without `to`
- * it extends to `until`.
+ * The requested time range, in Unix milliseconds. Without `from` it starts at the epoch; without
+ * `to` it extends to `until`.
  *
- * @throws {Problem} `invalid_request` if it ends before it begins, for example in the future.
+ * @throws {Problem} `invalid_request` if the range ends before it begins, for example because it
+ * begins in the future.
  */
 export function instantRange(
   { from, to }: { readonly from?: string | undefined; readonly to?: string | undefined },

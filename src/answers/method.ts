@@ -10,13 +10,16 @@ import { METHOD } from "../score/method-constants.ts";
 import type { PeerTables } from "../score/peers.ts";
 import { METHOD_RELEASE } from "../score/snapshot.ts";
 import type { ToolContext } from "../tool.ts";
-import { Instant, isoInstant, isoInstantOrNull, Provenance } from "./common.ts";
+import { InstantAnswer, isoInstant, isoInstantOrNull, Provenance } from "./common.ts";
 import { riskParameters } from "./risk.ts";
 
-/** The value at each of `normalisation.probabilities`, ascending. */
+/** The quantile at each of `normalisation.probabilities`, ascending. */
 const Knots = z.array(z.number()).length(METHOD.normalisation.probabilities.length);
 
-/** The analyzer of messages: scores with a trained model differ from those of the lexicon alone. */
+/**
+ * The analyzer of messages. A trained model is optional, and scores with it differ from scores of
+ * the lexicon alone.
+ */
 export const AnalyzerAnswer = z
   .object({
     name: z.enum(["lexicon", "lexicon_and_model"]),
@@ -26,10 +29,12 @@ export const AnalyzerAnswer = z
     "How messages were analyzed: by the lexicon, or by the mean of lexicon and trained model.",
   );
 
-/** The peer statistics of a class in one session. */
+/** The peer statistics of an asset class in one session. */
 const TableContent = z.object({
   assetClass: AssetClass,
-  epoch: Instant.nullable().describe("The close at which they were frozen; null before the first."),
+  epoch: InstantAnswer.nullable().describe(
+    "The close at which they were frozen; null before the first.",
+  ),
   analyser: AnalyzerAnswer,
   momentum: z
     .object({ ram: Knots, res: Knots, hi52: Knots, combined: Knots })
@@ -49,14 +54,17 @@ const TableContent = z.object({
     .describe("Table of bullishness, for instruments with a short history."),
 });
 
-/** A table with its names. */
+/** A peer table with its version and hash. */
 const Table = z.object({
   version: z.string().describe("<class>/<epoch>/<first 16 digits of sha256>."),
   sha256: z.string().describe("SHA-256 of the canonical JSON (RFC 8785) of content."),
   content: TableContent,
 });
 
-/** The method version in a URL (SemVer 2.0.0, not strict). */
+/**
+ * The method version in a URL: three numbers with an optional suffix, a looser pattern than SemVer
+ * 2.0.0.
+ */
 export const MethodVersion = z
   .string()
   .max(40)
@@ -71,8 +79,8 @@ export const MethodQuery = z.strictObject({
     .describe("Version of a table that get_factors named; without it the newest of each class."),
 });
 
-/** Everything needed to recompute a score from an answer of get_factors. */
-export const Method = z.object({
+/** Everything that is needed, besides an answer of get_factors, to recompute its score. */
+export const MethodDocument = z.object({
   version: z.string(),
   methodHash: z
     .string()
@@ -88,24 +96,25 @@ export const Method = z.object({
   tables: z.array(Table),
 });
 
-/** The method that the service scores with. */
+/** The method that the service uses, with the context to render it. */
 export interface MethodInUse {
   readonly context: Pick<ToolContext, "market" | "analyser">;
-  /** All tables that a retained snapshot was scored with, newest first. */
+  /** The tables of all retained snapshots, newest first. */
   readonly tables: readonly PeerTables[];
 }
 
 /**
- * One version of the method, or the release that it belongs to, with the requested tables.
+ * Renders the method with the requested peer tables.
  *
- * @throws {Problem} `not_found` if the version is not in use, `not_available_then` if the table is not
- *   retained.
+ * @param version A full method version, or only its release.
+ * @throws {Problem} `not_found` if the version is not in use, `not_available_then` if the table is
+ * not retained.
  */
 export function methodAnswer(
   version: string,
   { tables: wanted }: z.output<typeof MethodQuery>,
   { context, tables }: MethodInUse,
-): z.input<typeof Method> {
+): z.input<typeof MethodDocument> {
   const { version: current, methodHash, ...parameters } = METHOD;
   if (version !== current && version !== METHOD_RELEASE) {
     throw new Problem("not_found", {
@@ -136,7 +145,10 @@ const newestOfEach = (tables: readonly PeerTables[]): readonly PeerTables[] =>
     (assetClass) => tables.find((table) => table.assetClass === assetClass) ?? [],
   );
 
-/** Only the tables of the requested class and epoch are hashed. */
+/**
+ * Finds the peer table with the requested version. To save work, only tables of the requested class
+ * and epoch are hashed.
+ */
 function named(
   tables: readonly PeerTables[],
   { wanted, analyser }: { readonly wanted: string; readonly analyser: Analyzer },
@@ -151,16 +163,19 @@ function named(
   });
 }
 
-/** Published names of a table. */
+/** Version and hash under which a table is published. */
 interface TableName {
   readonly version: string;
   readonly sha256: string;
 }
 
-/** Caches names, since thousands of answers share a table; each table belongs to one analyzer. */
+/**
+ * Caches the versions of tables, since thousands of answers share a table. Each table belongs to
+ * one analyzer.
+ */
 const names = new WeakMap<PeerTables, TableName>();
 
-/** The version and hash under which a table is published. */
+/** Computes the version and hash under which a table is published. */
 export function tableVersion(tables: PeerTables, analyser: Analyzer): TableName {
   const known = names.get(tables);
   if (known !== undefined) return known;
@@ -171,7 +186,7 @@ export function tableVersion(tables: PeerTables, analyser: Analyzer): TableName 
   return name;
 }
 
-/** Prefix of a table's version. */
+/** Prefix of a table's version: class and epoch. */
 const epochName = ({ assetClass, epoch }: PeerTables): string =>
   `${assetClass}/${epoch === null ? "none" : isoInstant(epoch)}/`;
 

@@ -29,7 +29,7 @@ export const ExpectedReportAnswer = z.object({
     ),
 });
 
-/** Members of an answer about an instrument. */
+/** The members about the next quarterly report in an answer about an instrument. */
 export const NextReportFields = z.object({
   nextReport: ExpectedReportAnswer.nullable().describe(
     "When the next quarterly report is expected, estimated from the company's own past filings. Results are announced on that day or a few sessions before.",
@@ -48,15 +48,17 @@ export const expectedReportAnswer = (
   basis,
 });
 
-/** Members of a market that dates of reports depend on. */
+/** The members of a market that are needed to turn instants into report dates. */
 export type ReportMarket = Pick<Market, "source" | "dayMs">;
 
-/** The day of a filing, from the instant at which it becomes known. */
+/** The day on which a report was filed, given the instant at which it became known. */
 export const filingDay = (at: number, { source, dayMs }: ReportMarket): string =>
   source.simulated ? dayName(Math.floor(at / dayMs) * dayMs, dayMs) : reportDay(at);
 
-/** The day on which a quarter ends; outside the sandbox it is given as that day's last instant in
- *  UTC. */
+/**
+ * The day on which a fiscal quarter ends. Outside the sandbox, `at` is the last instant of that day
+ * in UTC.
+ */
 export const periodEndDay = (at: number, { source, dayMs }: ReportMarket): string =>
   source.simulated ? dayName(at, dayMs) : isoInstant(at).slice(0, "2020-01-31".length);
 
@@ -67,26 +69,29 @@ const REASONS: Readonly<Record<NoReportReason, string>> = {
   ceased: `No quarterly filing became known for ${MAX_FIGURE_AGE_DAYS.filing} days.`,
 };
 
-/** The members about the next report of an instrument, from what was known at an instant. */
+/** The members about the next report of an instrument, as known at an instant. */
 export function nextReportAnswer(
   { symbol, assetClass }: Instrument,
   at: number,
   market: ReportMarket & { records(symbol: string): InstrumentRecords },
 ): z.input<typeof NextReportFields> {
-  if (assetClass !== "stock") return unknown("Only companies file quarterly reports.");
+  if (assetClass !== "stock") return unknownNextReport("Only companies file quarterly reports.");
   const filings = quarterlyFilings(market.records(symbol).fundamentals ?? [], market.dayMs);
   const next = nextReport(filings, at, reportWindows(market.source), market.dayMs);
-  if (next.is === "unknown") return unknown(REASONS[next.reason]);
+  if (next.is === "unknown") return unknownNextReport(REASONS[next.reason]);
   const report = expectedReportAnswer(next.report, market);
   if (next.is === "expected") return { nextReport: report, nextReportReason: null };
-  return unknown(
+  return unknownNextReport(
     `It is late: it was expected on ${report.expected}, at the latest on ${report.latest}.`,
   );
 }
 
-const unknown = (nextReportReason: string) => ({ nextReport: null, nextReportReason });
+const unknownNextReport = (nextReportReason: string) => ({ nextReport: null, nextReportReason });
 
-/** When the quarterly reports of a company were filed in (from, until], Unix milliseconds. */
+/**
+ * Instants in (from, until] at which quarterly reports of a company became known, Unix
+ * milliseconds.
+ */
 export const filedReports = (
   { symbol, assetClass }: Instrument,
   from: number,

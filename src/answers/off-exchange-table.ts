@@ -1,11 +1,11 @@
 import { BLOCK_SIZE_TEXT } from "../market/block-size.ts";
 import { memberColumn } from "../tables/table.ts";
-import { ratio } from "./rounding.ts";
+import { roundRatio } from "./rounding.ts";
 
-/** A row about one instrument: the members of an answer, with the symbol. */
+/** A row about one instrument: members of an answer, plus the symbol. */
 type RowOf<T> = T & { readonly symbol: string };
 
-/** A print as answers have it. */
+/** A print as shown in answers. */
 interface PrintMembers {
   readonly id: string;
   readonly session: string;
@@ -22,27 +22,27 @@ interface PrintMembers {
   readonly reportingDelayMs: number | null;
 }
 
-const ofPrint = memberColumn<RowOf<PrintMembers>>();
+const printColumn = memberColumn<RowOf<PrintMembers>>();
 
-/** Columns of single prints and of blocks. */
+/** Columns of the tables of prints and of blocks. */
 export const printColumns = [
-  ofPrint("symbol", "text"),
-  ofPrint("id", "text"),
-  ofPrint("session", "text"),
-  ofPrint("tradedAt", "instant"),
-  ofPrint("price", "number", "USD per share."),
-  ofPrint("sizeShares", "number"),
-  ofPrint("notionalUsd", "number"),
-  ofPrint("block", "boolean", `At least ${BLOCK_SIZE_TEXT}.`),
-  ofPrint("venue", "text", "Reporting facility, not the place of execution."),
-  ofPrint("side", "number", "Proxy from 1 (buyer) to -1 (seller); empty: unknown.", ratio),
-  ofPrint("sideMethod", "text"),
-  ofPrint("conditions", "text"),
-  ofPrint("canceled", "boolean"),
-  ofPrint("reportingDelayMs", "number", "Empty when the source does not say."),
+  printColumn("symbol", "text"),
+  printColumn("id", "text"),
+  printColumn("session", "text"),
+  printColumn("tradedAt", "instant"),
+  printColumn("price", "number", "USD per share."),
+  printColumn("sizeShares", "number"),
+  printColumn("notionalUsd", "number"),
+  printColumn("block", "boolean", `At least ${BLOCK_SIZE_TEXT}.`),
+  printColumn("venue", "text", "Reporting facility, not the place of execution."),
+  printColumn("side", "number", "Proxy from 1 (buyer) to -1 (seller); empty: unknown.", roundRatio),
+  printColumn("sideMethod", "text"),
+  printColumn("conditions", "text"),
+  printColumn("canceled", "boolean"),
+  printColumn("reportingDelayMs", "number", "Empty when the source does not say."),
 ];
 
-/** Totals of a session as answers have them; `null`, an empty cell, where not observed. */
+/** Totals of a session as shown in answers; `null`, an empty cell, if they were not observed. */
 interface DayMembers {
   readonly session: string;
   readonly prints: number | null;
@@ -57,20 +57,25 @@ interface DayMembers {
   readonly shortVolumeRatio: number | null;
 }
 
-const ofDay = memberColumn<RowOf<DayMembers>>();
+const dayColumn = memberColumn<RowOf<DayMembers>>();
 
-/** Columns of totals by session. */
+/** Columns of the table of totals by session. */
 export const dayColumns = [
-  ofDay("symbol", "text"),
-  ofDay("session", "text"),
-  ofDay("prints", "integer", "Empty, as in the other columns: not observed."),
-  ofDay("shares", "number"),
-  ofDay("notionalUsd", "number"),
-  ofDay("vwap", "number", "USD per share.", ratio),
-  ofDay("blocks", "integer"),
-  ofDay("blockShares", "number"),
-  ofDay("blockNotionalUsd", "number"),
-  ofDay("canceledPrints", "integer", "Excluded from the other figures."),
-  ofDay("shareOfVolume", "number", "Fraction of consolidated volume.", ratio),
-  ofDay("shortVolumeRatio", "number", "Fraction of off-exchange volume marked short.", ratio),
+  dayColumn("symbol", "text"),
+  dayColumn("session", "text"),
+  dayColumn("prints", "integer", "Empty, as in the other columns: not observed."),
+  dayColumn("shares", "number"),
+  dayColumn("notionalUsd", "number"),
+  dayColumn("vwap", "number", "USD per share.", roundRatio),
+  dayColumn("blocks", "integer"),
+  dayColumn("blockShares", "number"),
+  dayColumn("blockNotionalUsd", "number"),
+  dayColumn("canceledPrints", "integer", "Excluded from the other figures."),
+  dayColumn("shareOfVolume", "number", "Fraction of consolidated volume.", roundRatio),
+  dayColumn(
+    "shortVolumeRatio",
+    "number",
+    "Fraction of off-exchange volume marked short.",
+    roundRatio,
+  ),
 ];

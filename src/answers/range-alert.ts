@@ -6,30 +6,30 @@ import { Problem } from "../problem.ts";
 import { rangeBreachesOf, riskTableOf } from "../risk/measured-table.ts";
 import { sigmaAt } from "../risk/outlook.ts";
 import {
+  ALERT_RANGE_PROBABILITY,
   RANGE_REASONS,
   type RangeAlert,
-  WATCHED_RANGE,
   watchedHorizon,
 } from "../risk/range-events.ts";
 import type { HorizonTable } from "../risk/table.ts";
-import { Instant, isoInstant } from "./common.ts";
+import { InstantAnswer, isoInstant } from "./common.ts";
 import {
-  percent,
+  noRangeReason,
   priceBounds,
+  roundToSixDigits,
   SESSIONS_PER_YEAR,
-  sixDigits,
-  TOO_FEW_SESSIONS,
-  whyNoRange,
+  TOO_FEW_SESSIONS_TEXT,
+  toPercent,
 } from "./risk.ts";
 
-/** Members of an event about a range. */
+/** Members of a range event. */
 export const RangeAlertFields = z.object({
   reason: z.enum(RANGE_REASONS).describe("The side of the range on which the close lies."),
   range: z
     .object({
       probability: z.number().describe("Nominal share of closes inside at the end of the range."),
       from: z
-        .object({ price: z.number(), at: Instant })
+        .object({ price: z.number(), at: InstantAnswer })
         .describe("Close at which it was forecast."),
       sessions: z.number().int().describe("After so many closes it would have ended."),
       low: z.number().describe("In price at from, without later dividends and splits."),
@@ -41,14 +41,14 @@ export const RangeAlertFields = z.object({
   close: z
     .object({
       price: z.number(),
-      at: Instant.describe("When it became known."),
+      at: InstantAnswer.describe("When it became known."),
       changePercent: z.number().describe("Since from, dividends and splits included."),
     })
     .describe("The close that left the range."),
   session: z.number().int().min(1).describe("Closes since from, this one included."),
 });
 
-/** Renders an event about a range. */
+/** Renders a range event. */
 export const rangeAlertAnswer = ({
   reason,
   range,
@@ -59,21 +59,21 @@ export const rangeAlertAnswer = ({
 }: RangeAlert): z.input<typeof RangeAlertFields> => ({
   reason,
   range: {
-    probability: WATCHED_RANGE,
-    from: { price: sixDigits(range.price), at: isoInstant(range.openedAt) },
+    probability: ALERT_RANGE_PROBABILITY,
+    from: { price: roundToSixDigits(range.price), at: isoInstant(range.openedAt) },
     sessions: table.horizon,
     ...priceBounds(range, range.price),
   },
   close: {
-    price: sixDigits(bar.close),
+    price: roundToSixDigits(bar.close),
     at: isoInstant(bar.availableAt),
-    changePercent: percent(Math.expm1(logReturn)),
+    changePercent: toPercent(Math.expm1(logReturn)),
   },
   session: sessions,
 });
 
-/** Instruments without a range, and the reason, worded to follow a colon. */
-interface WithoutRange {
+/** Symbols or classes that have no range, and the reason, as text to follow a colon. */
+interface ClassWithoutRange {
   readonly names: readonly string[];
   readonly reason: string;
 }
@@ -85,8 +85,8 @@ const PLURALS: Readonly<Record<AssetClass, string>> = {
 };
 
 /**
- * Steps for an alert of the kind range: how often to expect an event, and which instruments have
- * none. Empty for alerts of other kinds.
+ * Next steps for an alert of the kind `range`: how often to expect an event, and which instruments
+ * have no range. Empty for alerts of other kinds.
  */
 export function rangeSteps(
   { kinds, watched }: Pick<ResolvedAlert, "kinds" | "watched">,
@@ -106,8 +106,10 @@ export function rangeSteps(
   ];
 }
 
-/** @throws {Problem} `invalid_request` when an alert is of the kind range alone, and nothing that it
- *  watches has a range. */
+/**
+ * @throws {Problem} `invalid_request` if `range` is the only kind of an alert and none of the
+ * watched instruments has a range.
+ */
 export function refuseWithoutRange(
   { kinds, watched }: Pick<ResolvedAlert, "kinds" | "watched">,
   market: MarketView,
@@ -124,8 +126,11 @@ export function refuseWithoutRange(
   });
 }
 
-/** The rate of events in words, for example "range: closes left 1 in 17 ranges of stocks (5.94 % of
- *  90935 over 5 sessions, out of sample): expect about 3 events a year for each." */
+/**
+ * The rate of range events in words, for example "range: closes left 1 in 17 ranges of stocks (5.94
+ * % of 90935 over 5 sessions, out of sample): expect about 3 events a year for each."; empty if it
+ * was not measured.
+ */
 function rateOf(
   assetClass: AssetClass,
   { horizon }: HorizonTable,
@@ -137,17 +142,19 @@ function rateOf(
   const yearly = Math.round((share * SESSIONS_PER_YEAR[assetClass]) / horizon);
   const span = `${horizon} ${assetClass === "crypto" ? "days" : "sessions"}`;
   return [
-    `range: closes left 1 in ${Math.round(1 / share)} ranges of ${PLURALS[assetClass]} (${percent(share)} % of ${ranges} over ${span}, out of sample): expect about ${yearly} events a year for each.`,
+    `range: closes left 1 in ${Math.round(1 / share)} ranges of ${PLURALS[assetClass]} (${toPercent(share)} % of ${ranges} over ${span}, out of sample): expect about ${yearly} events a year for each.`,
   ];
 }
 
-/** The watched symbols, or whole classes, that have no range now. */
-function withoutRange(watched: ResolvedSelector, market: MarketView): readonly WithoutRange[] {
+/** The watched symbols, or whole classes, that have no range at present. */
+function withoutRange(watched: ResolvedSelector, market: MarketView): readonly ClassWithoutRange[] {
   const table = riskTableOf(market.source);
   const untested = (assetClass: AssetClass): string | undefined => {
     if (watchedHorizon(table, assetClass) !== undefined) return undefined;
     const [first] = table.classes[assetClass];
-    return first === undefined ? "nothing of the class has a forecast" : whyNoRange(first.evidence);
+    return first === undefined
+      ? "nothing of the class has a forecast"
+      : noRangeReason(first.evidence);
   };
   const found =
     watched.by === "filter"
@@ -157,7 +164,7 @@ function withoutRange(watched: ResolvedSelector, market: MarketView): readonly W
           const isYoung = sigmaAt(bars, assetClass, market.knownUntil()) === undefined;
           return {
             name: symbol,
-            reason: untested(assetClass) ?? (isYoung ? TOO_FEW_SESSIONS : undefined),
+            reason: untested(assetClass) ?? (isYoung ? TOO_FEW_SESSIONS_TEXT : undefined),
           };
         });
   const byReason = Map.groupBy(found, ({ reason }) => reason);
@@ -166,7 +173,7 @@ function withoutRange(watched: ResolvedSelector, market: MarketView): readonly W
   );
 }
 
-/** The asset classes of the market that are watched. */
+/** The asset classes that an alert watches. */
 function classesOf(watched: ResolvedSelector, market: MarketView): readonly AssetClass[] {
   if (watched.by === "filter" && watched.assetClass !== null) return [watched.assetClass];
   const instruments =

@@ -7,7 +7,6 @@ import type { MarketView } from "../market/market-view.ts";
 import { RISK_MODELS, RISK_RULES } from "../risk/forecast.ts";
 import { riskTableOf } from "../risk/measured-table.ts";
 import {
-  choosePeers,
   type HorizonOutlook,
   LEVEL_RULES,
   type PriceRange,
@@ -17,15 +16,16 @@ import {
   type RiskOutlook,
   riskLevel,
   riskOutlook,
+  samplePeers,
 } from "../risk/outlook.ts";
-import { RANGES } from "../risk/ranges.ts";
+import { RANGE_PROBABILITIES } from "../risk/ranges.ts";
 import { horizonVariance, spansReport } from "../risk/report-days.ts";
 import { RISK_VERDICTS, type RiskEvidence, type RiskTable } from "../risk/table.ts";
 import type { PastSnapshot } from "../score/snapshot.ts";
-import { Instant, isoInstant } from "./common.ts";
-import { rounded } from "./rounding.ts";
+import { InstantAnswer, isoInstant } from "./common.ts";
+import { roundTo } from "./rounding.ts";
 
-/** Why a range or a chance is not published. */
+/** Reasons for which a range or the probability of a fall is not published. */
 const WITHHELD = ["insufficient_data", "coverage_missed", "no_skill"] as const;
 type Withheld = (typeof WITHHELD)[number];
 
@@ -66,7 +66,7 @@ const Horizon = z.object({
 });
 
 const RiskForecast = z.object({
-  from: z.object({ price: z.number(), at: Instant }).describe("The last known close."),
+  from: z.object({ price: z.number(), at: InstantAnswer }).describe("The last known close."),
   annualVolatilityPercent: z.number(),
   horizons: z.array(Horizon),
   fitted: z.string(),
@@ -76,8 +76,8 @@ const RiskForecast = z.object({
     .describe("Of the table, canonical JSON; parameters.risk of the method has it."),
 });
 
-/** Risk of an instrument. */
-export const Risk = z.object({
+/** The risk of an instrument. */
+export const RiskAnswer = z.object({
   level: z.enum(RISK_LEVELS).nullable().describe("Against its own past year."),
   peerLevel: z.enum(RISK_LEVELS).nullable().describe("Against others of its class."),
   summary: z.string().describe("Expected range and chance of a fall, with their past accuracy."),
@@ -85,22 +85,22 @@ export const Risk = z.object({
   forecast: RiskForecast.nullable().optional().describe("With risk=full; null: too young."),
 });
 
-/** Why an instrument has no forecast, worded to follow a colon. */
-export const TOO_FEW_SESSIONS = `it needs ${RISK_RULES.windowSessions} sessions in which the price moves`;
+/** The reason why a young instrument has no forecast, as text to follow a colon. */
+export const TOO_FEW_SESSIONS_TEXT = `it needs ${RISK_RULES.windowSessions} sessions in which the price moves`;
 
-/** Sessions of a year by class. */
+/** Sessions a year, by asset class. */
 export const SESSIONS_PER_YEAR: Readonly<Record<AssetClass, number>> = {
   stock: 252,
   etf: 252,
   crypto: 365,
 };
 
-/** Days without a new bar after which an instrument is no longer a peer. */
+/** Market days without a new bar after which an instrument no longer counts as a peer. */
 const PEER_DAYS = 7;
 
 const hashes = new WeakMap<RiskTable, string>();
 
-/** SHA-256 of the canonical JSON (RFC 8785) of a table. */
+/** SHA-256 of a table's canonical JSON (RFC 8785), hexadecimal. */
 function hashOf(table: RiskTable): string {
   const known =
     hashes.get(table) ??
@@ -111,13 +111,15 @@ function hashOf(table: RiskTable): string {
   return known;
 }
 
-/** The table of a market with its hash, as the method publishes it. */
+/**
+ * The risk table of a market, its hash and the rules of risk levels, as published with the method.
+ */
 export const riskParameters = (market: MarketView) => {
   const table = riskTableOf(market.source);
   return { sha256: hashOf(table), levels: LEVEL_RULES, table };
 };
 
-/** Results cached for a market. Within a session they change only when a bar arrives late. */
+/** Cached results for a market. Within a session they change only when a bar arrives late. */
 interface Caches {
   readonly outlooks: LRUCache<string, { readonly outlook: RiskOutlook | undefined }>;
   readonly peers: LRUCache<string, readonly number[]>;
@@ -134,7 +136,11 @@ function cachesOf(market: MarketView): Caches {
   return known;
 }
 
-/** The outlook of an instrument at its last known close (Unix milliseconds). */
+/**
+ * The risk outlook of an instrument at its last known close.
+ *
+ * @param at When the close became known, Unix milliseconds.
+ */
 function outlookAt(
   { symbol, assetClass }: Instrument,
   at: number,
@@ -150,7 +156,7 @@ function outlookAt(
   return known.outlook;
 }
 
-/** The peers of each class, by the list of all instruments. */
+/** Caches the peers of each class, keyed by the list of all instruments. */
 const peersByList = new WeakMap<
   readonly Instrument[],
   ReadonlyMap<AssetClass, readonly Instrument[]>
@@ -160,13 +166,15 @@ function peersOf(all: readonly Instrument[], assetClass: AssetClass): readonly I
   let known = peersByList.get(all);
   if (known === undefined) {
     const classes = Map.groupBy(all, (one) => one.assetClass);
-    known = new Map([...classes].map(([name, members]) => [name, choosePeers(members)] as const));
+    known = new Map([...classes].map(([name, members]) => [name, samplePeers(members)] as const));
     peersByList.set(all, known);
   }
   return known.get(assetClass) ?? [];
 }
 
-/** The forecasts of a class's peers at a close, for risk levels. */
+/**
+ * The volatility forecasts of a class's peers at a close, with which a risk level is determined.
+ */
 function peersAt(assetClass: AssetClass, at: number, market: MarketView): readonly number[] {
   const lists = peersOf(market.instruments(), assetClass).map(
     ({ symbol }) => market.records(symbol).bars,
@@ -189,15 +197,15 @@ function peerLevelOf(
 }
 
 /**
- * The risk member of an answer about one instrument.
+ * Renders the risk of one instrument.
  *
- * @param isFull Whether the forecast is given number by number.
+ * @param isFull Whether to include all figures of the forecast.
  */
 export function riskAnswer(
   { instrument, price }: PastSnapshot,
   market: MarketView,
   isFull: boolean,
-): z.input<typeof Risk> {
+): z.input<typeof RiskAnswer> {
   const table = riskTableOf(market.source);
   const { assetClass } = instrument;
   const outlook = price === null ? undefined : outlookAt(instrument, price.at, market);
@@ -208,14 +216,16 @@ export function riskAnswer(
     peerLevel,
     summary: outlook
       ? summaryOf(outlook, assetClass, { level, peerLevel }, table)
-      : `No forecast: ${TOO_FEW_SESSIONS}.`,
+      : `No forecast: ${TOO_FEW_SESSIONS_TEXT}.`,
     table: hashOf(table).slice(0, 16),
     ...(isFull && { forecast: outlook ? forecastOf(outlook, instrument, table) : null }),
   };
 }
 
-/** Low and high of the close by horizon, in sessions, with 80 % probability; `null` where no range is
- *  published. */
+/**
+ * The 80 % range of the close, [low, high], by horizon in sessions; `null` if no range is
+ * published.
+ */
 export function range80(
   { instrument, price }: PastSnapshot,
   market: MarketView,
@@ -231,7 +241,7 @@ export function range80(
   return published.length === 0 ? null : Object.fromEntries(published);
 }
 
-/** Nominal coverage of the range that a brief answer gives. */
+/** Nominal coverage of the range in a brief answer. */
 const BRIEF_PROBABILITY = 0.8;
 
 function forecastOf(
@@ -241,7 +251,7 @@ function forecastOf(
 ): z.input<typeof RiskForecast> {
   return {
     from: { price: bar.close, at: isoInstant(bar.availableAt) },
-    annualVolatilityPercent: percent(sigma * Math.sqrt(SESSIONS_PER_YEAR[assetClass])),
+    annualVolatilityPercent: toPercent(sigma * Math.sqrt(SESSIONS_PER_YEAR[assetClass])),
     horizons: horizons.map((one) => horizonOf(one, bar.close)),
     fitted: table.fitted,
     tested: table.tested,
@@ -258,7 +268,7 @@ function horizonOf(outlook: HorizonOutlook, price: number): z.input<typeof Horiz
   const withheld = ranges === null ? whyWithheld(evidence) : null;
   return {
     sessions: horizon,
-    volatilityPercent: percent(sigma),
+    volatilityPercent: toPercent(sigma),
     reportFactor: reportFactor(outlook),
     ranges:
       ranges?.map((range, index) => ({
@@ -269,7 +279,7 @@ function horizonOf(outlook: HorizonOutlook, price: number): z.input<typeof Horiz
     rangesWithheld: withheld,
     fall: {
       percent: fallPercent,
-      probability: fall === null ? null : rounded(fall, 3),
+      probability: fall === null ? null : roundTo(fall, 3),
       withheld: fall === null ? (withheld ?? "no_skill") : null,
       skill: fallSkill?.value ?? null,
       skillInterval: fallSkill && { low: fallSkill.low, high: fallSkill.high },
@@ -285,9 +295,12 @@ function horizonOf(outlook: HorizonOutlook, price: number): z.input<typeof Horiz
 }
 
 const reportFactor = ({ table, reportIn }: HorizonOutlook): number =>
-  rounded(Math.sqrt(horizonVariance(table, reportIn) / table.horizon), 2);
+  roundTo(Math.sqrt(horizonVariance(table, reportIn) / table.horizon), 2);
 
-/** The coverage of the ranges that applies to a forecast: across reports if it spans one. */
+/**
+ * The measured coverage of each range: if a report is expected within the horizon, the coverage
+ * across reports.
+ */
 const coverageOf = ({ table, reportIn }: HorizonOutlook): readonly number[] => {
   const { coverage, acrossReports } = table.evidence;
   return (spansReport(reportIn, table.horizon) && acrossReports) || coverage;
@@ -296,19 +309,19 @@ const coverageOf = ({ table, reportIn }: HorizonOutlook): readonly number[] => {
 const whyWithheld = ({ verdict }: RiskEvidence): Withheld =>
   verdict === "insufficient_data" ? "insufficient_data" : "coverage_missed";
 
-/** Per cent with two decimals. */
-export const percent = (share: number): number => rounded(100 * share, 2);
+/** Converts a fraction to percent with two decimals. */
+export const toPercent = (share: number): number => roundTo(100 * share, 2);
 
-/** A range of log returns around a price, in price and in per cent. */
+/** Converts a range of log returns to prices and to percentages of the current price. */
 export const priceBounds = ({ low, high }: Omit<PriceRange, "probability">, price: number) => ({
-  low: sixDigits(price * Math.exp(low)),
-  high: sixDigits(price * Math.exp(high)),
-  lowPercent: percent(Math.expm1(low)),
-  highPercent: percent(Math.expm1(high)),
+  low: roundToSixDigits(price * Math.exp(low)),
+  high: roundToSixDigits(price * Math.exp(high)),
+  lowPercent: toPercent(Math.expm1(low)),
+  highPercent: toPercent(Math.expm1(high)),
 });
 
-/** A price with six significant digits: coins may cost a fraction of a cent. */
-export const sixDigits = (price: number): number => Number(price.toPrecision(6));
+/** Rounds a price to six significant digits, since a coin may cost a fraction of a cent. */
+export const roundToSixDigits = (price: number): number => Number(price.toPrecision(6));
 
 function summaryOf(
   { bar, horizons, sigma }: RiskOutlook,
@@ -316,7 +329,7 @@ function summaryOf(
   { level, peerLevel }: { readonly level: RiskLevel | null; readonly peerLevel: RiskLevel | null },
   { tested }: RiskTable,
 ): string {
-  const yearly = rounded(100 * sigma * Math.sqrt(SESSIONS_PER_YEAR[assetClass]), 0);
+  const yearly = roundTo(100 * sigma * Math.sqrt(SESSIONS_PER_YEAR[assetClass]), 0);
   const levels = [level && `${level} for it`, peerLevel && `${peerLevel} among its class`];
   const words = levels.filter((one) => one !== null).join(", ");
   const [first] = horizons;
@@ -327,7 +340,7 @@ function summaryOf(
   ].join(" ");
 }
 
-/** The widest range and the chance of a fall over the shorter horizon. */
+/** A sentence on the 95 % range and the probability of a fall over one horizon. */
 function rangeSentence(
   outlook: HorizonOutlook,
   price: number,
@@ -338,30 +351,30 @@ function rangeSentence(
   const span = `${horizon} ${assetClass === "crypto" ? "days" : "sessions"}`;
   const widest = ranges?.at(-1);
   if (widest === undefined) {
-    return `No range over ${span}: ${whyNoRange(evidence)}.`;
+    return `No range over ${span}: ${noRangeReason(evidence)}.`;
   }
   const { low, high, lowPercent, highPercent } = priceBounds(widest, price);
-  const held = rounded(100 * (coverageOf(outlook)[RANGES.length - 1] ?? 0), 1);
+  const held = roundTo(100 * (coverageOf(outlook)[RANGE_PROBABILITIES.length - 1] ?? 0), 1);
   const across = spansReport(reportIn, horizon)
     ? ` across reports: one is due in ${reportIn === 1 ? "1 session" : `${reportIn} sessions`}`
     : "";
-  const skill = signed(100 * (evidence.fallSkill?.value ?? 0));
+  const skill = signedText(100 * (evidence.fallSkill?.value ?? 0));
   const chance =
     fall === null
       ? ""
-      : `; ${rounded(100 * fall, 0)} % chance to end more than ${fallPercent} % lower (skill ${skill} %${across === "" ? "" : " over all"})`;
-  return `95 % range over ${span}: ${quoted(low)} to ${quoted(high)} (${signed(lowPercent)} to ${signed(highPercent)} %, held ${held} %${across})${chance}. Tested on ${tested}.`;
+      : `; ${roundTo(100 * fall, 0)} % chance to end more than ${fallPercent} % lower (skill ${skill} %${across === "" ? "" : " over all"})`;
+  return `95 % range over ${span}: ${priceText(low)} to ${priceText(high)} (${signedText(lowPercent)} to ${signedText(highPercent)} %, held ${held} %${across})${chance}. Tested on ${tested}.`;
 }
 
-/** Why the ranges of a class are not published, worded to follow a colon. */
-export const whyNoRange = (evidence: RiskEvidence): string =>
+/** The reason why ranges are not published, as text to follow a colon. */
+export const noRangeReason = (evidence: RiskEvidence): string =>
   whyWithheld(evidence) === "insufficient_data"
     ? "too few instruments to test it on"
     : "it did not hold out of sample";
 
-/** A price for people: to the cent, or four digits of a small one. */
-const quoted = (price: number): string =>
+/** Formats a price for people: to the cent from 10 on, else with up to four significant digits. */
+const priceText = (price: number): string =>
   price >= 10 ? price.toFixed(2) : String(Number(price.toPrecision(4)));
 
-/** A number with its sign and one decimal. */
-const signed = (value: number): string => `${value < 0 ? "" : "+"}${value.toFixed(1)}`;
+/** Formats a number with its sign and one decimal. */
+const signedText = (value: number): string => `${value < 0 ? "" : "+"}${value.toFixed(1)}`;

@@ -1,63 +1,71 @@
-import { THRESHOLDS } from "../score/signal-hysteresis.ts";
+import { SIGNAL_THRESHOLDS } from "../score/signal-hysteresis.ts";
 
-/** Decimals of points of score, and of fractions and standard deviations, in brief answers. */
+/** Decimals in brief answers: of score points, and of fractions and z values. */
 const POINT_DECIMALS = 2;
 const FRACTION_DECIMALS = 4;
 
-/** Significant digits of products and sums of prices and counts: digits beyond come from binary
- *  arithmetic. */
+/**
+ * Significant digits of products and sums of prices and counts; further digits are floating-point
+ * noise.
+ */
 const TICK_DIGITS = 14;
 
-/** Thresholds of the rules of the signal: lower bounds (`floors`) and upper bounds (`ceilings`). */
+/** Thresholds of the signal rules: lower bounds (`floors`) and upper bounds (`ceilings`). */
 interface Thresholds {
   readonly floors: readonly number[];
   readonly ceilings: readonly number[];
 }
 
-const OF_POINTS: Thresholds = {
-  floors: [THRESHOLDS.enterLong, THRESHOLDS.exitLong],
-  ceilings: [THRESHOLDS.enterShort, THRESHOLDS.exitShort],
+const POINT_THRESHOLDS: Thresholds = {
+  floors: [SIGNAL_THRESHOLDS.enterLong, SIGNAL_THRESHOLDS.exitLong],
+  ceilings: [SIGNAL_THRESHOLDS.enterShort, SIGNAL_THRESHOLDS.exitShort],
 };
 
-const OF_FRACTIONS: Thresholds = {
-  floors: [THRESHOLDS.enterConfidence, THRESHOLDS.holdConfidence, THRESHOLDS.minCoverage],
+const FRACTION_THRESHOLDS: Thresholds = {
+  floors: [
+    SIGNAL_THRESHOLDS.enterConfidence,
+    SIGNAL_THRESHOLDS.holdConfidence,
+    SIGNAL_THRESHOLDS.minCoverage,
+  ],
   ceilings: [],
 };
 
-/** A number rounded to a fixed number of decimals. */
-export const rounded = (value: number, decimals: number): number => Number(value.toFixed(decimals));
+/** Rounds a number to a fixed number of decimals. */
+export const roundTo = (value: number, decimals: number): number => Number(value.toFixed(decimals));
 
 /**
- * A number rounded to a fixed number of decimals, on the same side of every threshold: 69.996 is 69.99
- * and not 70, where LONG begins.
+ * Rounds a number without moving it across a threshold: 69.996 becomes 69.99, not 70, where LONG
+ * begins.
  */
 function roundedWithin(value: number, decimals: number, { floors, ceilings }: Thresholds): number {
-  const near = rounded(value, decimals);
+  const near = roundTo(value, decimals);
   const step = 10 ** -decimals;
-  if (floors.includes(near) && value < near) return rounded(near - step, decimals);
-  if (ceilings.includes(near) && value > near) return rounded(near + step, decimals);
+  if (floors.includes(near) && value < near) return roundTo(near - step, decimals);
+  if (ceilings.includes(near) && value > near) return roundTo(near + step, decimals);
   return near;
 }
 
-/** A score as a whole number, on the same side of every threshold. */
-export const wholePoints = (score: number): number => roundedWithin(score, 0, OF_POINTS);
+/** Rounds a score to a whole number without moving it across a signal threshold. */
+export const roundToWholePoints = (score: number): number =>
+  roundedWithin(score, 0, POINT_THRESHOLDS);
 
-/** Points of score with two decimals, on the same side of every threshold. */
-export const points = (value: number): number => roundedWithin(value, POINT_DECIMALS, OF_POINTS);
+/** Rounds score points to two decimals without moving them across a signal threshold. */
+export const roundScorePoints = (value: number): number =>
+  roundedWithin(value, POINT_DECIMALS, POINT_THRESHOLDS);
 
-/** A fraction with four decimals, on the same side of every threshold. */
-export const fraction = (value: number): number =>
-  roundedWithin(value, FRACTION_DECIMALS, OF_FRACTIONS);
+/** Rounds a confidence or coverage to four decimals without moving it across a signal threshold. */
+export const roundFraction = (value: number): number =>
+  roundedWithin(value, FRACTION_DECIMALS, FRACTION_THRESHOLDS);
 
-/** Points of a difference or of a contribution, with two decimals. */
-export const pointDifference = (value: number): number => rounded(value, POINT_DECIMALS);
+/** Rounds a score difference or contribution, in points, to two decimals. */
+export const roundPointDifference = (value: number): number => roundTo(value, POINT_DECIMALS);
 
-/** A ratio, return, average price or number of standard deviations with four decimals. */
-export const ratio = (value: number): number => rounded(value, FRACTION_DECIMALS);
+/** Rounds a ratio, return, average price or z value to four decimals. */
+export const roundRatio = (value: number): number => roundTo(value, FRACTION_DECIMALS);
 
-/** `ratio` of a number that may be `null`. */
-export const ratioOrNull = (value: number | null): number | null =>
-  value === null ? null : ratio(value);
+/** Like `roundRatio`, but accepts `null` and returns it. */
+export const roundRatioOrNull = (value: number | null): number | null =>
+  value === null ? null : roundRatio(value);
 
-/** A product or sum of prices and counts, without the artefacts of binary arithmetic. */
+/** Removes floating-point noise from a product or sum of prices and counts. */
 export const withoutFloatNoise = (value: number): number => Number(value.toPrecision(TICK_DIGITS));

@@ -1,8 +1,11 @@
 import { Problem } from "../problem.ts";
 import type { ToolContext, ToolLog } from "../tool.ts";
 
-/** The log of a market. @throws {Problem} `not_found` if there is none, because the market's time
- *  stands still. */
+/**
+ * The signal log of a market.
+ *
+ * @throws {Problem} `not_found` if the market has no log because it is fixed at one instant.
+ */
 export function requireSignalLog({ signalLog }: ToolContext): ToolLog {
   if (signalLog !== undefined) return signalLog;
   throw new Problem("not_found", {

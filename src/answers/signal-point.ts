@@ -1,29 +1,32 @@
 import type { MarketView } from "../market/market-view.ts";
 import type { PastSnapshot } from "../score/snapshot.ts";
-import { fraction, points, wholePoints } from "./rounding.ts";
+import { roundFraction, roundScorePoints, roundToWholePoints } from "./rounding.ts";
 
-/** The signal members of an answer, rounded; the signal log records the same ones. */
+/** The signal members of an answer, rounded; the signal log records the same values. */
 export const roundedSignal = ({ score, confidence, coverage, signal }: PastSnapshot) => ({
   signal: signal.direction,
-  score: wholePoints(score),
-  scoreRaw: points(score),
-  scoreSmoothed: points(signal.smoothed),
-  confidence: fraction(confidence),
-  coverage: fraction(coverage),
+  score: roundToWholePoints(score),
+  scoreRaw: roundScorePoints(score),
+  scoreSmoothed: roundScorePoints(signal.smoothed),
+  confidence: roundFraction(confidence),
+  coverage: roundFraction(coverage),
 });
 
-/** The signal members of an answer as they were computed. */
+/** The signal members of an answer, unrounded except for the whole-number score. */
 export const exactSignal = ({ score, confidence, coverage, signal }: PastSnapshot) => ({
   signal: signal.direction,
-  score: wholePoints(score),
+  score: roundToWholePoints(score),
   scoreRaw: score,
   scoreSmoothed: signal.smoothed,
   confidence,
   coverage,
 });
 
-/** Label of the session of a snapshot: closes become known within half a market day. */
-export const sessionOf = (
+/**
+ * Label of the session that a snapshot belongs to. Its close becomes known within half a market
+ * day.
+ */
+export const sessionOfSnapshot = (
   { at, instrument }: PastSnapshot,
   { dayMs, sessionAt }: Pick<MarketView, "dayMs" | "sessionAt">,
 ): string => sessionAt(at - dayMs / 2, instrument.assetClass);

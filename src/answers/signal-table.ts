@@ -1,12 +1,18 @@
 import type { MarketView } from "../market/market-view.ts";
-import { newestKnown } from "../market/point-in-time.ts";
+import { newestKnownRecord } from "../market/point-in-time.ts";
 import { METHOD_VERSION, type PastSnapshot } from "../score/snapshot.ts";
 import type { Cell, Column, ColumnType } from "../tables/table.ts";
 import type { ToolContext } from "../tool.ts";
 import { isoInstant, isoInstantOrNull } from "./common.ts";
 import { nextReportAnswer } from "./next-report.ts";
-import { fraction, pointDifference, points, ratio, wholePoints } from "./rounding.ts";
-import { sessionOf } from "./signal-point.ts";
+import {
+  roundFraction,
+  roundPointDifference,
+  roundRatio,
+  roundScorePoints,
+  roundToWholePoints,
+} from "./rounding.ts";
+import { sessionOfSnapshot } from "./signal-point.ts";
 
 /** A row of the signal table: a snapshot, and the market and history from which its columns are
  *  computed. */
@@ -15,8 +21,8 @@ export interface SignalRow {
   readonly context: Pick<ToolContext, "market" | "snapshots">;
 }
 
-/** A column that depends on the snapshot only. */
-const of = (
+/** A column computed from the snapshot alone. */
+const signalColumn = (
   name: string,
   type: ColumnType,
   cell: (snapshot: PastSnapshot) => Cell,
@@ -29,7 +35,9 @@ const of = (
   ...(round && { round }),
 });
 
-/** Points that the score moved since the close before; `null` without one. */
+/**
+ * Change of the score since the previous close, in points; `null` if there is no previous close.
+ */
 export function scoreChange(
   { instrument, at, score }: PastSnapshot,
   { snapshots }: Pick<ToolContext, "snapshots">,
@@ -38,64 +46,75 @@ export function scoreChange(
   return before === undefined ? null : score - before.score;
 }
 
-/** Simple return of the session that closed at a snapshot; `null` without a bar of it. */
+/**
+ * Simple return, as a fraction, of the session that closed at a snapshot; `null` without a bar or
+ * return.
+ */
 function returnOf(snapshot: PastSnapshot, market: MarketView): number | null {
   const { instrument, at } = snapshot;
   const { bars } = market.records(instrument.symbol);
-  const bar = newestKnown(bars, at);
-  if (bar?.session !== sessionOf(snapshot, market) || bar.logReturn === null) return null;
+  const bar = newestKnownRecord(bars, at);
+  if (bar?.session !== sessionOfSnapshot(snapshot, market) || bar.logReturn === null) return null;
   return Math.expm1(bar.logReturn);
 }
 
-/** Columns of signals: of several instruments at one time, and of one instrument over time. */
+/**
+ * Columns of the table of signals: of several instruments at one time, or of one instrument over
+ * time.
+ */
 export const signalColumns: readonly Column<SignalRow>[] = [
   {
     name: "session",
     type: "text",
     about: "Trading date; of a coin the UTC day.",
-    cell: ({ snapshot, context }) => sessionOf(snapshot, context.market),
+    cell: ({ snapshot, context }) => sessionOfSnapshot(snapshot, context.market),
   },
-  of("symbol", "text", ({ instrument }) => instrument.symbol),
-  of("name", "text", ({ instrument }) => instrument.name),
-  of("assetClass", "text", ({ instrument }) => instrument.assetClass),
-  of("exchange", "text", ({ instrument }) => instrument.exchange),
-  of("asOf", "instant", ({ at }) => isoInstant(at)),
-  of("status", "text", ({ status }) => status),
-  of("signal", "text", ({ signal }) => signal.direction),
-  of("score", "integer", ({ score }) => wholePoints(score), {
+  signalColumn("symbol", "text", ({ instrument }) => instrument.symbol),
+  signalColumn("name", "text", ({ instrument }) => instrument.name),
+  signalColumn("assetClass", "text", ({ instrument }) => instrument.assetClass),
+  signalColumn("exchange", "text", ({ instrument }) => instrument.exchange),
+  signalColumn("asOf", "instant", ({ at }) => isoInstant(at)),
+  signalColumn("status", "text", ({ status }) => status),
+  signalColumn("signal", "text", ({ signal }) => signal.direction),
+  signalColumn("score", "integer", ({ score }) => roundToWholePoints(score), {
     about: "Points, 0 to 100.",
   }),
-  of("scoreRaw", "number", ({ score }) => score, { round: points }),
-  of("scoreSmoothed", "number", ({ signal }) => signal.smoothed, { round: points }),
-  of("confidence", "number", ({ confidence }) => confidence, {
-    about: "Fraction.",
-    round: fraction,
+  signalColumn("scoreRaw", "number", ({ score }) => score, { round: roundScorePoints }),
+  signalColumn("scoreSmoothed", "number", ({ signal }) => signal.smoothed, {
+    round: roundScorePoints,
   }),
-  of("coverage", "number", ({ coverage }) => coverage, { about: "Fraction.", round: fraction }),
-  of("since", "instant", ({ signal }) => isoInstant(signal.since), {
+  signalColumn("confidence", "number", ({ confidence }) => confidence, {
+    about: "Fraction.",
+    round: roundFraction,
+  }),
+  signalColumn("coverage", "number", ({ coverage }) => coverage, {
+    about: "Fraction.",
+    round: roundFraction,
+  }),
+  signalColumn("since", "instant", ({ signal }) => isoInstant(signal.since), {
     about: "When the signal began.",
   }),
-  of("price", "number", ({ price }) => price?.value ?? null, {
+  signalColumn("price", "number", ({ price }) => price?.value ?? null, {
     about: "Newest close as traded.",
   }),
-  of("currency", "text", ({ instrument }) => instrument.currency),
-  of("priceAt", "instant", ({ price }) => isoInstantOrNull(price?.at ?? null)),
-  of("methodVersion", "text", ({ methodVersion = METHOD_VERSION }) => methodVersion),
+  signalColumn("currency", "text", ({ instrument }) => instrument.currency),
+  signalColumn("priceAt", "instant", ({ price }) => isoInstantOrNull(price?.at ?? null)),
+  signalColumn("methodVersion", "text", ({ methodVersion = METHOD_VERSION }) => methodVersion),
   { name: "market", type: "text", cell: ({ context }) => context.market.mode },
-  of("sector", "text", ({ instrument }) => instrument.sector),
+  signalColumn("sector", "text", ({ instrument }) => instrument.sector),
   {
     name: "scoreChange",
     type: "number",
     about: "Points since the close before; empty: there is none.",
     cell: ({ snapshot, context }) => scoreChange(snapshot, context),
-    round: pointDifference,
+    round: roundPointDifference,
   },
   {
     name: "return",
     type: "number",
     about: "Of the session, as a fraction, dividends and splits included; empty: no bar.",
     cell: ({ snapshot, context }) => returnOf(snapshot, context.market),
-    round: ratio,
+    round: roundRatio,
   },
   {
     name: "nextReport",

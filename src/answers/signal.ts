@@ -2,44 +2,44 @@ import { z } from "zod";
 import { FACTORS } from "../factors/reading.ts";
 import { AssetClass } from "../market/instrument.ts";
 import type { MarketView } from "../market/market-view.ts";
-import { DIRECTION_EVIDENCE, horizonText, VERDICTS } from "../score/backtest-verdicts.ts";
-import { DIRECTIONS, FORCED_WAITS, THRESHOLDS } from "../score/signal-hysteresis.ts";
-import { type PastSnapshot, STATUSES } from "../score/snapshot.ts";
+import { BACKTEST_VERDICTS, DIRECTION_EVIDENCE, horizonText } from "../score/backtest-verdicts.ts";
+import { DIRECTIONS, FORCED_WAITS, SIGNAL_THRESHOLDS } from "../score/signal-hysteresis.ts";
+import { type PastSnapshot, SNAPSHOT_STATUSES } from "../score/snapshot.ts";
 import type { ToolContext } from "../tool.ts";
 import {
   AnswerOrigin,
   briefInstrument,
   CommonMembers,
-  type Detail,
-  Direction,
+  type DetailLevel,
+  DirectionAnswer,
   fullInstrument,
-  Identity,
-  Instant,
+  InstantAnswer,
   InstrumentAnswer,
-  identityOf,
+  InstrumentIdentity,
+  instrumentIdentityOf,
   isoInstant,
   snapshotId,
 } from "./common.ts";
 import { FieldRows } from "./fields.ts";
-import { pOutperformReason, SCORE_IS } from "./meaning.ts";
+import { pOutperformReason, SCORE_MEANING } from "./meaning.ts";
 import { ExpectedReportAnswer, NextReportFields, nextReportAnswer } from "./next-report.ts";
-import { Risk, range80, riskAnswer } from "./risk.ts";
-import { pointDifference } from "./rounding.ts";
-import { exactSignal, roundedSignal, sessionOf } from "./signal-point.ts";
+import { RiskAnswer, range80, riskAnswer } from "./risk.ts";
+import { roundPointDifference } from "./rounding.ts";
+import { exactSignal, roundedSignal, sessionOfSnapshot } from "./signal-point.ts";
 import { scoreChange } from "./signal-table.ts";
 import { Attribution, PointsByFactor, whyAnswer } from "./why.ts";
 
-const Status = z.enum(STATUSES);
+const Status = z.enum(SNAPSHOT_STATUSES);
 const Points = z.number().min(0).max(100);
 const Fraction = z.number().min(0).max(1);
 
 const Interval = z.object({ low: z.number(), high: z.number() });
 
-/** What the directions of a class are worth. */
+/** How predictive the directions of an asset class were in the backtest. */
 const Evidence = z.object({
   assetClass: AssetClass,
   verdict: z
-    .enum(VERDICTS)
+    .enum(BACKTEST_VERDICTS)
     .describe("By the rule of the backtest report; no_evidence: indistinguishable from chance."),
   ic: z.number().nullable().describe("Mean rank correlation of score and later return."),
   interval: Interval.nullable().describe("95 % interval of ic."),
@@ -48,7 +48,7 @@ const Evidence = z.object({
   universe: z.string().describe("What was graded."),
 });
 
-/** Evidence of which a brief answer has only the first two members. */
+/** The evidence; a brief answer has only its first two members. */
 const BriefEvidence = Evidence.partial({
   ic: true,
   interval: true,
@@ -57,20 +57,22 @@ const BriefEvidence = Evidence.partial({
   universe: true,
 }).describe("Measured value of directions in this class.");
 
-const Price = z.object({ value: z.number(), currency: z.string(), at: Instant });
+const Price = z.object({ value: z.number(), currency: z.string(), at: InstantAnswer });
 
-/** Log entry of a decision. */
+/** Reference to the log entry of a signal. */
 const Logged = z
-  .object({ index: z.int().min(0), at: Instant })
+  .object({ index: z.int().min(0), at: InstantAnswer })
   .nullable()
   .describe("Log entry of the closed session it rests on, for verify_signal; null: none yet.");
 
-/** The full answer for one instrument. */
+/** The full signal answer for one instrument. */
 const FullSignal = z.object({
   ...CommonMembers.shape,
   recordedUntil: InstrumentAnswer.shape.recordedUntil,
-  signal: Direction.describe("Follows scoreSmoothed through the thresholds, not the score itself."),
-  score: Points.int().describe(SCORE_IS),
+  signal: DirectionAnswer.describe(
+    "Follows scoreSmoothed through the thresholds, not the score itself.",
+  ),
+  score: Points.int().describe(SCORE_MEANING),
   scoreRaw: Points.describe("The score before rounding."),
   scoreSmoothed: Points.describe("The score smoothed over sessions."),
   confidence: Fraction.describe("Weight of the evidence."),
@@ -90,8 +92,8 @@ const FullSignal = z.object({
       "In points and fractions: LONG begins at enterLong with enterConfidence and ends below exitLong; SHORT alike; both need minCoverage.",
     ),
   forcedWait: z.enum(FORCED_WAITS).nullable().describe("Why it is WAIT, independent of the score."),
-  since: Instant.describe("When this signal began, at the earliest when the record begins."),
-  previousSignal: Direction.nullable(),
+  since: InstantAnswer.describe("When this signal began, at the earliest when the record begins."),
+  previousSignal: DirectionAnswer.nullable(),
   frozen: z.boolean().describe("True while trading pauses; scoreSmoothed is the last session's."),
   missingFactors: z.array(z.enum(FACTORS)),
   evidence: Evidence,
@@ -108,15 +110,15 @@ const FullSignal = z.object({
     .record(z.string(), z.array(z.number()))
     .nullable()
     .describe("Low and high of the close after so many sessions, with 80 % probability."),
-  risk: Risk,
+  risk: RiskAnswer,
   ...NextReportFields.shape,
   logged: Logged,
   attribution: Attribution.optional(),
   snapshotId: z.string(),
 });
 
-/** The answer for one instrument: members that a brief one lacks are optional. */
-export const Signal = FullSignal.partial({
+/** The answer for one instrument; the members that a brief answer omits are optional. */
+export const SignalAnswer = FullSignal.partial({
   scoreRaw: true,
   scoreSmoothed: true,
   thresholds: true,
@@ -140,16 +142,16 @@ export const Signal = FullSignal.partial({
     .describe(FullSignal.shape.logged.description ?? ""),
 });
 
-/** The full answer for one instrument. */
+/** The full signal answer for one instrument. */
 export type FullSignal = z.input<typeof FullSignal>;
 
-/** One instrument in a list. */
+/** One instrument in a list of signals, in full. */
 const FullItem = z.object({
-  ...Identity.shape,
+  ...InstrumentIdentity.shape,
   sector: z.string().nullable(),
-  asOf: Instant,
+  asOf: InstantAnswer,
   status: Status,
-  signal: Direction,
+  signal: DirectionAnswer,
   score: Points.int(),
   scoreRaw: Points,
   scoreSmoothed: Points,
@@ -161,7 +163,7 @@ const FullItem = z.object({
   coverage: Fraction,
 });
 
-/** One instrument in a list, in full. */
+/** One instrument in a list of signals, in full. */
 export type FullItem = z.input<typeof FullItem>;
 
 const Item = FullItem.partial({
@@ -173,7 +175,7 @@ const Item = FullItem.partial({
   scoreSmoothed: true,
 });
 
-/** A requested symbol without an answer. */
+/** A requested symbol that could not be answered. */
 const FailedSymbol = z.object({
   symbol: z.string().describe("The symbol as requested."),
   code: z.string().describe("The stable name of the failure, unknown_symbol for example."),
@@ -182,7 +184,7 @@ const FailedSymbol = z.object({
 });
 export type FailedSymbol = z.infer<typeof FailedSymbol>;
 
-/** A list of instruments. */
+/** A page of signals of several instruments. */
 export const SignalPage = z.object({
   ...AnswerOrigin.shape,
   counts: z
@@ -204,14 +206,14 @@ export const SignalPage = z.object({
   nextCursor: z.string().nullable(),
 });
 
-/** The columns of a history, each with one value per session, oldest first. */
+/** The columns of a signal history, each with one value per session, oldest first. */
 const Columns = z.object({
   session: z.array(z.string()).describe("The day; an instant where sessions are shorter."),
   score: z.array(z.int()),
   price: z.array(z.number().nullable()).describe("Close as traded."),
-  asOf: z.array(Instant),
+  asOf: z.array(InstantAnswer),
   status: z.array(Status),
-  signal: z.array(Direction),
+  signal: z.array(DirectionAnswer),
   scoreRaw: z.array(Points),
   scoreSmoothed: z.array(Points),
   confidence: z.array(Fraction),
@@ -221,7 +223,7 @@ const Columns = z.object({
     .describe("Of the session, as a fraction, dividends and splits included; null: no bar."),
 });
 
-/** One instrument over time. */
+/** The signals of one instrument over time. */
 export const SignalHistory = z.object({
   ...InstrumentAnswer.shape,
   evidence: BriefEvidence,
@@ -229,28 +231,28 @@ export const SignalHistory = z.object({
     .loose()
     .describe("Columns, oldest first: session, score and price; all with detail=full; or fields."),
   signals: z
-    .array(z.object({ session: z.string(), signal: Direction }))
+    .array(z.object({ session: z.string(), signal: DirectionAnswer }))
     .describe("The signal at the first session here, and each change."),
   nextCursor: z.string().nullable(),
 });
 
-/** What the directions of a class are worth. */
+/** Renders how predictive the directions of an asset class were in the backtest. */
 export function evidenceAnswer(assetClass: AssetClass, detail: "full"): z.input<typeof Evidence>;
 export function evidenceAnswer(
   assetClass: AssetClass,
-  detail: Detail,
+  detail: DetailLevel,
 ): z.input<typeof BriefEvidence>;
-export function evidenceAnswer(assetClass: AssetClass, detail: Detail) {
+export function evidenceAnswer(assetClass: AssetClass, detail: DetailLevel) {
   const { verdict, ic, interval, horizon, period, universe } = DIRECTION_EVIDENCE[assetClass];
   if (detail === "brief") return { assetClass, verdict };
   return { assetClass, verdict, ic, interval, horizon, period, universe };
 }
 
-/** What an answer about one instrument may contain. */
+/** Options of an answer about one instrument. */
 export interface SignalOptions {
   /** Whether the caller may see the contributions of the factors. */
   readonly showsFactors: boolean;
-  /** Whether the risk forecast is given number by number. */
+  /** Whether to include all figures of the risk forecast. */
   readonly isRiskFull?: boolean;
 }
 
@@ -266,7 +268,7 @@ export function fullSignal(
     ...fullInstrument(context, snapshot),
     ...exactSignal(snapshot),
     ...(why && { why }),
-    thresholds: THRESHOLDS,
+    thresholds: SIGNAL_THRESHOLDS,
     forcedWait: signal.forcedWait,
     since: isoInstant(signal.since),
     previousSignal: signal.previous,
@@ -289,7 +291,7 @@ export function fullSignal(
   };
 }
 
-/** The log entry of the last closed session before a snapshot. */
+/** The log entry of the last close at or before a snapshot. */
 function loggedAnswer(
   { instrument, at }: PastSnapshot,
   { signalLog, snapshots }: ToolContext,
@@ -299,12 +301,12 @@ function loggedAnswer(
   return close === undefined || index === undefined ? null : { index, at: isoInstant(close) };
 }
 
-/** Renders the brief answer of a snapshot: some members of the full one, rounded. */
+/** Renders the brief answer of a snapshot: fewer members than the full answer, rounded figures. */
 export function briefSignal(
   snapshot: PastSnapshot,
   context: ToolContext,
   { showsFactors }: SignalOptions,
-): z.input<typeof Signal> {
+): z.input<typeof SignalAnswer> {
   const { instrument, price, signal: state } = snapshot;
   const { signal, score, confidence, coverage } = roundedSignal(snapshot);
   const { nextReport } = nextReportAnswer(instrument, snapshot.at, context.market);
@@ -329,14 +331,14 @@ export function briefSignal(
   };
 }
 
-/** Renders a snapshot as one of several instruments, in full. */
+/** Renders a snapshot in full, as an item of a list of instruments. */
 export function fullItem(
   snapshot: PastSnapshot,
   context: Pick<ToolContext, "snapshots">,
 ): FullItem {
   const { instrument, at, status } = snapshot;
   return {
-    ...identityOf(instrument),
+    ...instrumentIdentityOf(instrument),
     sector: instrument.sector,
     asOf: isoInstant(at),
     status,
@@ -345,7 +347,7 @@ export function fullItem(
   };
 }
 
-/** Renders a snapshot as one of several instruments, in brief. */
+/** Renders a snapshot in brief, as an item of a list of instruments. */
 export function briefItem(
   snapshot: PastSnapshot,
   context: Pick<ToolContext, "snapshots">,
@@ -354,17 +356,17 @@ export function briefItem(
   const change = scoreChange(snapshot, context);
   const { symbol, name } = instrument;
   const { signal, score, confidence, coverage } = roundedSignal(snapshot);
-  const rounded = change === null ? null : pointDifference(change);
+  const rounded = change === null ? null : roundPointDifference(change);
   return { symbol, name, signal, score, scoreChange: rounded, confidence, coverage, status };
 }
 
-/** The columns of a history when the query names no fields. */
-export const HISTORY_COLUMNS: Readonly<Record<Detail, readonly string[]>> = {
+/** The default columns of a signal history, if the query has no `fields`. */
+export const HISTORY_COLUMNS: Readonly<Record<DetailLevel, readonly string[]>> = {
   brief: ["session", "score", "price"],
   full: Columns.keyof().options,
 };
 
-/** The signal at the first session of a history, and each change. */
+/** The sessions of a history in which the signal changed, and its first session. */
 export const signalChanges = (
   list: readonly PastSnapshot[],
   market: MarketView,
@@ -372,11 +374,11 @@ export const signalChanges = (
   list
     .filter(({ signal }, index) => signal.direction !== list[index - 1]?.signal.direction)
     .map((snapshot) => ({
-      session: sessionOf(snapshot, market),
+      session: sessionOfSnapshot(snapshot, market),
       signal: snapshot.signal.direction,
     }));
 
-/** Counts of signals. */
+/** Counts the instruments by signal; those with insufficient data are counted separately. */
 export function signalCounts(list: readonly PastSnapshot[]): z.input<typeof SignalPage>["counts"] {
   const measured = list.filter(({ status }) => status !== "insufficient_data");
   const [LONG = 0, SHORT = 0, WAIT = 0] = DIRECTIONS.map(

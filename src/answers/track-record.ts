@@ -1,27 +1,27 @@
 import { z } from "zod";
 import {
   type DatedVerdict,
-  EXCLUSIONS,
-  RECORD_VERDICTS,
-  type RecordFigures,
+  EXCLUSION_REASONS,
+  TRACK_RECORD_VERDICTS,
+  type TrackRecordFigures,
 } from "../grading/track-record.ts";
 import type { TrackRecord } from "../log/signal-log.ts";
 import { AssetClass } from "../market/instrument.ts";
-import { MarketMode, type Source } from "../market/market.ts";
-import { Instant, isoInstant } from "./common.ts";
+import { type DataSource, MarketMode } from "../market/market.ts";
+import { InstantAnswer, isoInstant } from "./common.ts";
 
 const Estimate = z.object({ value: z.number(), low: z.number(), high: z.number() });
 const Count = z.number();
 const Share = z.number();
-const Verdict = z.enum(RECORD_VERDICTS);
+const Verdict = z.enum(TRACK_RECORD_VERDICTS);
 
 const ClassRecord = z.object({
   assetClass: AssetClass,
   horizon: Count.describe("Sessions."),
   isHeadline: z.boolean().describe("Verdicts are on this horizon."),
-  from: Instant.nullable().describe("Close of the first graded session; null: nothing yet."),
-  to: Instant.nullable(),
-  expectedAt: Instant.nullable().describe("While from is null: when there can be something."),
+  from: InstantAnswer.nullable().describe("Close of the first graded session; null: nothing yet."),
+  to: InstantAnswer.nullable(),
+  expectedAt: InstantAnswer.nullable().describe("While from is null: when there can be something."),
   runs: Count.describe("Graded sessions."),
   lateRuns: Count.describe("Not graded: logged after their returns had begun."),
   periods: z.number().describe("runs / horizon: periods that do not overlap."),
@@ -43,37 +43,43 @@ const ClassRecord = z.object({
     .array(z.object({ probability: z.number(), coverage: Share }))
     .describe("Share of the returns within the published ranges."),
   fallSkill: z.number().nullable().describe("Brier skill of the chance of a fall."),
-  excluded: z.record(z.enum(EXCLUSIONS), Count).describe("Statements, by reason."),
+  excluded: z.record(z.enum(EXCLUSION_REASONS), Count).describe("Statements, by reason."),
   verdicts: z.array(
     z.object({
-      at: Instant,
+      at: InstantAnswer,
       verdict: Verdict,
       isFinal: z.boolean().describe("false: late or corrected prices may still change it."),
     }),
   ),
-  nextVerdictAt: Instant.nullable(),
+  nextVerdictAt: InstantAnswer.nullable(),
 });
 
-/** Outcomes of the logged signals. */
+/** How the logged signals turned out. */
 export const TrackRecordAnswer = z.object({
   market: MarketMode,
   simulated: z.boolean(),
   origin: z.string().describe("The log in which every statement and outcome stands."),
-  beganAt: Instant,
+  beganAt: InstantAnswer,
   size: Count.describe("Entries of the log that the figures are made of."),
   records: z.array(ClassRecord),
   note: z.string().optional().describe("Where a verdict is as long as the log has none."),
 });
 export type TrackRecordAnswer = z.infer<typeof TrackRecordAnswer>;
 
-/** Whether a verdict can no longer change: every run before its date is settled. */
+/** Whether a verdict can no longer change, because all runs before its date are settled. */
 export const isFinalVerdict = (
   { at }: DatedVerdict,
   { openSince }: Pick<TrackRecord["records"][number], "openSince">,
 ): boolean => openSince === null || openSince >= at;
 
-/** The figures as answers show them. */
-export const figuresAnswer = ({ twins, from, to, ranges, ...others }: RecordFigures) => ({
+/** Renders the figures of a track record. */
+export const trackRecordFiguresAnswer = ({
+  twins,
+  from,
+  to,
+  ranges,
+  ...others
+}: TrackRecordFigures) => ({
   ...others,
   from: instantOrNull(from),
   to: instantOrNull(to),
@@ -82,14 +88,14 @@ export const figuresAnswer = ({ twins, from, to, ranges, ...others }: RecordFigu
   ranges: [...ranges],
 });
 
-/** Where the verdict of the backtest is published. */
+/** Says where the verdict of the backtest is published. */
 export const BACKTEST_VERDICT =
   "That of the backtest is the member evidence of get_signal (GET /api/signals).";
 
-/** Renders the track record of one class, or of all classes that have one. */
+/** Renders the track record of one asset class, or of all classes that have one. */
 export function trackRecordAnswer(
   { origin, beganAt, size, terms, records }: TrackRecord,
-  { mode, source, now }: { mode: MarketMode; source: Source; now: number },
+  { mode, source, now }: { mode: MarketMode; source: DataSource; now: number },
   assetClass: AssetClass | undefined,
 ): z.input<typeof TrackRecordAnswer> {
   const wanted = records.filter(
@@ -108,7 +114,7 @@ export function trackRecordAnswer(
       const isHeadline = terms.headline[figures.assetClass] === figures.horizon;
       const next = isHeadline ? terms.verdictDates.find((at) => at > now) : undefined;
       return {
-        ...figuresAnswer(figures),
+        ...trackRecordFiguresAnswer(figures),
         isHeadline,
         expectedAt: figures.from === null ? isoInstant(expectedAt) : null,
         verdicts: verdicts.map((one) => ({

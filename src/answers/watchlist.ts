@@ -5,10 +5,10 @@ import type { Caller } from "../auth/caller.ts";
 import { Label } from "../lib/label.ts";
 import type { ToolContext } from "../tool.ts";
 
-/** The name of a watchlist in the input. */
+/** The name of a watchlist in tool input. */
 export const WatchlistInput = Label.describe("Name of a watchlist.");
 
-/** A watchlist. */
+/** A watchlist as shown in answers. */
 export const WatchlistAnswer = z.object({
   name: z.string(),
   symbols: z.array(z.string()),
@@ -28,7 +28,11 @@ export const watchlistAnswer = ({
   readOnly: !isOwn,
 });
 
-/** The selector of an alert that watches a watchlist. @throws {Problem} `not_found`. */
+/**
+ * The selector of an alert that watches a watchlist.
+ *
+ * @throws {Problem} `not_found` if the caller has no such watchlist.
+ */
 export async function watchlistSelector(
   watchlist: string,
   { watchlists }: Pick<ToolContext, "watchlists">,

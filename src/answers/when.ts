@@ -5,8 +5,8 @@ import type { MarketView } from "../market/market-view.ts";
 const Day = z.iso.date();
 const Moment = z.iso.datetime({ offset: true });
 
-/** A day or an instant in the input. */
-export const WhenInput = z
+/** A requested day or instant. */
+export const DayOrInstantInput = z
   .string()
   .max(40)
   .refine(
@@ -14,21 +14,28 @@ export const WhenInput = z
     "Expected an ISO 8601 date, for example 2015-06-30, or an instant with a zone, for example 2015-06-30T21:00:00Z.",
   );
 
-/** The instant at which a range from `when` begins, Unix milliseconds. A day means the close of its
- *  session: that of the exchange, and for coins the end of the UTC day. */
+/**
+ * The instant at which a range from `when` begins, Unix milliseconds. For a day, it is half a
+ * market day after the start of that day in UTC: after the closes of the previous day's sessions
+ * and before those of that day.
+ */
 export const rangeStart = (when: string, { dayMs }: Pick<MarketView, "dayMs">): number =>
-  isDay(when) ? Date.parse(when) + dayMs / 2 : Date.parse(when);
+  isIsoDate(when) ? Date.parse(when) + dayMs / 2 : Date.parse(when);
 
-/** The instant at which a range to `when` ends, Unix milliseconds: half a market day after the end
- *  of a day in UTC. By then the closes of that day's sessions are known, and those of the next day
- *  are not. */
+/**
+ * The instant at which a range to `when` ends, Unix milliseconds. For a day, it is half a market
+ * day after the end of that day in UTC: by then the closes of that day's sessions are known, and
+ * those of the next day are not.
+ */
 export const rangeEnd = (when: string, { dayMs }: Pick<MarketView, "dayMs">): number =>
-  isDay(when) ? Date.parse(when) + DAY_MS + dayMs / 2 : Date.parse(when);
+  isIsoDate(when) ? Date.parse(when) + DAY_MS + dayMs / 2 : Date.parse(when);
 
-/** Whether a text of `WhenInput` is a day. */
-export const isDay = (when: string): boolean => Day.safeParse(when).success;
+/** Whether the value of a `DayOrInstantInput` is a day, not an instant. */
+export const isIsoDate = (when: string): boolean => Day.safeParse(when).success;
 
-/** Member of an answer that repeats a day given as `asOf`, since the instant of the answer can be
- *  on the next day. */
+/**
+ * An answer member that repeats a day given as `asOf`, since the instant of the answer can be on
+ * the next day.
+ */
 export const requestedDay = (asOf: string | undefined): { readonly date?: string } =>
-  asOf !== undefined && isDay(asOf) ? { date: asOf } : {};
+  asOf !== undefined && isIsoDate(asOf) ? { date: asOf } : {};

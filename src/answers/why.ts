@@ -1,41 +1,41 @@
 import { z } from "zod";
 import { FACTORS, type Factor } from "../factors/reading.ts";
 import { Problem } from "../problem.ts";
-import type { Contributions } from "../score/composite.ts";
+import type { FactorContributions } from "../score/composite.ts";
 import { contributionsOf, type PastSnapshot } from "../score/snapshot.ts";
-import { type Detail, Direction, Instant, isoInstant } from "./common.ts";
-import { pointDifference, points } from "./rounding.ts";
+import { type DetailLevel, DirectionAnswer, InstantAnswer, isoInstant } from "./common.ts";
+import { roundPointDifference, roundScorePoints } from "./rounding.ts";
 
-/** Status of a factor. */
+/** Status of a factor in an answer. */
 export const FactorState = z
   .enum(["ok", "stale", "no_activity", "no_feed", "insufficient_data"])
   .describe(
     "no_activity: a feed looked and found nothing; no_feed: nothing looks; insufficient_data: history or peer group too short.",
   );
 
-/** The status of a factor or of a feed as answers name it. */
+/** Translates the internal status of a factor or feed to the public one. */
 export const factorStatusAnswer = <S extends string>(
   status: S,
 ): Exclude<S, "not_observed"> | "no_feed" =>
   status === "not_observed" ? "no_feed" : (status as Exclude<S, "not_observed">);
 
-/** Points of a factor, or why it has none. */
+/** Points that a factor contributes, or the reason why it contributes none. */
 const Contribution = z.union([z.number(), FactorState, z.literal("missing")]);
 type Contribution = z.input<typeof Contribution>;
 
-/** Points by factor. */
+/** Points that each factor contributes. */
 export const PointsByFactor = z
   .record(z.enum(FACTORS), Contribution)
   .describe(
     "Points by factor, which add up to the unrounded score minus 50, or why it has none. Only with factor:read.",
   );
 
-/** What changed between two instants. */
+/** What changed in a score between two instants. */
 export const Attribution = z
   .object({
-    from: Instant,
-    to: Instant,
-    signal: z.array(Direction).describe("At from and to."),
+    from: InstantAnswer,
+    to: InstantAnswer,
+    signal: z.array(DirectionAnswer).describe("At from and to."),
     score: z.array(z.number()).describe("At from and to, in points."),
     change: z.number().describe("Points."),
     factors: z
@@ -48,11 +48,13 @@ export const Attribution = z
   })
   .describe("With since: what moved the score from then to asOf.");
 
-/** The contribution of each factor to a snapshot, or why it has none; `undefined` if another method
- *  recorded the snapshot. */
+/**
+ * The contribution of each factor to a snapshot, or the reason why it has none; `undefined` if the
+ * snapshot was recorded with another method.
+ */
 export function whyAnswer(
   snapshot: PastSnapshot,
-  detail: Detail,
+  detail: DetailLevel,
 ): z.input<typeof PointsByFactor> | undefined {
   const contributions = contributionsOf(snapshot);
   if (contributions === undefined) return undefined;
@@ -68,28 +70,31 @@ export function whyAnswer(
   };
 }
 
-const inPoints = (points: number, detail: Detail): number =>
-  detail === "full" ? points : pointDifference(points);
+const inPoints = (points: number, detail: DetailLevel): number =>
+  detail === "full" ? points : roundPointDifference(points);
 
-/** Why a factor has no value; the reason is stored as long as the factors are. */
+/** The reason why a factor has no value; "missing" once the factors are no longer stored. */
 function absence(factor: Factor, { factors }: PastSnapshot): Contribution {
   const status = factors?.[factor].status;
   return status === undefined ? "missing" : factorStatusAnswer(status);
 }
 
 /**
- * What changed between two snapshots of an instrument. Contributions are exact, so that the changes of
- * the factors add up to that of the score; a factor without a value contributes 0.
+ * Explains what changed between two snapshots of an instrument. Changes are computed from exact
+ * contributions, so that those of the factors add up to that of the score; a factor without a value
+ * contributes 0.
  *
  * @param showsFactors Whether the caller may see contributions.
- * @throws {Problem} `not_available_then` if another method recorded one of them.
+ * @throws {Problem} `not_available_then` if `showsFactors` and one of the snapshots was recorded
+ * with another method.
  */
 export function attributionAnswer(
   from: PastSnapshot,
   to: PastSnapshot,
-  { detail, showsFactors }: { readonly detail: Detail; readonly showsFactors: boolean },
+  { detail, showsFactors }: { readonly detail: DetailLevel; readonly showsFactors: boolean },
 ): z.input<typeof Attribution> {
-  const score = (one: PastSnapshot) => (detail === "full" ? one.score : points(one.score));
+  const score = (one: PastSnapshot) =>
+    detail === "full" ? one.score : roundScorePoints(one.score);
   return {
     from: isoInstant(from.at),
     to: isoInstant(to.at),
@@ -100,7 +105,7 @@ export function attributionAnswer(
   };
 }
 
-function factorChanges(from: PastSnapshot, to: PastSnapshot, detail: Detail) {
+function factorChanges(from: PastSnapshot, to: PastSnapshot, detail: DetailLevel) {
   const before = knownContributions(from);
   const after = knownContributions(to);
   const whyBefore = whyAnswer(from, detail);
@@ -118,7 +123,7 @@ function factorChanges(from: PastSnapshot, to: PastSnapshot, detail: Detail) {
   };
 }
 
-function knownContributions(snapshot: PastSnapshot): Contributions {
+function knownContributions(snapshot: PastSnapshot): FactorContributions {
   const known = contributionsOf(snapshot);
   if (known !== undefined) return known;
   throw new Problem("not_available_then", {

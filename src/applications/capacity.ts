@@ -10,46 +10,51 @@ import {
   type WriteOptions,
 } from "../store/port/records.ts";
 
-/** Maximum number of records of each kind that anonymous callers can create; about 3 kB each. */
+/**
+ * Maximum number of stored records that anonymous callers can create, by kind of record. A record
+ * takes about 3 kB.
+ */
 const capacities = { application: 20_000, "queue-token": 30_000, inquiry: 5_000 } as const;
 
-/** Kinds with a capacity. */
+/** Kinds of records whose number is limited. */
 type SlotKind = keyof typeof capacities;
 
-/** Maximum share of a kind's slots for one network (/32 of IPv6, /24 of IPv4). */
+/** Maximum share of a kind's slots that one network can take (/32 for IPv6, /24 for IPv4). */
 const MAX_NETWORK_SHARE = 1 / 10;
 
-/** Occupied slots, by kind and number. */
-export const slots = collection<true>("intake-seats");
+/** Occupied slots; the key consists of kind and number. */
+export const intakeSlots = collection<true>("intake-seats");
 
 /** Number of slots tried before a kind counts as full. */
 const MAX_ATTEMPTS = 16;
 
-/** `Retry-After` in seconds when no slot was free. */
+/** `Retry-After` in seconds when no slot is free. */
 const FULL_RETRY_SECONDS = 3600;
 
-/** Group of a network's slots of one kind. @param network Hash of the network. */
+/** Group of the slots of one kind that a network occupies. @param network Hash of the network. */
 export const networkSlotsGroup = (kind: SlotKind, network: string): string =>
   `seats:${kind}:${network}`;
 
-/** Dependencies of the slots. */
+/** Dependencies of `reserveSlot`. */
 export interface SlotOptions {
   readonly records: Records;
-  /** Hashes a network, because the store holds no addresses in plain text. */
+  /** Hashes the address of a network, because the store contains no addresses in plain text. */
   readonly hashAddress: (address: string) => string;
 }
 
 /**
- * Picks a random slot, with the step that takes it, which is rejected if the slot is occupied. The
- * number of slots bounds the records without a total count or a lock: at two thirds occupancy, one
- * caller in 650 finds none in `MAX_ATTEMPTS` attempts.
+ * Picks a random slot and creates the step that occupies it, which fails if the slot is taken. The
+ * number of slots limits the number of records without a total count or a lock. When two thirds of
+ * the slots are taken, one caller in 650 finds no free slot in `MAX_ATTEMPTS` attempts.
  *
- * The more slots the caller's network has, the fewer it can choose from; the last ones are reserved
- * for networks that have few (`shareOf`), so that a few networks cannot take all.
+ * The more slots the caller's network has taken, the fewer the caller can choose from. The last
+ * slots are reserved for networks that have taken few (`partyShare`), so that a few networks cannot
+ * take all of them.
  *
- * @param ip Network address of the caller; `undefined` if unknown, and then counted for no network.
- * @param placing The same as for the record, so that both expire at the same time.
- * @throws {Problem} `rate_limited` if the network has used its share.
+ * @param ip Network address of the caller; `undefined` if unknown, in which case the slot counts
+ * toward no network.
+ * @param placing The write options of the record, so that record and slot expire at the same time.
+ * @throws {Problem} `rate_limited` if the network has used up its share.
  */
 export async function reserveSlot(
   { records, hashAddress }: SlotOptions,
@@ -59,14 +64,17 @@ export async function reserveSlot(
   const groups = ip === undefined ? [] : [networkSlotsGroup(kind, hashAddress(widestNetwork(ip)))];
   const [group] = groups;
   const most = total * MAX_NETWORK_SHARE;
-  const held = group === undefined ? [] : await records.list(slots, { group, limit: most });
+  const held = group === undefined ? [] : await records.list(intakeSlots, { group, limit: most });
   const seat = `${kind}:${randomInt(availableSlots({ total, most }, held.length))}`;
   const placed = { ...placing, groups: [...(placing.groups ?? []), ...groups] };
-  return { seat, step: insert(slots, { key: seat, value: true, ...placed }) };
+  return { seat, step: insert(intakeSlots, { key: seat, value: true, ...placed }) };
 }
 
-/** The number of slots that a network can choose from. @throws {Problem} `rate_limited` if there
- *  are none. */
+/**
+ * The number of slots that a network can choose from, given how many it has taken.
+ *
+ * @throws {Problem} `rate_limited` if the network has used up its share.
+ */
 function availableSlots(whole: SharedCapacity, held: number): number {
   if (held >= whole.most)
     throw capacityExceeded("Too many applications or inquiries from your network are pending.");
@@ -74,11 +82,11 @@ function availableSlots(whole: SharedCapacity, held: number): number {
 }
 
 /**
- * Commits records that take slots.
+ * Commits records that take slots, and retries with other slots while the chosen ones are taken.
  *
  * @param attempt Creates the steps of each attempt.
- * @returns The result of the successful attempt.
- * @throws {Problem} `rate_limited` if no slot was free.
+ * @returns The result of the attempt that was committed.
+ * @throws {Problem} `rate_limited` if no free slot was found.
  */
 export async function commitWithinCapacity<T extends { readonly steps: readonly Operation[] }>(
   records: Records,

@@ -5,7 +5,7 @@ import { emailGroup } from "../mail/email-address.ts";
 import type { Mailbox } from "../mail/outbox.ts";
 import { remove, replace } from "../store/port/operations.ts";
 import type { Operation, Records, Stored } from "../store/port/records.ts";
-import { slots } from "./capacity.ts";
+import { intakeSlots } from "./capacity.ts";
 import type { Application } from "./intake-records.ts";
 import {
   APPLICATION_RETENTION_MS,
@@ -23,40 +23,46 @@ export interface ServiceIdentity {
   readonly baseUrl: string;
 }
 
-/** Dependencies of the decisions. */
+/** Dependencies of `createDecisions`. */
 export interface DecisionsOptions {
   readonly records: Records;
   readonly audit: Auditor;
   readonly keys: ApiKeys;
-  /** Absent when applicants are not notified. */
+  /** Queues the emails to applicants; absent when applicants are not notified. */
   readonly mailbox?: Mailbox;
-  /** The service that the email names; absent if unknown. */
+  /** The service that the email mentions; absent if unknown. */
   readonly site?: ServiceIdentity | undefined;
 }
 
 /** The result of a decision. */
 export interface Decision {
   readonly application: Application;
-  /** Whether it changed the application's status; `false` if the application was already decided
-   *  this way. */
+  /**
+   * Whether the decision changed the application's status; `false` if the application had already
+   * been decided this way.
+   */
   readonly isNew: boolean;
-  /** The API key created with it, which is returned only once. */
+  /**
+   * The API key that was created with the decision; returned only once. `undefined` if none was
+   * created.
+   */
   readonly key: string | undefined;
 }
 
 /** The operator's decisions on applications. */
 export interface Decisions {
   /**
-   * Accepts an application, even a rejected one, and notifies the applicant by email.
+   * Accepts an application, even one that was rejected, and notifies the applicant by email.
    *
-   * @param named Its id, or a queue token issued for it.
-   * @param keyScopes Scopes of an API key to create; absent for no key.
+   * @param named The id of the application, or a queue token that was issued for it.
+   * @param keyScopes Scopes of an API key to create; absent to create none.
    * @returns `undefined` if the application does not exist.
    */
   accept(named: string, keyScopes?: readonly Scope[]): Promise<Decision | undefined>;
 
   /**
-   * Rejects an application, even an accepted one; the applicant keeps what was already issued.
+   * Rejects an application, even one that was accepted. The applicant keeps API keys that were
+   * already issued.
    *
    * @param named As in `accept`.
    * @returns `undefined` if the application does not exist.
@@ -69,7 +75,7 @@ const ID = /^app_[0-9A-Za-z]{16}$/;
 /** Lifetime of the notification email, in milliseconds. */
 const MAIL_TTL_MS = 7 * 86_400_000;
 
-/** Creates the decisions. */
+/** Creates the operations with which the operator decides on applications. */
 export function createDecisions(options: DecisionsOptions): Decisions {
   const { mailbox, site } = options;
   return {
@@ -118,7 +124,7 @@ function decisionSteps(
   const { seat, ...application } = stored.value;
   const value = { ...application, state, seat: undefined };
   const ttlMs = state === "accepted" ? null : APPLICATION_RETENTION_MS;
-  const left = seat === undefined ? [] : [remove(slots, seat)];
+  const left = seat === undefined ? [] : [remove(intakeSlots, seat)];
   return [replace(applications, stored, { value, ttlMs }), ...left];
 }
 

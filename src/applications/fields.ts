@@ -1,47 +1,49 @@
 import { z } from "zod";
-import { hasMarkup, Label, NO_MARKUP } from "../lib/label.ts";
-import { hasMarkRun, NO_MARK_RUN } from "../lib/mark-run.ts";
+import { hasMarkup, Label, NO_MARKUP_MESSAGE } from "../lib/label.ts";
+import { hasCombiningMarkRun, NO_MARK_RUN_MESSAGE } from "../lib/mark-run.ts";
 import { EmailAddress } from "../mail/email-address.ts";
-import { focuses } from "./intake-records.ts";
+import { applicantFocuses } from "./intake-records.ts";
 
 /** Maximum length of a message, in characters. */
 const MAX_MESSAGE_CHARACTERS = 5000;
 
-/** Characters that a message may not contain; line breaks are allowed. */
+/** Matches characters that a message may not contain. Line breaks are allowed. */
 const UNPRINTABLE = /[\p{Cs}\u202a-\u202e\u2066-\u2069]|(?!\n)\p{Cc}/u;
 
 /** Matches text that people or programs would treat as a URL: a scheme, `www.`, or a host with a
  *  path. A bare host is allowed, since companies use it as a name. */
 const ADDRESS = /:\/\/|\bwww\.|[\p{L}\p{N}]\.\p{L}{2,}\//iu;
 
-/** Name of an applicant, who is a person or an organization. URLs are rejected. */
+/** Name of an applicant (a person or an organization). URLs are rejected. */
 const ApplicantName = Label.refine((text) => !ADDRESS.test(text), "must not have a web address");
 
 /** Text of 1 to 5,000 characters in NFC, trimmed, without markup. */
 const Message = z
   .string("must be a string")
-  .refine((text) => !hasMarkRun(text), { error: NO_MARK_RUN, abort: true })
+  .refine((text) => !hasCombiningMarkRun(text), { error: NO_MARK_RUN_MESSAGE, abort: true })
   .transform((text) => text.normalize("NFC").replaceAll("\r\n", "\n").trim())
   .refine((text) => text !== "", "must not be empty")
   .refine((text) => !UNPRINTABLE.test(text), "must have no control characters other than new line")
-  .refine((text) => !hasMarkup(text), NO_MARKUP)
+  .refine((text) => !hasMarkup(text), NO_MARKUP_MESSAGE)
   .refine(
     (text) => [...text].length <= MAX_MESSAGE_CHARACTERS,
     `must have at most ${MAX_MESSAGE_CHARACTERS} characters`,
   );
 
-/** Schema of an application. Unknown members are ignored and not stored; the interface does not
- *  define how to handle them, here and in an inquiry. */
+/**
+ * Schema of an application. Unknown members are ignored and not stored, here and in
+ * `InquiryFields`, because the interface does not define how to handle them.
+ */
 export const ApplicationFields = z.object(
   {
     name: ApplicantName,
     email: EmailAddress,
-    focus: z.enum(focuses, `must be one of ${focuses.join(", ")}`).optional(),
+    focus: z.enum(applicantFocuses, `must be one of ${applicantFocuses.join(", ")}`).optional(),
   },
   "must be a JSON object",
 );
 
-/** Schema of a message to the operator. */
+/** Schema of an inquiry, a message to the operator. */
 export const InquiryFields = z.object(
   { email: EmailAddress, message: Message },
   "must be a JSON object",

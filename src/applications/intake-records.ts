@@ -2,11 +2,11 @@ import { fingerprint } from "../lib/fingerprint.ts";
 import { readAll } from "../store/port/read-all.ts";
 import { collection, type Records } from "../store/port/records.ts";
 
-/** Kinds of applicants. */
-export const focuses = ["retail", "quant", "fund", "general"] as const;
+/** Kinds of applicants that an application can choose from. */
+export const applicantFocuses = ["retail", "quant", "fund", "general"] as const;
 
-/** One of `focuses`. */
-type Focus = (typeof focuses)[number];
+/** One of `applicantFocuses`. */
+type Focus = (typeof applicantFocuses)[number];
 
 /** A validated and normalized application for early access. */
 export interface ApplicationRequest {
@@ -17,7 +17,7 @@ export interface ApplicationRequest {
 
 /** A stored application. */
 export interface Application extends ApplicationRequest {
-  /** `app_` and random characters. */
+  /** Id of the application: `app_` and 16 random characters. */
   readonly id: string;
   readonly state: "waiting" | "accepted" | "rejected";
   /** Milliseconds since the epoch. */
@@ -26,8 +26,10 @@ export interface Application extends ApplicationRequest {
 
 const DAY_MS = 86_400_000;
 
-/** Retention of applications that are not accepted, in milliseconds: as long as their audit rows.
- *  Accepted ones are stored permanently, since they allow a person to sign in. */
+/**
+ * Retention of applications that are not accepted, in milliseconds; the same as for audit rows.
+ * Accepted applications are stored permanently, because they allow a person to sign in.
+ */
 export const APPLICATION_RETENTION_MS = 400 * DAY_MS;
 
 /** Retention of inquiries, in milliseconds. */
@@ -35,11 +37,11 @@ export const INQUIRY_RETENTION_MS = 180 * DAY_MS;
 
 /** A stored application with its slot in the queue. */
 export interface StoredApplication extends Application {
-  /** Key of the slot; `undefined` once the application is decided. */
+  /** Key of the slot in the queue; `undefined` once the application is decided. */
   readonly seat: string | undefined;
 }
 
-/** Applications by email address, one per address. */
+/** Applications by email address. There is one per address. */
 export const applications = collection<StoredApplication>("applications");
 
 /** Record group of an application. */
@@ -47,7 +49,7 @@ export const applicationGroup = (id: string): string => `application:${id}`;
 
 /** A stored inquiry. */
 export interface Inquiry {
-  /** `inq_` and random characters. */
+  /** Reference of the inquiry: `inq_` and 16 random characters. */
   readonly reference: string;
   readonly email: string;
   readonly message: string;
@@ -58,10 +60,10 @@ export interface Inquiry {
 /** Inquiries by reference. */
 export const inquiries = collection<Inquiry>("inquiries");
 
-/** Queue tokens by their hash. */
+/** Queue tokens by the hash of the token. */
 export const queueTokens = collection<{ readonly applicationId: string }>("queue-tokens");
 
-/** The id of the application that a queue token was issued for. */
+/** Finds the id of the application for which a queue token was issued. */
 export async function applicationOfToken(
   records: Records,
   queueToken: string,
@@ -69,13 +71,13 @@ export async function applicationOfToken(
   return (await records.get(queueTokens, fingerprint(queueToken)))?.value.applicationId;
 }
 
-/** All applications, oldest first. */
+/** Reads all applications, oldest first. */
 export async function readApplications(records: Records): Promise<readonly Application[]> {
   const found = await readAll(records, applications);
   return found.map(({ value }) => value).toSorted((a, b) => a.registeredAt - b.registeredAt);
 }
 
-/** All inquiries, oldest first. */
+/** Reads all inquiries, oldest first. */
 export async function readInquiries(records: Records): Promise<readonly Inquiry[]> {
   return (await readAll(records, inquiries)).map(({ value }) => value);
 }

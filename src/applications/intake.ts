@@ -1,10 +1,10 @@
 import { type Auditor, callerAddress } from "../auth/auditor.ts";
 import type { ApiKeys } from "../auth/keys/api-keys.ts";
-import { anonymousCeiling, type Scope } from "../auth/scopes.ts";
+import { anonymousScopeCeiling, type Scope } from "../auth/scopes.ts";
 import { randomBase62 } from "../lib/base62.ts";
 import { fingerprint } from "../lib/fingerprint.ts";
 import { emailGroup } from "../mail/email-address.ts";
-import { insert, unchanged } from "../store/port/operations.ts";
+import { insert, requireUnchanged } from "../store/port/operations.ts";
 import type { Operation, Stored } from "../store/port/records.ts";
 import type { StoreMode } from "../store/port/store.ts";
 import { commitWithinCapacity, reserveSlot, type SlotOptions } from "./capacity.ts";
@@ -27,21 +27,21 @@ export interface QueueKey {
   readonly expiresAt: number;
 }
 
-/** Dependencies of the intake. */
+/** Dependencies of `Intake`. */
 interface IntakeOptions extends SlotOptions {
   readonly now: () => Date;
   readonly audit: Auditor;
   readonly keys: ApiKeys;
-  /** Mode of the store. In the sandbox the queue token of an application is also an API key. */
+  /** Mode of the store. In the sandbox, the queue token of an application is also an API key. */
   readonly mode: StoreMode;
 }
 
-/** Lifetime of a queue token as an API key in the sandbox, in milliseconds. */
+/** How long a queue token works as an API key in the sandbox, in milliseconds. */
 const QUEUE_KEY_MS = 7 * 86_400_000;
 
-/** Length of an id in random characters; 95 bits. */
+/** Number of random characters in an id, with 95 bits of entropy. */
 const ID_LENGTH = 16;
-/** Length of a queue token in random characters; 190 bits. */
+/** Number of random characters in a queue token, with 190 bits of entropy. */
 const TOKEN_LENGTH = 32;
 
 /** A queue token and the steps that store it. */
@@ -60,10 +60,11 @@ export class Intake {
   }
 
   /**
-   * Stores an application. An address has one: the first submission is stored, with its place in
-   * the queue. Every response has a new token and the time of the request, so it does not reveal
-   * earlier applications. The queue token is returned only once; every issued token identifies the
-   * application to the operator, and none replaces another.
+   * Stores an application. Each email address has one application: only the first submission is
+   * stored and gets a place in the queue. Every response contains a new token and the time of the
+   * request, so that it does not reveal an earlier application. The queue token is returned only
+   * once. Every token that was issued identifies the application to the operator; a new token does
+   * not invalidate earlier ones.
    *
    * @returns `key` is `undefined` if the token is not an API key.
    * @throws {Problem} `rate_limited` if too many applications are pending.
@@ -98,9 +99,9 @@ export class Intake {
   }
 
   /**
-   * Whether the operator has accepted an application from this address.
+   * Whether the operator has accepted an application from this email address.
    *
-   * @param email Normalized.
+   * @param email Normalized email address.
    */
   async isAccepted(email: string): Promise<boolean> {
     const stored = await this.#options.records.get(applications, email);
@@ -131,19 +132,22 @@ async function newApplication(
 function repeatedApplication(kept: Stored<StoredApplication>, { audit }: IntakeOptions) {
   const { id } = kept.value;
   const entry = { action: "application.repeated", actor: "anonymous", target: id };
-  return { id, steps: [unchanged(applications, kept), ...audit(entry)] };
+  return { id, steps: [requireUnchanged(applications, kept), ...audit(entry)] };
 }
 
-/** Creates a queue token. The interface does not define its purpose: it identifies the application
- *  to the operator, and in the sandbox it is also the test credential mentioned there. It proves
- *  nothing, since anyone can apply with any address. */
+/**
+ * Creates a queue token. The interface does not define its purpose. Here the token identifies the
+ * application to the operator, and in the sandbox it is also the test credential that the interface
+ * mentions. The token does not prove control of the address, because anyone can apply with any
+ * address.
+ */
 async function newQueueToken(
   { id, email, registeredAt }: Pick<Application, "id" | "email" | "registeredAt">,
   options: IntakeOptions,
 ): Promise<QueueToken> {
   const { mode, keys } = options;
   const expiresAt = registeredAt + QUEUE_KEY_MS;
-  const key = mode === "sandbox" ? { scopes: anonymousCeiling, expiresAt } : undefined;
+  const key = mode === "sandbox" ? { scopes: anonymousScopeCeiling, expiresAt } : undefined;
   const placing = {
     groups: [emailGroup(email)],
     ttlMs: key ? QUEUE_KEY_MS : APPLICATION_RETENTION_MS,

@@ -1,9 +1,11 @@
-/** Path of the MCP endpoint, which is a resource of its own within the whole service. */
+/** Path of the MCP endpoint, which is a separate resource within the service. */
 const MCP_PATH = "/mcp";
 
-/** The audience check, by which `ProtectedResource.authorize` rejects a token: whether one for the
- *  resource `granted` may be used at the resource `wanted`. A token for the whole service is valid
- *  everywhere, a token for /mcp only there (RFC 8707). */
+/**
+ * The audience check with which `ProtectedResource.authorize` rejects tokens: whether a token for
+ * the resource `granted` may be used at the resource `wanted`. A token for the whole service is
+ * valid everywhere, a token for /mcp only there (RFC 8707).
+ */
 export function isAudienceAllowed(granted: string, wanted: string): boolean {
   return wanted === granted || wanted === granted + MCP_PATH;
 }
@@ -12,14 +14,21 @@ function canonical(uri: string): string | undefined {
   return URL.parse(uri)?.href.replace(/\/$/, "");
 }
 
-/** The resource of this server that a resource indicator names, ignoring a trailing slash. @returns
- *  `undefined` if there is none. */
+/**
+ * Finds the resource of this server that a resource indicator identifies, ignoring a trailing
+ * slash.
+ * @returns `undefined` if this server has no such resource.
+ */
 export function resolveResource(indicator: string, baseUrl: string): string | undefined {
   const wanted = canonical(indicator);
   return [baseUrl, baseUrl + MCP_PATH].find((known) => canonical(known) === wanted);
 }
 
-/** The resources of this server that an assertion allows; all if it names none (RFC 8707). */
+/**
+ * The resources of this server that an assertion allows (RFC 8707); all of them if the assertion
+ * specifies none.
+ * @param named Resource indicators in the assertion.
+ */
 export function allowedResources(
   named: readonly string[] | undefined,
   baseUrl: string,

@@ -1,17 +1,19 @@
 import { AsyncLocalStorage } from "node:async_hooks";
-import { type AuditEntry, audited } from "../store/audit/entry.ts";
+import { type AuditEntry, auditSteps } from "../store/audit/entry.ts";
 import type { Operation } from "../store/port/records.ts";
 import { currentRequestId } from "../telemetry/request-id.ts";
 
-/** Options of `createAuditor`. */
+/** Dependencies of `createAuditor`. */
 export interface AuditorOptions {
   /** Hashes a network address. Equal addresses have equal hashes. */
   readonly hashAddress: (address: string) => string;
   readonly now: () => Date;
 }
 
-/** The steps that write an audit row, with the caller's hashed address and the request id, in the
- *  commit of the audited change. */
+/**
+ * Creates the operations that write an audit row, with the caller's hashed address and the request
+ * id, for the commit of the audited change.
+ */
 export type Auditor = (
   entry: Pick<AuditEntry, "action" | "actor" | "target" | "detail">,
 ) => readonly Operation[];
@@ -37,6 +39,6 @@ export function createAuditor({ hashAddress, now }: AuditorOptions): Auditor {
     const origin = address === undefined ? {} : { addressHash: hashAddress(address) };
     const requestId = currentRequestId();
     const request = requestId === undefined ? {} : { requestId };
-    return audited({ ...entry, ...origin, ...request }, now().getTime());
+    return auditSteps({ ...entry, ...origin, ...request }, now().getTime());
   };
 }

@@ -8,26 +8,28 @@ import type { ApiKeys } from "./keys/api-keys.ts";
 import type { LastUseTracker } from "./last-use.ts";
 import { hasMetadataDocument } from "./oidc/metadata-documents.ts";
 import { clientScopeCeiling } from "./oidc/resource-indicators.ts";
-import { isScope, type Scope, scopeNames } from "./scopes.ts";
+import { isScope, parseScopeNames, type Scope } from "./scopes.ts";
 
-/** Options of `createAuthenticator`. */
+/** Dependencies of `createAuthenticator`. */
 export interface AuthenticatorOptions {
   readonly records: Records;
-  /** Returns the current authorization server, which changes with the keys. */
+  /** Returns the current authorization server, which is replaced when the keys change. */
   readonly provider: () => Provider;
   readonly keys: ApiKeys;
   readonly accounts: Accounts;
-  /** Records the use of agents with an owner. `ApiKeys` records that of keys. */
+  /** Records the use of agents with an owner. The use of API keys is recorded by `ApiKeys`. */
   readonly lastUse: LastUseTracker;
-  /** The resource of the whole service, for which keys are valid. */
+  /** The resource of the whole service, which API keys are valid for. */
   readonly baseUrl: string;
   /** The scopes of an agent without an owner. */
   readonly anonymousScopes: readonly Scope[];
 }
 
-/** Creates the lookup of callers with their current rights. A caller has the scopes of its token
- *  that the client is still registered for, and that the client's owner or the person it acts for
- *  still allows. The lookup caches nothing and fetches no metadata documents. */
+/**
+ * Creates the function that finds the caller of a credential with its current rights. A caller has
+ * those scopes of its token that the client is still registered for, and that the client's owner or
+ * the person it acts for still allows. Nothing is cached, and no metadata documents are fetched.
+ */
 export function createAuthenticator(options: AuthenticatorOptions): Authenticate {
   return async (credential) =>
     (await authenticateKey(credential, options)) ?? (await authenticateToken(credential, options));
@@ -66,18 +68,23 @@ async function authenticateToken(
 
 type Token = AccessToken | ClientCredentials;
 
-/** The claims of a token; `undefined` when it has no client or not exactly one audience. */
+/**
+ * The claims of a token; `undefined` when the token has no client, or does not have exactly one
+ * audience.
+ */
 function tokenClaims({ clientId, aud, scopes }: Token) {
   if (clientId === undefined || typeof aud !== "string") return undefined;
   return { clientId, resource: aud, scopes: new Set([...scopes].filter(isScope)) };
 }
 
-/** The scopes of a token that its client and person still have. */
+/** The scopes of a token that its client and its person still have. */
 function intersectScopes(issued: ReadonlySet<Scope>, ...allowed: readonly (readonly string[])[]) {
   return new Set([...issued].filter((scope) => allowed.every((names) => names.includes(scope))));
 }
 
-/** Expiry of a token, in milliseconds since the epoch; never later than that of its client. */
+/**
+ * Expiry of a token, in milliseconds since the epoch; never later than the expiry of its client.
+ */
 function expiryOf({ exp = Infinity }: Token, client: Stored<ClientRecord> | undefined): number {
   return Math.min(1000 * exp, client?.expiresAt ?? Infinity);
 }
@@ -116,7 +123,7 @@ async function userCaller(
   const { auth_time: seconds } = token.extra ?? {};
   const signedInAt = typeof seconds === "number" ? seconds * 1000 : undefined;
   const allowed = scopesForResource(grant.value, issued.resource);
-  const registered = client && scopeNames(client.value.metadata.scope ?? "");
+  const registered = client && parseScopeNames(client.value.metadata.scope ?? "");
   return {
     kind: "user",
     id: accountId,
@@ -130,8 +137,10 @@ async function userCaller(
   };
 }
 
-/** The records that a person's token depends on; `undefined` when one of them is gone. A client
- *  with a metadata document has no record. */
+/**
+ * The records that a person's token depends on; `undefined` when one of them no longer exists. A
+ * client with a metadata document has no record.
+ */
 async function userTokenRecords(
   { clientId = "", accountId = "", grantId = "" }: AccessToken,
   { records, accounts }: AuthenticatorOptions,

@@ -13,29 +13,40 @@ export interface Caller {
    *  application that claimed the agent and whose access the agent depends on. `undefined` for
    *  agents that a person claimed, and for API keys. */
   readonly application?: string | undefined;
-  /** The grant of a person's token. */
+  /** The grant that the person's token was issued under; absent for other callers. */
   readonly grantId?: string | undefined;
-  /** The account of the caller or of its owner, if any. */
+  /**
+   * The account of the caller, or of the owner of the agent or key; `undefined` if there is none.
+   */
   readonly accountId: string | undefined;
   readonly scopes: ReadonlySet<Scope>;
   /** The resource that the credential is valid for (RFC 8707). */
   readonly resource: string;
-  /** When the person of a user's token signed in, in milliseconds since the epoch. */
+  /**
+   * When the person signed in, in milliseconds since the epoch; `undefined` unless the caller is a
+   * person.
+   */
   readonly signedInAt: number | undefined;
   /** Expiry of the credential, in milliseconds since the epoch; absent if it does not expire. */
   readonly expiresAt?: number | undefined;
 }
 
-/** The members that identify a caller, whichever credential it uses. */
+/** The members that identify a caller with any kind of credential. */
 export interface CallerIdentity extends Pick<Caller, "kind" | "id"> {
   readonly clientId?: string | undefined;
 }
 
-/** Key of a caller: an agent, an API key, or one application of a person. A limit by this key
- *  applies to each application of a person, so that none uses up what the others need. */
+/**
+ * Key of a caller: an agent, an API key, or one application of a person. A rate limit with this key
+ * applies to each application of a person separately, so that one application cannot use up the
+ * limit of another.
+ */
 export const callerKey = ({ kind, id, clientId }: CallerIdentity): string =>
   kind === "user" ? `${kind}:${id}:${clientId}` : `${kind}:${id}`;
 
-/** Finds the caller of an access token or API key. @returns `undefined` when it is unknown, expired
- *  or revoked, or when its client or person was deleted. */
+/**
+ * Finds the caller of an access token or API key.
+ * @returns `undefined` when the credential is unknown, expired or revoked, or when its client or
+ * person was deleted.
+ */
 export type Authenticate = (credential: string) => Promise<Caller | undefined>;

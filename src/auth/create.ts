@@ -14,9 +14,9 @@ import { createKeyringVault } from "../store/keys/keyring-vault.ts";
 import type { Vault } from "../store/keys/vault.ts";
 import { countDenials } from "../telemetry/instrumented.ts";
 import { Accounts } from "./accounts/accounts.ts";
-import { Sessions } from "./accounts/browser-sessions.ts";
-import { SignIn } from "./accounts/email-code-sign-in.ts";
-import type { Upstream, UpstreamOptions } from "./accounts/upstream-sign-in.ts";
+import { BrowserSessions } from "./accounts/browser-sessions.ts";
+import { EmailCodeSignIn } from "./accounts/email-code-sign-in.ts";
+import type { UpstreamSignIn, UpstreamSignInOptions } from "./accounts/upstream-sign-in.ts";
 import { Claims } from "./agents/claims.ts";
 import { createRegistrationTokenLookup } from "./agents/registration-access-token.ts";
 import { UnclaimedCapacity } from "./agents/unclaimed-capacity.ts";
@@ -35,8 +35,8 @@ import { createClientCredentialsIssuer } from "./oidc/client-credentials.ts";
 import { createInteractions } from "./oidc/interactions.ts";
 import { OperatorAccess } from "./operator-access.ts";
 
-/** Options of `createAccess`. */
-export interface AccessOptions {
+/** Dependencies of `createAuthServices`. */
+export interface AuthServicesOptions {
   readonly config: Pick<
     Config,
     | "anonymousScopes"
@@ -54,18 +54,18 @@ export interface AccessOptions {
   readonly name: string;
   readonly now: () => Date;
   readonly log: Logger;
-  /** Restrictions on URLs that are fetched for clients; set by tests. */
+  /** Restrictions on URLs that are fetched for clients; set only in tests. */
   readonly outbound?: GuardedFetchOptions | undefined;
   /** Shows an email to the operator when no mail server is configured. */
   readonly onEmail?: ((email: Email) => void) | undefined;
 }
 
-/** Authentication, authorization and the stores behind them. */
-export type Access = Awaited<ReturnType<typeof createAccess>>;
+/** Authentication and authorization, with the stores they use. */
+export type AuthServices = Awaited<ReturnType<typeof createAuthServices>>;
 
-/** Builds accounts, agents, keys, intake, mail and the authorization server. */
-export async function createAccess(options: AccessOptions) {
-  const { config, state, baseUrl, now, log } = options;
+/** Creates accounts, agents, API keys, applications, mail and the authorization server. */
+export async function createAuthServices(options: AuthServicesOptions) {
+  const { config, state, baseUrl, now, log, name: serviceName } = options;
   const { anonymousScopes, signUp } = config;
   const { records } = state.store;
   const { hashAddress } = state.keyring;
@@ -81,7 +81,7 @@ export async function createAccess(options: AccessOptions) {
   const accounts = new Accounts({ records, now, audit, lastUse });
   const keys = new ApiKeys({ records, mode, now, audit, lastUse });
   const intake = new Intake({ records, now, audit, keys, mode, hashAddress });
-  const sessions = new Sessions({ records, now, secure: isHttps(baseUrl), audit });
+  const sessions = new BrowserSessions({ records, now, secure: isHttps(baseUrl), audit });
   const codeKey = state.deriveKey("claim-codes");
   const claims = new Claims({ records, audit, now, mailbox, baseUrl, anonymousScopes, codeKey });
   const capacity = new UnclaimedCapacity({ records, now });
@@ -143,7 +143,7 @@ export async function createAccess(options: AccessOptions) {
       baseUrl,
       anonymousScopes,
     }),
-    signIn: new SignIn({ ...forSignIn, mailbox, audit, hashAddress, serviceName: options.name }),
+    signIn: new EmailCodeSignIn({ ...forSignIn, mailbox, audit, hashAddress, serviceName }),
     upstream,
     async close() {
       await mailWorker.stop();
@@ -152,8 +152,8 @@ export async function createAccess(options: AccessOptions) {
   };
 }
 
-/** Starts the worker that sends the emails of the outbox. */
-function startMailWorker({ state, config, onEmail, now, log }: AccessOptions, vault: Vault) {
+/** Starts the worker that sends the emails in the outbox. */
+function startMailWorker({ state, config, onEmail, now, log }: AuthServicesOptions, vault: Vault) {
   const mailWorker = new MailWorker({
     records: state.store.records,
     vault,
@@ -169,16 +169,19 @@ function startMailWorker({ state, config, onEmail, now, log }: AccessOptions, va
 /** Loads the OpenID client only if an upstream provider is configured. */
 async function loadUpstream(
   choice: UpstreamChoice | undefined,
-  options: Omit<UpstreamOptions, "choice">,
-): Promise<Upstream | undefined> {
+  options: Omit<UpstreamSignInOptions, "choice">,
+): Promise<UpstreamSignIn | undefined> {
   if (choice === undefined) return undefined;
-  const { createUpstream } = await import("./accounts/upstream-sign-in.ts");
-  return createUpstream({ ...options, choice });
+  const { createUpstreamSignIn } = await import("./accounts/upstream-sign-in.ts");
+  return createUpstreamSignIn({ ...options, choice });
 }
 
-/** Counts in the store if several processes share it, else in memory. */
+/**
+ * Creates the rate limits. They count in the store if several processes share it, and in memory
+ * otherwise.
+ */
 function createAccessLimits(
-  { state, config, now }: AccessOptions,
+  { state, config, now }: AuthServicesOptions,
   onError: (error: unknown) => void,
 ) {
   const { store, keyring } = state;
@@ -198,7 +201,10 @@ async function trustedIssuers(file: string | undefined): Promise<readonly Truste
   return file === undefined ? [] : readTrustedIssuers(file);
 }
 
-/** The current authorization server; replaced when the keys change. */
+/**
+ * Returns a function that returns the current authorization server, which is replaced when the keys
+ * change.
+ */
 function createRotatingProvider(
   { keyring }: State,
   options: Omit<AuthorizationServerOptions, "keys">,

@@ -9,9 +9,9 @@ const TTL_MS = 1_000;
 /** Maximum number of cached credentials; each takes about 1 kB. */
 const MAX_CREDENTIALS = 10_000;
 
-/** Options of `CredentialCache`. */
+/** Dependencies of `CredentialCache`. */
 interface CredentialCacheOptions {
-  /** Looks a credential up. */
+  /** Finds the caller of a credential that is not in the cache. */
   readonly authenticate: Authenticate;
   /** Registers a listener for changes that may revoke or narrow a credential. */
   readonly onCredentialChange: (listener: () => void) => void;
@@ -21,18 +21,20 @@ interface CredentialCacheOptions {
   readonly monotonic: () => number;
 }
 
-/** A lookup, finished or pending. */
+/** A finished or pending lookup of a credential. */
 interface Lookup {
   readonly caller: Promise<Caller | undefined>;
-  /** When it started, in milliseconds by both clocks. */
+  /** Start of the lookup by each clock, in milliseconds. */
   readonly startedAt: { readonly monotonic: number; readonly now: number };
   /** Expiry of the credential, in milliseconds since the epoch. */
   expiresAt: number;
 }
 
-/** Caches callers for a second by the hash of their credential. A change of any credential clears
- *  the cache, including pending lookups, since they may have read the old state; only requests that
- *  already wait for a pending lookup get its result. Unknown credentials are not cached. */
+/**
+ * Caches callers for a second by the hash of their credential. A change of any credential clears
+ * the cache, including pending lookups, since they may have read the old state; only requests
+ * already waiting for a pending lookup get its result. Unknown credentials are not cached.
+ */
 export class CredentialCache {
   readonly #options: CredentialCacheOptions;
   readonly #lookups = new LRUCache<string, Lookup>({ max: MAX_CREDENTIALS });
@@ -42,7 +44,7 @@ export class CredentialCache {
     options.onCredentialChange(() => this.#lookups.clear());
   }
 
-  /** Finds the caller of a credential, as `Authenticate` does. */
+  /** Finds the caller of a credential, in the cache or by `Authenticate`. */
   authenticate(credential: string): Promise<Caller | undefined> {
     const key = fingerprint(credential);
     const known = this.#lookups.get(key);

@@ -6,10 +6,10 @@ import { grants } from "./accounts/grants.ts";
 import { clients } from "./agents/agent.ts";
 import { apiKeys } from "./keys/api-keys.ts";
 
-/** Topic of the announcement to other processes. */
+/** Topic of the announcement to other processes that a credential has changed. */
 const TOPIC = "credentials";
 
-/** Collections whose records determine whether a credential is valid, and its scopes. */
+/** Collections whose records determine whether a credential is valid, and which scopes it has. */
 const credentialCollections: ReadonlySet<string> = new Set([
   ...["oidc:AccessToken", "oidc:ClientCredentials"],
   ...[clients.name, grants.name, accounts.name, apiKeys.name],
@@ -18,13 +18,16 @@ const credentialCollections: ReadonlySet<string> = new Set([
 /** A store whose commits notify listeners of changed credentials. */
 interface CredentialChanges {
   readonly store: Store;
-  /** Registers a listener for commits that may have revoked or changed a credential. It runs before
-   *  a commit of this process resolves, even if the outcome is unknown, and when a commit of
-   *  another process is announced. @returns A function that removes the listener. */
+  /**
+   * Registers a listener for commits that may have revoked or changed a credential. The listener
+   * runs before a commit of this process resolves, even if the outcome is unknown, and when a
+   * commit of another process is announced.
+   * @returns A function that removes the listener.
+   */
   onCredentialChange(listener: () => void): () => void;
 }
 
-/** Wraps a store to watch its commits. */
+/** Wraps a store so that its commits notify the listeners. */
 export function watchCredentials(store: Store): CredentialChanges {
   const listeners = new Set<{ readonly listener: () => void }>();
   const notify = () => {
@@ -35,7 +38,7 @@ export function watchCredentials(store: Store): CredentialChanges {
   return {
     store: {
       ...store,
-      // Read each time, because loading a dump changes the identity.
+      // Read on every access, because loading a dump changes the identity.
       get identity() {
         return store.identity;
       },
@@ -63,8 +66,10 @@ function notifyingRecords(records: Records, onChange: () => void): Records {
   };
 }
 
-/** Whether an operation may revoke or change a credential. An insert cannot, since no credential
- *  depends on a record that did not exist. */
+/**
+ * Whether an operation may revoke or change a credential. An insert cannot, since no existing
+ * credential depends on a record that did not exist.
+ */
 function mayChangeCredential(operation: Operation): boolean {
   switch (operation.kind) {
     case "put":

@@ -1,4 +1,4 @@
-import { unchanged } from "../store/port/operations.ts";
+import { requireUnchanged } from "../store/port/operations.ts";
 import { readAll } from "../store/port/read-all.ts";
 import type { Operation, Records } from "../store/port/records.ts";
 import { accounts } from "./accounts/accounts.ts";
@@ -8,29 +8,31 @@ import type { Caller } from "./caller.ts";
 import { apiKeyGroup, apiKeys } from "./keys/api-keys.ts";
 import { hasMetadataDocument } from "./oidc/metadata-documents.ts";
 import { clientScopeCeiling } from "./oidc/resource-indicators.ts";
-import { alertScopes, allScopes, isScope, type Scope, scopeNames } from "./scopes.ts";
+import { alertScopes, allScopes, isScope, parseScopeNames, type Scope } from "./scopes.ts";
 
 /** An owner of alerts. */
 interface AlertOwner {
   readonly kind: Caller["kind"];
   /** Id of the owner, as in `Caller.id`. */
   readonly id: string;
-  /** The client through which a person acts; absent for the person themselves. */
+  /** The client that acts for a person; absent for the person themselves. */
   readonly clientId?: string | undefined;
 }
 
-/** Current rights of an alert owner, without a credential. */
+/** Current rights of an alert owner, determined without a credential. */
 interface Rights {
   readonly scopes: ReadonlySet<Scope>;
-  /** Checks that reject a commit if the rights have changed. */
+  /** Operations that reject a commit if the rights have changed. */
   readonly checks: readonly Operation[];
 }
 
 const NO_RIGHTS: Rights = { scopes: new Set(), checks: [] };
 
-/** The current scopes of an alert owner, limited to those the client is registered for: the most
- *  that its tokens could have. None once the owner is expired or deleted, or is a client without a
- *  grant from the person for whom it created the alerts. */
+/**
+ * The current scopes of an alert owner, limited to the scopes that the client is registered for:
+ * the most that its tokens could have. Empty when the owner has expired or was deleted, and when a
+ * client no longer has a grant from the person for whom it created the alerts.
+ */
 export async function currentScopes(
   records: Records,
   owner: AlertOwner,
@@ -38,13 +40,13 @@ export async function currentScopes(
   return (await rightsOf(records, owner)).scopes;
 }
 
-/** Whether scopes are sufficient to receive events. */
-export const isEntitled = (held: ReadonlySet<Scope>): boolean =>
+/** Whether the scopes are sufficient to receive the events of alerts. */
+export const isEntitledToEvents = (held: ReadonlySet<Scope>): boolean =>
   alertScopes.every((scope) => held.has(scope));
 
 /**
- * The checks that reject a commit if the owner loses the right to have alerts. Without them, an
- * alert could be created for an owner who is deleted concurrently, and would never be deleted.
+ * The operations that reject a commit if the owner loses the right to have alerts. Without them, an
+ * alert could be created for an owner that is deleted concurrently, and would never be deleted.
  *
  * @returns `undefined` when the owner may not have alerts.
  */
@@ -53,17 +55,19 @@ export async function entitlementChecks(
   owner: AlertOwner,
 ): Promise<readonly Operation[] | undefined> {
   const { scopes, checks } = await rightsOf(records, owner);
-  return isEntitled(scopes) ? checks : undefined;
+  return isEntitledToEvents(scopes) ? checks : undefined;
 }
 
-/** Whether an alert owner still exists, whatever its scopes. */
+/** Whether an alert owner still exists, regardless of its scopes. */
 export async function ownerExists(records: Records, owner: AlertOwner): Promise<boolean> {
   return (await rightsOf(records, owner)) !== NO_RIGHTS;
 }
 
-/** The owner whose share of the account's quotas is used. For an agent that an application claimed,
- *  that is the application: otherwise it could claim agents to use up the quotas of the person's
- *  other clients. */
+/**
+ * The owner whose share of the account's quotas is used. For an agent that an application claimed,
+ * this is the application: otherwise the application could claim agents to use up the quotas of the
+ * person's other clients.
+ */
 export async function quotaOwner(
   records: Records,
   owner: AlertOwner & { readonly accountId: string | undefined },
@@ -81,7 +85,7 @@ async function rightsOf(records: Records, owner: AlertOwner): Promise<Rights> {
     case "agent": {
       const client = await records.get(clients, owner.id);
       return client
-        ? rights(clientScopeCeiling(client.value, []), [unchanged(clients, client)])
+        ? rights(clientScopeCeiling(client.value, []), [requireUnchanged(clients, client)])
         : NO_RIGHTS;
     }
     case "user":
@@ -90,19 +94,21 @@ async function rightsOf(records: Records, owner: AlertOwner): Promise<Rights> {
         : rightsByGrants(records, { ...owner, clientId: owner.clientId });
     case "service": {
       const [key] = await records.list(apiKeys, { group: apiKeyGroup(owner.id), limit: 1 });
-      return key ? rights(key.value.scopes, [unchanged(apiKeys, key)]) : NO_RIGHTS;
+      return key ? rights(key.value.scopes, [requireUnchanged(apiKeys, key)]) : NO_RIGHTS;
     }
   }
 }
 
-/** A person has every scope while their account exists. */
+/** The rights of a person without a client: every scope, while the account exists. */
 async function rightsOfPerson(records: Records, { id }: AlertOwner): Promise<Rights> {
   const account = await records.get(accounts, id);
-  return account ? rights(allScopes, [unchanged(accounts, account)]) : NO_RIGHTS;
+  return account ? rights(allScopes, [requireUnchanged(accounts, account)]) : NO_RIGHTS;
 }
 
-/** A person's client has the scopes of all grants that the person gave it, while the grants and the
- *  client exist. */
+/**
+ * The rights of a person's client: the scopes of all grants that the person gave it, while the
+ * grants and the client exist.
+ */
 async function rightsByGrants(
   records: Records,
   { id, clientId }: AlertOwner & { readonly clientId: string },
@@ -119,9 +125,9 @@ async function rightsByGrants(
       .flatMap(({ value }) => allowedScopes(value))
       .filter((scope) => registered.scopes.includes(scope)),
     [
-      unchanged(accounts, account),
+      requireUnchanged(accounts, account),
       ...registered.checks,
-      ...own.map((grant) => unchanged(grants, grant)),
+      ...own.map((grant) => requireUnchanged(grants, grant)),
     ],
   );
 }
@@ -129,12 +135,15 @@ async function rightsByGrants(
 /** The scopes that a client is registered for. */
 interface Registration {
   readonly scopes: readonly string[];
-  /** Checks that reject a commit if the client has changed. */
+  /** Operations that reject a commit if the client has changed. */
   readonly checks: readonly Operation[];
 }
 
-/** Reads the scopes that a client is registered for: all for a client with a metadata document.
- *  @returns `undefined` when the client was deleted. */
+/**
+ * Reads the scopes that a client is registered for: all scopes for a client with a metadata
+ * document.
+ * @returns `undefined` when the client was deleted.
+ */
 async function registrationOf(
   records: Records,
   clientId: string,
@@ -142,8 +151,8 @@ async function registrationOf(
   if (hasMetadataDocument(clientId)) return { scopes: allScopes, checks: [] };
   const client = await records.get(clients, clientId);
   if (client === undefined) return undefined;
-  const scopes = scopeNames(client.value.metadata.scope ?? "");
-  return { scopes, checks: [unchanged(clients, client)] };
+  const scopes = parseScopeNames(client.value.metadata.scope ?? "");
+  return { scopes, checks: [requireUnchanged(clients, client)] };
 }
 
 const rights = (scopes: readonly string[], checks: readonly Operation[]): Rights => ({

@@ -3,37 +3,46 @@ import { collection, type Operation, type Records } from "../store/port/records.
 
 const HOUR_MS = 3_600_000;
 
-/** Time for which a use is stored, in milliseconds. */
+/** How long a last use is stored, in milliseconds. */
 const RETENTION_MS = 400 * 24 * HOUR_MS;
 
-/** Maximum number of ids in memory. The oldest is dropped first; its next use is then written even
- *  within the hour. */
+/**
+ * Maximum number of ids in memory. The oldest is dropped first; its next use is then written even
+ * if less than an hour has passed.
+ */
 const MAX_REMEMBERED = 10_000;
 
-/** Last uses by id, in milliseconds since the epoch. */
+/** Time of the last use in milliseconds since the epoch, by id. */
 const lastUses = collection<{ readonly at: number }>("last-uses");
 
-/** Options of `LastUseTracker`. */
+/** Dependencies of `LastUseTracker`. */
 interface LastUseOptions {
   readonly records: Records;
   readonly now: () => Date;
-  /** Called when a use could not be written. The next use is then written even within the hour. */
+  /**
+   * Called when a use could not be written. The next use is then written even if less than an hour
+   * has passed.
+   */
   readonly onError: (error: unknown) => void;
 }
 
-/** Last uses of agents and keys, accurate to the hour. A process writes each at most once an
- *  hour. */
+/**
+ * Tracks the last uses of agents and keys, accurate to the hour. A process writes the use of an id
+ * at most once an hour.
+ */
 export class LastUseTracker {
   readonly #options: LastUseOptions;
-  /** The hour that was written last, by id, the oldest entry first. */
+  /** The hour last written for each id, the oldest entry first. */
   readonly #noted = new Map<string, number>();
 
   constructor(options: LastUseOptions) {
     this.#options = options;
   }
 
-  /** Records a use without delaying the caller. Only for agents with an owner and for keys, since
-   *  nobody can look up other uses. */
+  /**
+   * Records a use without delaying the caller. To be called only for agents with an owner and for
+   * keys, since nobody can look up other uses.
+   */
   record(id: string): void {
     const { records, now, onError } = this.#options;
     const at = Math.floor(now().getTime() / HOUR_MS) * HOUR_MS;
@@ -47,8 +56,11 @@ export class LastUseTracker {
       });
   }
 
-  /** Reads the last uses. @returns Milliseconds since the epoch by id; no entry for an id that was
-   *  not used in 400 days. */
+  /**
+   * Reads the last uses.
+   * @returns Milliseconds since the epoch by id; no entry for an id that has not been used within
+   * 400 days.
+   */
   async of(ids: readonly string[]): Promise<ReadonlyMap<string, number>> {
     const found = await Promise.all(ids.map((id) => this.#options.records.get(lastUses, id)));
     return new Map(found.flatMap((use) => (use ? [[use.key, use.value.at]] : [])));
@@ -62,7 +74,7 @@ export class LastUseTracker {
   }
 }
 
-/** The step that deletes the last use of a deleted id. */
+/** The operation that deletes the last use of a deleted agent or key. */
 export function lastUseRemoval(id: string): Operation {
   return remove(lastUses, id);
 }

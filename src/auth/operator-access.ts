@@ -1,43 +1,52 @@
 import type { Vault } from "../store/keys/vault.ts";
 
-/** Lifetime of a link, in milliseconds; short, because links end up in terminals and proxy logs. */
-export const OPERATOR_LINK_MS = 10 * 60_000;
+/**
+ * Lifetime of an operator link, in milliseconds; short, because links end up in terminals and proxy
+ * logs.
+ */
+export const OPERATOR_LINK_LIFETIME_MS = 10 * 60_000;
 
-/** Lifetime of a visit, in milliseconds. */
-export const OPERATOR_VISIT_MS = 60 * 60_000;
+/** Lifetime of an operator's visit in a browser, in milliseconds. */
+export const OPERATOR_VISIT_LIFETIME_MS = 60 * 60_000;
 
-/** Contexts of the passes, so that one is never good for the other. */
+/**
+ * Sealing contexts of the two kinds of passes, so that a pass of one kind is never accepted as the
+ * other.
+ */
 const LINK = "operator-link";
 const VISIT = "operator-visit";
 
-/** Passes of the operator: sealed instants of expiry. Sealing needs the keys of the store, so
- *  whoever can create a pass can already read in the store what the pass shows. */
+/**
+ * Passes for the operator page, for a link and for the visit that it starts. A pass is its expiry
+ * time, sealed with the store's keys. Anyone who can create a pass can therefore already read in
+ * the store everything that the page shows.
+ */
 export class OperatorAccess {
   readonly #vault: Vault;
   readonly #now: () => number;
 
-  /** @param now Unix milliseconds. */
+  /** @param now Returns the time in milliseconds since the epoch. */
   constructor(vault: Vault, now: () => number) {
     this.#vault = vault;
     this.#now = now;
   }
 
-  /** A pass for a link, which begins a visit. */
+  /** A pass for the link that starts a visit. */
   newLink(): string {
-    return this.#seal(OPERATOR_LINK_MS, LINK);
+    return this.#seal(OPERATOR_LINK_LIFETIME_MS, LINK);
   }
 
-  /** A pass for a browser that opened a link. */
+  /** A pass for a browser in which a link was opened. */
   newVisit(): string {
-    return this.#seal(OPERATOR_VISIT_MS, VISIT);
+    return this.#seal(OPERATOR_VISIT_LIFETIME_MS, VISIT);
   }
 
-  /** Whether a text is the pass of a link that has not expired. */
+  /** Whether a text is a link pass that has not expired. */
   isLink(text: string): boolean {
     return this.#isOpen(text, LINK);
   }
 
-  /** Whether a text is the pass of a visit that has not expired. */
+  /** Whether a text is a visit pass that has not expired. */
   isVisit(text: string): boolean {
     return this.#isOpen(text, VISIT);
   }

@@ -3,29 +3,37 @@ import { type IncomingMessage, request } from "node:http";
 import type { StoreChoice } from "../config/config.ts";
 import { splitLines } from "../store/backup/lines.ts";
 import type { OnProgress } from "../store/backup/progress.ts";
-import { AnswerLine, DATABASE_HEADER, databaseAddress, OTHER_DATABASE } from "./admin-protocol.ts";
+import {
+  AnswerLine,
+  DATABASE_HEADER,
+  databaseAddress,
+  OTHER_DATABASE_STATUS,
+} from "./admin-protocol.ts";
 import { openSocketAddress } from "./admin-socket-path.ts";
 import { type CommandOutcome, ConfirmationNeeded } from "./command.ts";
 
-/** A command for the server. */
+/** A command to run in the server. */
 export interface CommandRequest {
   readonly name: string;
   readonly args: unknown;
   readonly settings: StoreChoice;
-  /** Cancels the command. */
+  /** Cancels the command when aborted. */
   readonly signal: AbortSignal;
 }
 
-/** Connect errors when no server runs: no socket, a socket whose server died, or no folder. */
+/**
+ * Error codes of a connection when no server runs: no socket, a socket whose server crashed, or no
+ * folder.
+ */
 const NO_SERVER: readonly (string | undefined)[] = ["ENOENT", "ECONNREFUSED", "ENOTDIR"];
 
 /**
- * Runs a command in the server that holds the store.
+ * Runs a command in the server that has the store open.
  *
- * @returns Its outcome; `undefined` when no server holds the store.
- * @throws {Error} When the command fails, or the server exits before it is done.
+ * @returns The outcome; `undefined` when no server has the store open.
+ * @throws {Error} When the command fails, or the server exits before the command has ended.
  */
-export async function askServer(
+export async function runInServer(
   command: CommandRequest,
   onProgress: OnProgress,
 ): Promise<CommandOutcome | undefined> {
@@ -45,7 +53,7 @@ async function send(command: CommandRequest): Promise<IncomingMessage | undefine
     const { settings } = command;
     const address = await openSocketAddress(settings.folder);
     const response = await post(address.path, command).finally(address.close);
-    if (response.statusCode !== OTHER_DATABASE) return response;
+    if (response.statusCode !== OTHER_DATABASE_STATUS) return response;
     response.resume();
     return undefined;
   } catch (error) {

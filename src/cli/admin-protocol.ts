@@ -1,13 +1,16 @@
 import { z } from "zod";
 import type { CommandOutcome } from "./command.ts";
 
-/** Request header that names the database a command is for; a server of another one refuses it. */
+/**
+ * Request header with the address of the database that a command is for; a server on another
+ * database rejects the command.
+ */
 export const DATABASE_HEADER = "x-database";
 
-/** Status of a server that holds another store: 421 (RFC 9110 section 15.5.20). */
-export const OTHER_DATABASE = 421;
+/** Response status of a server that has another store open: 421 (RFC 9110 section 15.5.20). */
+export const OTHER_DATABASE_STATUS = 421;
 
-/** The address of a database, without credentials. */
+/** The URL of a database, without user name and password. */
 export function databaseAddress(databaseUrl: string): string {
   const address = new URL(databaseUrl);
   address.username = "";
@@ -16,7 +19,9 @@ export function databaseAddress(databaseUrl: string): string {
   return address.href;
 }
 
-/** One line of the response to a command: progress, and finally the outcome or an error. */
+/**
+ * Schema of one line of the response to a command: progress, and finally the outcome or an error.
+ */
 export const AnswerLine = z.union([
   z.strictObject({
     progress: z.strictObject({ doing: z.string(), rows: z.number(), fraction: z.number() }),
@@ -32,7 +37,7 @@ export const AnswerLine = z.union([
   z.strictObject({
     error: z.strictObject({
       message: z.string(),
-      /** Whether the command would run once the operator has confirmed it. */
+      /** Whether the command failed only because the operator must confirm it first. */
       needsConfirmation: z.boolean(),
     }),
   }),

@@ -9,11 +9,13 @@ import { lockFolder, pathsIn } from "../store/sqlite/folder.ts";
 /** Name of the socket in the data folder. */
 const SOCKET_NAME = "admin.sock";
 
-/** Longest socket path on every system, in bytes: 104 with the final NUL on macOS (unix(4)), 108 on
- *  Linux (unix(7)). Some systems truncate longer ones silently. */
+/**
+ * Maximum length of a socket path that every system supports, in bytes: 104 with the final NUL on
+ * macOS (unix(4)), 108 on Linux (unix(7)). Some systems silently truncate longer paths.
+ */
 const MAX_PATH_BYTES = 103;
 
-/** A path under which the socket can be bound or reached. */
+/** A path at which the socket can be bound or reached. */
 export interface SocketAddress {
   readonly path: string;
   /** Releases the folder that the path refers to. */
@@ -21,11 +23,11 @@ export interface SocketAddress {
 }
 
 /**
- * Finds the path of the socket of a data folder. On Linux a path that is too long is replaced by one
- * below /proc/self/fd. Windows uses a named pipe, named after a hash of the folder.
+ * Finds the path of the socket in a data folder. On Linux, a path that is too long is replaced by a
+ * path below /proc/self/fd. Windows uses a named pipe whose name is a hash of the folder.
  *
- * @param folder Absolute.
- * @throws {Error} When the folder is missing, or its path is too long for this system.
+ * @param folder Absolute path.
+ * @throws {Error} When the folder does not exist, or its path is too long for this system.
  */
 export async function openSocketAddress(folder: string): Promise<SocketAddress> {
   if (process.platform === "win32") {
@@ -42,11 +44,17 @@ export async function openSocketAddress(folder: string): Promise<SocketAddress> 
   return { path: `/proc/self/fd/${handle.fd}/${SOCKET_NAME}`, close: () => handle.close() };
 }
 
-/** Maximum attempts to bind; in each, another starting process may win. */
+/**
+ * Maximum number of attempts to bind; in each attempt, another process that is starting may bind
+ * first.
+ */
 const MAX_ATTEMPTS = 50;
 
-/** Pause before another check, in milliseconds. A new socket has a path some microseconds before it
- *  accepts connections, and a held lock may be released meanwhile. */
+/**
+ * Pause before the socket is checked again, in milliseconds. A new socket file exists some
+ * microseconds before it accepts connections, and another process may release the lock in the
+ * meantime.
+ */
 const PAUSE_MS = 20;
 
 /** Lock file, held by the process that removes a stale socket. */
@@ -56,11 +64,11 @@ const LOCK_NAME = "admin.lock";
 const OWNER_ONLY = 0o177;
 
 /**
- * Binds the socket, for the owner of the process only. A stale socket is replaced; one that another
- * process serves is left to it.
+ * Binds the socket so that only the owner of the process can connect. A stale socket is replaced; a
+ * socket that another process serves is left alone.
  *
- * @returns Whether it listens; `false` when another process serves the path.
- * @throws {Error} When the folder cannot hold a socket.
+ * @returns Whether the server listens; `false` when another process serves the path.
+ * @throws {Error} When no socket can be created in the folder.
  */
 export async function bindSocket(server: Server, path: string): Promise<boolean> {
   for (let attempt = 1; ; attempt += 1) {
@@ -76,8 +84,10 @@ export async function bindSocket(server: Server, path: string): Promise<boolean>
   }
 }
 
-/** `listen` creates the socket file with the permissions that the umask leaves. Restricting them
- *  afterwards would let others connect in between. */
+/**
+ * Binds with a restrictive umask, because `listen` creates the socket file with the permissions
+ * that the umask leaves. Changing them afterwards would let other users connect in between.
+ */
 async function listen(server: Server, path: string): Promise<void> {
   const before = process.umask(OWNER_ONLY);
   try {
@@ -101,9 +111,9 @@ async function isServed(path: string): Promise<boolean> {
 }
 
 /**
- * Removes a stale socket under a lock, since a slower process could otherwise remove the new socket
- * of a faster one. While the stale file exists no process can bind the path, so nothing serves it
- * between the check and the removal.
+ * Removes a stale socket while holding a lock, since a slower process could otherwise remove the
+ * new socket of a faster one. While the stale file exists, no process can bind the path, so no
+ * process can start to serve it between the check and the removal.
  */
 async function removeStale(path: string): Promise<void> {
   const unlock = lock(dirname(path));
@@ -116,8 +126,10 @@ async function removeStale(path: string): Promise<void> {
   }
 }
 
-/** @returns Releases the lock, as the system does when the process dies; `undefined` when another
- *  process holds it. */
+/**
+ * @returns A function that releases the lock, which the system also does when the process exits;
+ * `undefined` when another process holds the lock.
+ */
 function lock(folder: string): (() => void) | undefined {
   try {
     return lockFolder({ ...pathsIn(folder), lock: join(folder, LOCK_NAME) });

@@ -8,45 +8,49 @@ import {
   type AnswerLine,
   DATABASE_HEADER,
   databaseAddress,
-  OTHER_DATABASE,
+  OTHER_DATABASE_STATUS,
 } from "./admin-protocol.ts";
 import { bindSocket, openSocketAddress } from "./admin-socket-path.ts";
 import { type CommandContext, ConfirmationNeeded } from "./command.ts";
 import { refuseStoreFiles } from "./run-on-store.ts";
 
-/** Largest body: the arguments of a command are a path and a few words. */
+/**
+ * Maximum length of a request body, in bytes: the arguments of a command are a path and a few
+ * words.
+ */
 const MAX_BODY_BYTES = 65_536;
 
-/** Interval of progress lines, in milliseconds. */
+/** Minimum interval between progress lines, in milliseconds. */
 const PROGRESS_EVERY_MS = 100;
 
-/** Where commands are accepted, and what they work on. */
-export interface AdminOptions {
-  /** Folder of the socket; absolute. */
+/** The location of the socket, and the context in which commands run. */
+export interface AdminSocketOptions {
+  /** Absolute path of the folder of the socket. */
   readonly folder: string;
   readonly context: CommandContext;
-  /** Address of the database, if the store is not the embedded one of the folder. */
+  /** URL of the database; absent if the store is the embedded store in `folder`. */
   readonly databaseUrl?: string | undefined;
 }
 
-/** Accepts commands until it is closed. */
+/** A socket that accepts commands until it is closed. */
 export interface AdminSocket {
-  /** Accepts no more commands, cancels running ones and waits until they have ended. */
+  /** Stops accepting commands, cancels running commands and waits until they have ended. */
   close(): Promise<void>;
 }
 
 /**
- * Accepts the operator's commands on `admin.sock` in a folder: `POST /<command>` with its arguments
- * as JSON, answered with lines of JSON. Only the owner of the process can connect. A socket left by a
- * crash is replaced; one that another server on the same database serves is left to it.
+ * Accepts the operator's commands on `admin.sock` in a folder: `POST /<command>` with the arguments
+ * as JSON; the response is a sequence of JSON lines. Only the owner of the process can connect. A
+ * socket left by a crash is replaced; a socket that another server on the same database serves is
+ * left alone.
  *
- * @throws {Error} When the folder cannot hold a socket.
+ * @throws {Error} When no socket can be created in the folder.
  */
 export async function serveAdmin({
   folder,
   context,
   databaseUrl,
-}: AdminOptions): Promise<AdminSocket> {
+}: AdminSocketOptions): Promise<AdminSocket> {
   await mkdir(folder, { recursive: true, mode: 0o700 });
   const address = await openSocketAddress(folder);
   const database = databaseUrl === undefined ? undefined : databaseAddress(databaseUrl);
@@ -55,7 +59,7 @@ export async function serveAdmin({
   const server = createServer((req, res) => {
     const wanted = req.headers[DATABASE_HEADER];
     if (wanted === undefined || wanted === database) void answer(req, res, serving);
-    else res.writeHead(OTHER_DATABASE).end();
+    else res.writeHead(OTHER_DATABASE_STATUS).end();
   });
   if (!(await bindSocket(server, address.path))) return { close: address.close };
   let closing: Promise<void> | undefined;
@@ -72,7 +76,7 @@ export async function serveAdmin({
   };
 }
 
-/** Closes the server, without waiting for connections that have sent no complete command. */
+/** Closes the server without waiting for connections that have not sent a complete command. */
 async function closeServer(server: Server, running: Serving["running"]): Promise<void> {
   const closed = once(server, "close");
   server.close();
@@ -81,14 +85,14 @@ async function closeServer(server: Server, running: Serving["running"]): Promise
   await closed;
 }
 
-/** State of the socket. */
+/** State that all requests on the socket share. */
 interface Serving {
   readonly context: CommandContext;
-  /** Folder of the socket, and of an embedded store. */
+  /** Folder of the socket; an embedded store is in the same folder. */
   readonly folder: string;
-  /** Cancels running commands. */
+  /** Cancels running commands when aborted. */
   readonly signal: AbortSignal;
-  /** Responses to complete commands, until they are sent. */
+  /** Responses in progress to complete commands. */
   readonly running: Set<Promise<void>>;
 }
 
@@ -115,7 +119,9 @@ function send(res: ServerResponse, line: AnswerLine): void {
   if (!res.destroyed) res.write(`${JSON.stringify(line)}\n`);
 }
 
-/** Reads a request. The first one loads the commands, many of which need PostgreSQL. */
+/**
+ * Reads a request. The first request loads the code of the commands, many of which need PostgreSQL.
+ */
 async function readRequest(req: IncomingMessage) {
   const { storeCommands } = await import("./store-commands.ts");
   const name = (req.url ?? "").slice(1).replaceAll("-", " ");
@@ -130,7 +136,10 @@ async function readRequest(req: IncomingMessage) {
   return { command, args };
 }
 
-/** Sends progress at intervals; cancels the command when its client disconnects or the server stops. */
+/**
+ * Limits how often progress is sent. Throws when the client has disconnected or the server is
+ * stopping, which cancels the command.
+ */
 function throttled(res: ServerResponse, signal: AbortSignal): OnProgress {
   let nextAt = 0;
   return (progress) => {

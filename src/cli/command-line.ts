@@ -5,17 +5,17 @@ import type { Command, CommandOption } from "./command.ts";
 /** Name of the program. */
 export const PROGRAM_NAME = "market-signal";
 
-/** The command that runs when none is named. */
+/** The command that runs when the command line contains none. */
 export const DEFAULT_COMMAND = "serve";
 
-/** An invalid command line; the message says why. */
+/** An invalid command line; the message gives the reason. */
 export class UsageError extends Error {
   override readonly name = "UsageError";
 }
 
 /** A parsed command line. */
 export type ParsedCommandLine =
-  /** Help on a command, on a group of commands, or on all. */
+  /** Help on one command, on a group of commands, or on all commands. */
   | { readonly kind: "help"; readonly about?: string }
   | { readonly kind: "version" }
   | {
@@ -27,20 +27,20 @@ export type ParsedCommandLine =
       readonly isJson: boolean;
     };
 
-/** The environment of a command line. */
+/** Working directory and environment variables that a command line is parsed with. */
 export interface Environment {
-  /** The folder that relative file names start from. */
+  /** Absolute path of the folder that relative file names start from. */
   readonly folder: string;
   readonly env: Readonly<Record<string, string | undefined>>;
 }
 
-/** Commands by name, in the order of the help. */
+/** Commands by name, in the order in which the help lists them. */
 export type Commands = ReadonlyMap<string, Command>;
 
-/** Value of an option that refers to an environment variable. */
+/** Value of an option that refers to an environment variable; group 1 is the variable's name. */
 const VARIABLE = /^env:(.*)$/;
 
-/** Options of every command. */
+/** Options that every command accepts. */
 const commonOptions: Readonly<Record<string, CommandOption>> = {
   json: { about: "print the result as one line of JSON" },
   help: { about: "print this help" },
@@ -55,8 +55,8 @@ const STORE_HELP =
 /**
  * Parses a command line.
  *
- * @param given Arguments, without the program; none: the default command.
- * @throws {UsageError} When the command or an option is unknown, or something is missing.
+ * @param given Arguments without the program name; the default command if empty.
+ * @throws {UsageError} When the command or an option is unknown, or a required argument is missing.
  */
 export function readCommandLine(
   given: readonly string[],
@@ -89,7 +89,7 @@ export function readCommandLine(
 const isCalled = (name: string, argv: readonly string[]) =>
   name === argv.slice(0, name.split(" ").length).join(" ");
 
-/** Commands that begin with the first word. */
+/** Names of the commands that begin with the word `first`. */
 const groupOf = (first: string, commands: Commands): readonly string[] =>
   [...commands.keys()].filter((name) => name.startsWith(`${first} `));
 
@@ -113,13 +113,16 @@ function parse(argv: readonly string[], command: Command) {
       allowPositionals: true,
     });
   } catch (error) {
-    // Node adds a hint about `--` that does not apply; the first sentence says what is wrong.
+    // Node appends a hint about `--` that does not apply here; the first sentence gives the reason.
     const [sentence = ""] = (error as Error).message.split(/(?<=['.]) To specify|\n/);
     throw new UsageError(sentence);
   }
 }
 
-/** Replaces `env:NAME`, which keeps secrets out of the command line, where other users see them. */
+/**
+ * Replaces each `env:NAME` by the value of the variable. Secrets on the command line itself could
+ * be read by other users.
+ */
 function withVariables(
   { options }: Command,
   given: Readonly<Record<string, unknown>>,
@@ -135,7 +138,10 @@ function withVariables(
   return Object.fromEntries(Object.entries(given).map(read));
 }
 
-/** Makes files of options absolute for a command that a server may run, which has another folder. */
+/**
+ * Makes the file options absolute, because a server that runs the command may have another working
+ * directory.
+ */
 function withPaths(
   { needs, options }: Command,
   given: Readonly<Record<string, unknown>>,
@@ -155,11 +161,14 @@ interface Parsed {
   readonly folder: string;
 }
 
-/** The names in the brackets of the operands. */
+/** The names in angle brackets in a command's operand syntax. */
 const operandsOf = ({ operand }: Command): readonly string[] =>
   [...(operand ?? "").matchAll(/<(.+?)>/g)].map(([, name = ""]) => name);
 
-/** Adds the operands under the names in their brackets; a file becomes an absolute path. */
+/**
+ * Adds the operands to the options, under the names in their angle brackets; a file name becomes an
+ * absolute path.
+ */
 function withOperands(command: Command, { options, positionals, folder }: Parsed): object {
   const names = operandsOf(command);
   const [extra] = positionals.slice(names.length);
@@ -171,7 +180,7 @@ function withOperands(command: Command, { options, positionals, folder }: Parsed
   return { ...options, ...Object.fromEntries(operands) };
 }
 
-/** @throws {UsageError} Names the invalid argument. */
+/** @throws {UsageError} With the name of the invalid argument. */
 function validateArgs(command: Command, args: object): unknown {
   const { success, data, error } = command.args.safeParse(args);
   if (success) return data;
@@ -181,7 +190,10 @@ function validateArgs(command: Command, args: object): unknown {
   throw new UsageError(`${isOperand ? `<${name}>` : `--${name}`}: ${issue?.message}.`);
 }
 
-/** Help on the program, or on the command or group of commands that `about` names. */
+/**
+ * Help on the program, or on a command or group of commands.
+ * @param about The command or group; empty for the whole program.
+ */
 export function helpText(commands: Commands, about = ""): string {
   const command = commands.get(about);
   if (command !== undefined) return commandHelp(about, command);
@@ -213,7 +225,7 @@ function commandHelp(name: string, command: Command): string {
   return [call, "", command.summary, ...command.notes, "", ...options, ...place].join("\n");
 }
 
-/** The command with its operand and required options. */
+/** The synopsis of a command: its name, operand and required options. */
 function callOf(name: string, { operand, options }: Command): string {
   const required = Object.entries(options)
     .filter(([, { isRequired }]) => isRequired)

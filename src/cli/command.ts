@@ -7,16 +7,19 @@ import type { Store } from "../store/port/store.ts";
 import type { ReadReport } from "../telemetry/report.ts";
 import type { ProgressLine } from "./progress-line.ts";
 
-/** Context of a command on the store, in a server or in a process of its own. */
+/** Context of a command on the store, in the server or in a separate process. */
 export interface CommandContext {
   readonly store: Store;
-  /** The keys of the store; missing ones are created. */
+  /** Returns the keys of the store; keys that do not exist yet are created. */
   readonly keyring: () => Promise<Keyring>;
-  /** Milliseconds since the epoch. */
+  /** Returns the current time in milliseconds since the epoch. */
   readonly now: () => number;
-  /** Who holds the store: a server, which keeps running after the command, or the command itself. */
+  /**
+   * The process that has the store open: a server, which keeps running after the command, or the
+   * process of the command.
+   */
   readonly holder: "server" | "command";
-  /** Report of the server process; absent without a server. */
+  /** Returns the report of the server process; absent without a server. */
   readonly report?: ReadReport | undefined;
   /** Name and address of the service; absent without a server. */
   readonly site?: ServiceIdentity | undefined;
@@ -41,23 +44,23 @@ export interface Terminal {
 export interface CommandOutcome {
   /** Whether the exit code is 0 rather than 1. */
   readonly isGood: boolean;
-  /** Another exit code; absent: 0 or 1. */
+  /** Exit code, if it is neither 0 nor 1. */
   readonly exitCode?: number;
-  /** Output for people, without a final newline; empty when everything has been printed. */
+  /** Output for people, without a final newline; empty if everything has already been printed. */
   readonly text: string;
-  /** Output for programs, as JSON. */
+  /** Output for programs, printed as JSON. */
   readonly result: Readonly<Record<string, unknown>>;
-  /** What the operator also needs to know or do; one sentence each. */
+  /** Additional information or instructions for the operator; one sentence each. */
   readonly notes: readonly string[];
 }
 
 /** An option of the command line. */
 export interface CommandOption {
-  /** Placeholder of its value, for example `<DATABASE_URL>`; absent for a flag. */
+  /** Placeholder of the option's value, for example `<DATABASE_URL>`; absent for a flag. */
   readonly value?: string;
-  /** Whether it must be given. */
+  /** Whether the option is required. */
   readonly isRequired?: true;
-  /** Whether `env:NAME` is accepted as well, for the value of an environment variable. */
+  /** Whether `env:NAME` is also accepted, which stands for the value of an environment variable. */
   readonly isSecret?: true;
   readonly about: string;
 }
@@ -65,38 +68,45 @@ export interface CommandOption {
 /** A store that is open for one command. */
 export interface OpenedStore {
   readonly store: Store;
-  /** Called after success, when the store is closed. @returns Notes to print. */
+  /**
+   * Called after success, once the store is closed.
+   * @returns Notes to print.
+   */
   readonly finish: () => Promise<readonly string[]>;
-  /** Called after a failure, when the store is closed. */
+  /** Called after a failure, once the store is closed. */
   readonly abandon: () => Promise<void>;
 }
 
 /** Command-line syntax of a command. */
 interface CommandSyntax<A extends z.ZodType> {
-  /** One sentence. */
+  /** Summary for the help, in one sentence. */
   readonly summary: string;
-  /** Further lines of the help, of at most 100 characters. */
+  /** Further lines of the help, of at most 100 characters each. */
   readonly notes: readonly string[];
-  /** Positional arguments: `<file>`, or other names in brackets such as `<email>`. */
+  /** Positional arguments: `<file>`, or other names in angle brackets such as `<email>`. */
   readonly operand?: `<${string}>`;
   readonly options: Readonly<Record<string, CommandOption>>;
-  /** Schema of the options by name and of the operands by the names in their brackets; `file` is an
-   *  absolute path. */
+  /**
+   * Schema of the options by name and of the operands by the names in their angle brackets; `file`
+   * is an absolute path.
+   */
   readonly args: A;
 }
 
-/** A command on the store. The server that holds the store runs it; without a server, the process of
- *  the command opens the store. */
+/**
+ * A command on the store. The server that has the store open runs it; without a server, the process
+ * of the command opens the store.
+ */
 export interface StoreCommand<A extends z.ZodType = z.ZodType> extends CommandSyntax<A> {
   readonly needs: "store";
 
   run(args: z.output<A>, context: CommandContext, onProgress: OnProgress): Promise<CommandOutcome>;
 
-  /** Opens the store when no server holds it. Absent: an existing, intact store is opened. */
+  /** Opens the store when no server has it open. Default: opens an existing, intact store. */
   open?(args: z.output<A>, settings: StoreChoice): Promise<OpenedStore>;
 }
 
-/** A command without a store, which runs in the process that was called. */
+/** A command that needs no store and runs in the process that was started. */
 export interface LocalCommand<A extends z.ZodType = z.ZodType> extends CommandSyntax<A> {
   readonly needs: "nothing";
 
@@ -106,21 +116,21 @@ export interface LocalCommand<A extends z.ZodType = z.ZodType> extends CommandSy
 /** A command of the program. */
 export type Command = StoreCommand | LocalCommand;
 
-/** Infers the types of the arguments of `run`. */
+/** Defines a command on the store; infers the argument types of `run` from the schema. */
 export function defineStoreCommand<A extends z.ZodType>(
   command: Omit<StoreCommand<A>, "needs">,
 ): StoreCommand {
   return { ...command, needs: "store" } as unknown as StoreCommand;
 }
 
-/** Infers the types of the arguments of `run`. */
+/** Defines a command without a store; infers the argument types of `run` from the schema. */
 export function defineLocalCommand<A extends z.ZodType>(
   command: Omit<LocalCommand<A>, "needs">,
 ): LocalCommand {
   return { ...command, needs: "nothing" } as unknown as LocalCommand;
 }
 
-/** Thrown by a command that the operator has to confirm first. */
+/** Thrown by a command that the operator must confirm first. */
 export class ConfirmationNeeded extends Error {
   override readonly name = "ConfirmationNeeded";
 }

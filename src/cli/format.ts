@@ -1,6 +1,6 @@
 import type { StoreCounts } from "../store/port/store.ts";
 
-/** A number for people, for example `12,345`. */
+/** Formats a number for people, for example `12,345`. */
 export function formatCount(count: number): string {
   return count.toLocaleString("en-US");
 }
@@ -12,21 +12,21 @@ export function rowsText({ records, archive }: StoreCounts): string {
   return `${plural(records, "record")} and ${plural(archive, "archive row")}`;
 }
 
-/** Bytes for people, for example `1.2 MB`. */
+/** Formats a size in bytes for people, for example `1.2 MB`. */
 export function sizeText(bytes: number): string {
   return bytes < 1_000_000
     ? `${(bytes / 1_000).toFixed(1)} kB`
     : `${formatCount(Math.round(bytes / 100_000) / 10)} MB`;
 }
 
-/** Names with their counts, one per line, indented. */
+/** Counts with their names, one per line, indented. */
 export function countsText(counts: Readonly<Record<string, number>>): string {
   return Object.entries(counts)
     .map(([name, count]) => `  ${name}: ${formatCount(count)}`)
     .join("\n");
 }
 
-/** A duration in the largest unit of which it has at least two, for example `5 min`. */
+/** A duration in the largest unit of which it contains at least two, for example `5 min`. */
 export function durationText(ms: number): string {
   const units = [
     [86_400_000, "d"],

@@ -1,9 +1,11 @@
 import { readFile, rename, writeFile } from "node:fs/promises";
 import { KnownLog } from "../log/verify/known-log.ts";
 
-/** The state of a log from a file; `undefined` if there is no file yet. @throws {Error} If the file
- *  has another format. */
-export async function readKnownLog(path: string): Promise<KnownLog | undefined> {
+/**
+ * Reads the last known state of a log from a file; `undefined` if the file does not exist.
+ * @throws {Error} If the file has another format.
+ */
+export async function readKnownLogFile(path: string): Promise<KnownLog | undefined> {
   let text: string;
   try {
     text = await readFile(path, "utf8");
@@ -18,8 +20,11 @@ export async function readKnownLog(path: string): Promise<KnownLog | undefined> 
   }
 }
 
-/** Writes the state of a log atomically: a concurrent reader sees the old file or the new one. */
-export async function writeKnownLog(path: string, known: KnownLog): Promise<void> {
+/**
+ * Writes the last known state of a log atomically: a concurrent reader sees either the old file or
+ * the new one.
+ */
+export async function writeKnownLogFile(path: string, known: KnownLog): Promise<void> {
   await writeFile(`${path}.new`, `${JSON.stringify(known, undefined, 1)}\n`);
   await rename(`${path}.new`, path);
 }

@@ -1,28 +1,32 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { z } from "zod";
-import type { Opening } from "../log/leaves.ts";
+import type { CommitmentOpening } from "../log/leaves.ts";
 import type { LogSource } from "../log/verify/source.ts";
-import { bearerHeaders, requestPatiently, sendOnce } from "./patient-request.ts";
+import { bearerHeaders, requestWithRetries, sendRequestOnce } from "./patient-request.ts";
 
-/** Largest file: a bundle of 256 entries of 65,535 bytes each, behind their lengths. */
+/**
+ * Maximum file size, in bytes: a bundle of 256 entries of at most 65,535 bytes, each with a
+ * two-byte length.
+ */
 const MAX_BYTES = 256 * (2 + 65_535);
 
-/** Whether an operand is an address rather than a path. */
+/** Whether an argument is an http or https URL rather than a path. */
 export const isHttpUrl = (text: string): boolean => /^https?:\/\//.test(text);
 
 /**
- * The log of a running service.
+ * Reads the log of a running service.
  *
  * @param address Public origin of the service.
- * @param token Token or API key with `signals:read`, which every service except a sandbox requires.
+ * @param token Access token or API key with `signals:read`, which every service except a sandbox
+ * requires.
  */
-export function addressSource(address: string, token: string | undefined): LogSource {
+export function httpLogSource(address: string, token: string | undefined): LogSource {
   const base = new URL("log/", address.endsWith("/") ? address : `${address}/`);
   return {
     async read(path) {
       const url = new URL(path, base);
-      const response = await requestPatiently(url, bearerHeaders(token));
+      const response = await requestWithRetries(url, bearerHeaders(token));
       if (response.ok) return bodyOf(response, url);
       await response.body?.cancel();
       if (response.status === 404) return undefined;
@@ -31,32 +35,35 @@ export function addressSource(address: string, token: string | undefined): LogSo
   };
 }
 
-/** The track record of a running service; `undefined` if the caller may not read it, or there is
- *  none. */
+/**
+ * The track record of a running service; `undefined` if it has none, or the caller may not read it.
+ */
 export const readTrackRecord = (address: string, token: string | undefined): Promise<unknown> =>
   answerAt(address, "api/track-record", token);
 
-const Opened = z.looseObject({ factors: z.object({ salt: z.string(), text: z.string() }) });
+const OpenedFactors = z.looseObject({ factors: z.object({ salt: z.string(), text: z.string() }) });
 
-/** The factors of an entry; `undefined` if they are not disclosed to this caller, or no longer
- *  stored. */
-export async function readFactors(
+/**
+ * The factors of a log entry; `undefined` if the caller may not read them, or they are no longer
+ * stored.
+ */
+export async function readDisclosedFactors(
   address: string,
   index: number,
   token: string,
-): Promise<Opening | undefined> {
+): Promise<CommitmentOpening | undefined> {
   const answer = await answerAt(address, `api/signals/verify?index=${index}`, token);
-  return Opened.safeParse(answer).data?.factors;
+  return OpenedFactors.safeParse(answer).data?.factors;
 }
 
-/** The answer of a tool of a running service; `undefined` for a refusal. */
+/** The result of a tool of a running service; `undefined` if the service rejects the call. */
 async function answerAt(
   address: string,
   path: string,
   token: string | undefined,
 ): Promise<unknown> {
   const url = new URL(path, address.endsWith("/") ? address : `${address}/`);
-  const response = await requestPatiently(url, bearerHeaders(token));
+  const response = await requestWithRetries(url, bearerHeaders(token));
   if (response.ok) return JSON.parse(String(await bodyOf(response, url)));
   await response.body?.cancel();
   return undefined;
@@ -79,15 +86,15 @@ async function bodyOf({ body }: Response, url: URL): Promise<Uint8Array> {
   return Buffer.concat(parts);
 }
 
-/** The text at an address; `undefined` if there is none. */
-export async function readUrl(address: string): Promise<string | undefined> {
+/** The text at a URL; `undefined` if the server has none there. */
+export async function readTextFromUrl(address: string): Promise<string | undefined> {
   const url = new URL(address);
-  const response = await sendOnce(url, {});
+  const response = await sendRequestOnce(url, {});
   return response.ok ? String(await bodyOf(response, url)) : undefined;
 }
 
-/** A log that was downloaded. */
-export const folderSource = (folder: string): LogSource => ({
+/** Reads a log that was downloaded to a folder. */
+export const folderLogSource = (folder: string): LogSource => ({
   async read(path) {
     try {
       return await readFile(join(folder, ...path.split("/")));

@@ -1,5 +1,8 @@
 #!/usr/bin/env node
-/** The program `market-signal`. JavaScript, so that the preflight can say what an old Node lacks. */
+/**
+ * The program `market-signal`. It is JavaScript, so that even an old Node can run the preflight,
+ * which reports the missing features.
+ */
 
 import "../process/preflight.js";
 
@@ -7,7 +10,7 @@ const { defaultDataFolder } = await import("../config/data-folder.ts");
 const { runProgram } = await import("./program.ts");
 
 const { env, platform } = process;
-// The service, which the program may start, reads the environment itself.
+// Set in the environment, because `serve` reads its settings from there.
 env.DATA_DIR ||= defaultDataFolder({ program: import.meta.dirname, platform, env });
 
 process.exitCode = await runProgram({

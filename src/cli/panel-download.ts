@@ -1,36 +1,40 @@
 import { appendFile, readFile, rename, rm, truncate, writeFile } from "node:fs/promises";
-import { bearerHeaders, requestPatiently } from "./patient-request.ts";
+import { bearerHeaders, requestWithRetries } from "./patient-request.ts";
 
-/** State of a download, for a later run of the command. */
+/** State of a download, stored so that a later run of the command can continue it. */
 interface State {
   /** URL of the first page, which identifies the download. */
   readonly first: string;
   /** URL of the page to continue with; `null` when all pages are downloaded. */
   readonly next: string | null;
-  /** The header line; empty before the first page. */
+  /** Header line of the CSV file; empty before the first page. */
   readonly header: string;
   /** Size of the downloaded pages, in bytes. */
   readonly bytes: number;
   readonly rows: number;
 }
 
-/** A panel at an address. */
+/** A panel to download from a service. */
 interface PanelDownload {
   /** URL of the first page. */
   readonly url: URL;
-  /** Token or API key with `signals:read`. */
+  /** Access token or API key with `signals:read`. */
   readonly token: string | undefined;
-  /** The file that the pages go to; what is needed to continue is kept beside it until the end. */
+  /**
+   * The target file. While the download runs, the state needed to continue it is in a second file
+   * in the same folder.
+   */
   readonly file: string;
   /** Called after each page with the number of rows so far and the newest row. */
   readonly onPage: (rows: number, newest: string) => void;
 }
 
 /**
- * Downloads all pages of a panel into one CSV file, from where an interrupted download ended.
+ * Downloads all pages of a panel into one CSV file; continues an interrupted download.
  *
  * @returns The number of rows.
- * @throws {Error} If a page is refused or breaks off, or the file belongs to another download.
+ * @throws {Error} If the service rejects a request, a response breaks off, or the file belongs to
+ * another download.
  */
 export async function downloadPanel({ url, token, file, onPage }: PanelDownload): Promise<number> {
   const stateFile = `${file}.state`;
@@ -53,7 +57,7 @@ export async function downloadPanel({ url, token, file, onPage }: PanelDownload)
   return state.rows;
 }
 
-/** The state of an interrupted download, or of a new one. */
+/** The state of an interrupted download, or the initial state of a new one. */
 async function resumed(
   stateFile: string,
   { file, url: { href } }: Pick<PanelDownload, "file" | "url">,
@@ -67,7 +71,7 @@ async function resumed(
   if (state.first !== href) {
     throw new Error(`${file} is of another export: finish that, or delete it and ${stateFile}.`);
   }
-  // A page may have been written in part.
+  // Cut off a page that may have been written only in part.
   await truncate(file, state.bytes);
   return state;
 }
@@ -79,7 +83,7 @@ interface Page {
 }
 
 async function fetchPage(url: URL, token: string | undefined): Promise<Page> {
-  const response = await requestPatiently(url, bearerHeaders(token));
+  const response = await requestWithRetries(url, bearerHeaders(token));
   if (!response.ok) throw new Error(`${url.origin}: ${await reasonOf(response)}`);
   const text = await response.text().catch((cause) => {
     throw new Error(`${url.origin} broke off: run the command again to continue.`, { cause });
@@ -89,7 +93,7 @@ async function fetchPage(url: URL, token: string | undefined): Promise<Page> {
   return { header, rows, next: next === undefined ? null : new URL(next, url).href };
 }
 
-/** The reason for a refusal, and what to do about it. */
+/** The reason why a request was rejected, and the advice on what to do. */
 async function reasonOf(response: Response): Promise<string> {
   const problem: unknown = await response.json().catch(() => undefined);
   const { detail = `it answers ${response.status}.`, next = "" } = (problem ?? {}) as Refusal;

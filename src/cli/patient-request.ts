@@ -1,30 +1,30 @@
 import { setTimeout as delay } from "node:timers/promises";
 
-/** Time for one request, in milliseconds. */
+/** Timeout of one request, in milliseconds. */
 const TIMEOUT_MS = 30_000;
 
-/** Maximum number of times that a request is repeated because of a limit. */
+/** Maximum number of repetitions of a request after the status 429 or 503. */
 const MAX_REPEATS = 20;
 
-/** Longest pause that a limit can ask for, in milliseconds. */
+/** Maximum pause before a repetition, in milliseconds, even if Retry-After asks for more. */
 const MAX_PAUSE_MS = 120_000;
 
-/** Headers with a token or API key, if there is one. */
+/** The Authorization header for a token or API key; no header without one. */
 export const bearerHeaders = (token: string | undefined): Readonly<Record<string, string>> =>
   token === undefined ? {} : { authorization: `Bearer ${token}` };
 
 /**
- * Sends a request, and repeats it after a pause while the service answers that a limit is exceeded.
+ * Sends a request, and repeats it after a pause while the service responds with 429 or 503.
  *
- * @returns Any other response.
- * @throws {Error} If nothing answers.
+ * @returns The first other response, or the last one after `MAX_REPEATS`.
+ * @throws {Error} If the server does not respond.
  */
-export async function requestPatiently(
+export async function requestWithRetries(
   url: URL,
   headers: Readonly<Record<string, string>>,
 ): Promise<Response> {
   for (let repeat = 0; ; repeat++) {
-    const response = await sendOnce(url, headers);
+    const response = await sendRequestOnce(url, headers);
     const isLimited = response.status === 429 || response.status === 503;
     if (!isLimited || repeat === MAX_REPEATS) return response;
     await response.body?.cancel();
@@ -33,8 +33,11 @@ export async function requestPatiently(
   }
 }
 
-/** Sends a request once. @throws {Error} If nothing answers. */
-export async function sendOnce(
+/**
+ * Sends a request once.
+ * @throws {Error} If the server does not respond.
+ */
+export async function sendRequestOnce(
   url: URL,
   headers: Readonly<Record<string, string>>,
 ): Promise<Response> {

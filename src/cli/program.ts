@@ -4,7 +4,7 @@ import pkg from "../../package.json" with { type: "json" };
 import { readStoreChoice } from "../config/config.ts";
 import type { OnProgress } from "../store/backup/progress.ts";
 import { faultText } from "../store/port/unavailable.ts";
-import { askServer } from "./admin-client.ts";
+import { runInServer } from "./admin-client.ts";
 import type { StoreCommand, Terminal } from "./command.ts";
 import { type CommandOutcome, ConfirmationNeeded } from "./command.ts";
 import {
@@ -16,7 +16,7 @@ import {
   readCommandLine,
   UsageError,
 } from "./command-line.ts";
-import { serve } from "./commands/serve.ts";
+import { serveCommand } from "./commands/serve.ts";
 import { createProgressLine } from "./progress-line.ts";
 import { runDirectly } from "./run-on-store.ts";
 
@@ -39,7 +39,10 @@ export interface ProgramCall {
   readonly terminal: Terminal;
 }
 
-/** Runs a command line. @returns The exit code. */
+/**
+ * Runs a command line.
+ * @returns The exit code.
+ */
 export async function runProgram(call: ProgramCall): Promise<number> {
   const { argv, env, folder, terminal } = call;
   const { stdout, stderr } = terminal;
@@ -68,9 +71,12 @@ export async function runProgram(call: ProgramCall): Promise<number> {
   }
 }
 
-/** The service starts without the code of the other commands, which is more than its own. */
+/**
+ * Loads the commands. The service starts without the code of the other commands, which is larger
+ * than its own.
+ */
 async function commandsFor([first = DEFAULT_COMMAND]: readonly string[]): Promise<Commands> {
-  if (first === DEFAULT_COMMAND) return new Map([[first, serve]]);
+  if (first === DEFAULT_COMMAND) return new Map([[first, serveCommand]]);
   return (await import("./all-commands.ts")).commands;
 }
 
@@ -92,7 +98,7 @@ interface StoreRun extends Run {
   readonly command: StoreCommand;
 }
 
-/** Runs a command; asks the operator first if it needs confirmation. */
+/** Runs a command; if it needs confirmation, asks the operator and runs it again. */
 async function runConfirmed(run: StoreRun, call: ProgramCall): Promise<CommandOutcome> {
   const { terminal } = call;
   try {
@@ -116,8 +122,10 @@ async function isConfirmed(question: string, { stdin, stderr }: Terminal): Promi
   return /^y(es)?$/i.test(answer.trim());
 }
 
-/** Runs a command in the server that holds the store; without one, in this process. The first
- *  interrupt cancels it cleanly, a second one kills the process. */
+/**
+ * Runs a command in the server that has the store open; without a server, in this process. The
+ * first interrupt cancels the command cleanly, a second one kills the process.
+ */
 async function runOnce(
   { name, command, args }: StoreRun,
   { env, terminal }: ProgramCall,
@@ -133,7 +141,7 @@ async function runOnce(
   };
   process.once("SIGINT", stop).once("SIGTERM", stop);
   try {
-    const served = await askServer({ name, args, settings, signal }, onProgress);
+    const served = await runInServer({ name, args, settings, signal }, onProgress);
     return served ?? (await runDirectly({ command, args, settings }, onProgress));
   } catch (error) {
     signal.throwIfAborted();

@@ -1,25 +1,25 @@
 import type { Progress } from "../store/backup/progress.ts";
 import { formatCount } from "./format.ts";
 
-/** Minimum duration of a command that shows its progress, in milliseconds. */
+/** Duration after which a command shows its progress, in milliseconds. */
 const QUIET_MS = 1_000;
 
-/** Interval of updates, in milliseconds. */
+/** Minimum interval between updates of the line, in milliseconds. */
 const EVERY_MS = 100;
 
-/** Clears the line: back to its start (CR), erase to its end (ECMA-48 EL). */
+/** Clears the line: moves to its start (CR) and erases to its end (ECMA-48 EL). */
 const ERASE = "\r\u001b[K";
 
-/** Progress of a command; `rows` are counted in `unit`. */
+/** Progress of a command. `rows` is the count in `unit`. */
 interface Step extends Progress {
-  /** What is counted; `rows` when absent. */
+  /** Unit of the count; `rows` by default. */
   readonly unit?: string;
 }
 
 /** A terminal line with the progress of a command. */
 export interface ProgressLine {
   show(step: Step): void;
-  /** Shows a step whose progress cannot be counted. */
+  /** Shows a step that has no count. */
   say(doing: string): void;
   /** Clears the line. */
   end(): void;

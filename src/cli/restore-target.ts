@@ -17,17 +17,17 @@ import {
 } from "../store/sqlite/folder.ts";
 import { openEmbedded } from "../store/sqlite/open.ts";
 import type { OpenedStore } from "./command.ts";
-import { openExisting, openedWithoutLock } from "./run-on-store.ts";
+import { openExistingStore, openedWithoutLock } from "./run-on-store.ts";
 
-/** Exactly the messages about a damaged store contain this command. */
+/** Command that the message about a damaged store contains, and no other message. */
 const REMEDY = "market-signal store restore";
 
 /**
- * Opens the store that a backup is restored into. An intact store is used as it is. Where it is
- * missing or damaged, a new one is created in a subfolder and replaces it when complete, so that no
- * server ever starts on an incomplete store.
+ * Opens the store that a backup is restored into. An intact store is used as it is. If the store is
+ * missing or damaged, a new store is created in a subfolder and replaces it when complete, so that
+ * no server ever starts on an incomplete store.
  *
- * @throws {Error} When the file is not a backup, or another process holds the store.
+ * @throws {Error} When the file is not a backup, or another process has the store open.
  */
 export async function openForRestore(
   { file }: { readonly file: string },
@@ -39,17 +39,20 @@ export async function openForRestore(
     return openedWithoutLock(await openDatabase(databaseUrl, { file, mode }));
   const paths = pathsIn(folder);
   try {
-    if (holdsStore(paths)) return openedWithoutLock(await openExisting(settings));
+    if (holdsStore(paths)) return openedWithoutLock(await openExistingStore(settings));
   } catch (error) {
     if (!(error as Error).message.includes(REMEDY)) throw error;
   }
   return openBeside(paths, mode);
 }
 
-/** Part of the message about a database, or a folder, without a store. */
+/** Part of the error message about a database or folder that contains no store. */
 const NO_STORE = "there is no store in";
 
-/** Creates a store in an empty database only after the whole backup has been verified. */
+/**
+ * Opens the store in a database. In an empty database, creates a store only after the whole backup
+ * has been verified.
+ */
 async function openDatabase(
   url: string,
   { file, mode }: { readonly file: string; readonly mode: StoreMode },
@@ -69,14 +72,17 @@ async function identityIn(file: string): Promise<StoreIdentity> {
   return backup.identity;
 }
 
-/** The folder stays locked until the new store is in place or has been discarded. */
+/**
+ * Opens a new store in a subfolder. The folder stays locked until the new store has replaced the
+ * old one or has been discarded.
+ */
 async function openBeside(paths: StorePaths, mode: StoreMode): Promise<OpenedStore> {
   createFolder(paths.folder);
   const unlock = lockFolder(paths);
   const beside = pathsIn(join(paths.folder, "restoring"));
   const discard = () => rm(beside.folder, { recursive: true, force: true });
   const abandon = () => discard().finally(unlock);
-  // Left by an earlier restore that was killed.
+  // Remove the remains of an earlier restore that was killed.
   await discard();
   return {
     store: await openEmbedded({ folder: beside.folder, mode, now: Date.now }),
@@ -93,7 +99,10 @@ async function openBeside(paths: StorePaths, mode: StoreMode): Promise<OpenedSto
   };
 }
 
-/** Keeps the damaged files under second names (hard links). @returns Notes for the operator. */
+/**
+ * Keeps the damaged files under additional names (hard links).
+ * @returns Notes for the operator.
+ */
 async function keepDamaged(paths: StorePaths): Promise<readonly string[]> {
   const stamp = new Date().toISOString().replaceAll(/[-:.]/g, "");
   const kept: string[] = [];
@@ -106,7 +115,10 @@ async function keepDamaged(paths: StorePaths): Promise<readonly string[]> {
   return kept;
 }
 
-/** Uses the store's own file replacement, which the next start completes after a crash. */
+/**
+ * Replaces the store's files through the store's own file replacement, which the next start
+ * completes after a crash.
+ */
 async function replaceStore(from: StorePaths, to: StorePaths): Promise<void> {
   await rename(from.store, to.next);
   syncFolder(to.folder);

@@ -9,8 +9,8 @@ import { dataFilesOf, pathsIn } from "../store/sqlite/folder.ts";
 import { openEmbedded } from "../store/sqlite/open.ts";
 import type { CommandContext, CommandOutcome, OpenedStore, StoreCommand } from "./command.ts";
 
-/** A command with its arguments. */
-export interface DirectRun {
+/** A command to run directly on the store. */
+export interface DirectCommandRun {
   readonly command: StoreCommand;
   readonly args: unknown;
   readonly settings: StoreChoice;
@@ -18,13 +18,13 @@ export interface DirectRun {
 
 /** Opens the store and runs a command in this process. */
 export async function runDirectly(
-  { command, args, settings }: DirectRun,
+  { command, args, settings }: DirectCommandRun,
   onProgress: OnProgress,
 ): Promise<CommandOutcome> {
   await refuseStoreFiles(args, settings.folder);
   const opened = command.open
     ? await command.open(args, settings)
-    : openedWithoutLock(await openExisting(settings));
+    : openedWithoutLock(await openExistingStore(settings));
   const { store, finish } = opened;
   const outcome = await runOn(opened, { command, args, settings }, onProgress);
   await store.close();
@@ -33,7 +33,7 @@ export async function runDirectly(
 
 async function runOn(
   { store, abandon }: OpenedStore,
-  { command, args, settings }: DirectRun,
+  { command, args, settings }: DirectCommandRun,
   onProgress: OnProgress,
 ): Promise<CommandOutcome> {
   try {
@@ -45,15 +45,17 @@ async function runOn(
   }
 }
 
-/** Opens the existing store. Loads the PostgreSQL driver only where it is used, because every server
- *  loads this file. */
-export async function openExisting({ folder, databaseUrl }: StoreChoice): Promise<Store> {
+/**
+ * Opens the existing store. The PostgreSQL driver is loaded only when needed, because every server
+ * loads this file.
+ */
+export async function openExistingStore({ folder, databaseUrl }: StoreChoice): Promise<Store> {
   if (databaseUrl === undefined) return openEmbedded({ folder, now: Date.now });
   const { openPostgres } = await import("../store/postgres/open.ts");
   return openPostgres({ url: databaseUrl });
 }
 
-/** An opened store that needs no further work once the command has ended. */
+/** Wraps a store that needs no further work after the command has ended. */
 export function openedWithoutLock(store: Store): OpenedStore {
   return { store, finish: async () => [], abandon: async () => {} };
 }
@@ -72,12 +74,12 @@ function contextOf(store: Store, { folder, masterKey }: StoreChoice): CommandCon
 }
 
 /**
- * Refuses a file argument that is a file of the embedded store, under any name: a process that opens
- * and closes such a file loses its locks on it (fcntl(2)).
+ * Rejects a file argument that is a file of the embedded store, under any name: a process that
+ * opens and closes such a file loses its locks on it (fcntl(2)).
  *
  * @param args Arguments of a command.
  * @param folder Folder of the store.
- * @throws {Error} Names the file.
+ * @throws {Error} With the name of the file.
  */
 export async function refuseStoreFiles(args: unknown, folder: string): Promise<void> {
   const { file, state } = args as { readonly file?: string; readonly state?: string };

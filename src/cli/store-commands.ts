@@ -6,22 +6,22 @@ import {
   applicationsReject,
   inquiriesList,
 } from "./commands/applications.ts";
-import { backup, restore } from "./commands/backup-restore.ts";
-import { doctor } from "./commands/doctor.ts";
+import { backupCommand, restoreCommand } from "./commands/backup-restore.ts";
+import { doctorCommand } from "./commands/doctor.ts";
 import { exportRecords, importRecords } from "./commands/export-import.ts";
-import { forget } from "./commands/forget.ts";
+import { forgetCommand } from "./commands/forget.ts";
 import { startNewLog } from "./commands/log-new.ts";
-import { mail } from "./commands/mail.ts";
+import { mailCommand } from "./commands/mail.ts";
 import { migrateStore } from "./commands/migrate.ts";
-import { setup } from "./commands/setup.ts";
+import { setupCommand } from "./commands/setup.ts";
 import { keysList, keysRotate } from "./commands/signing-keys.ts";
-import { status } from "./commands/status.ts";
-import { verify } from "./commands/verify-store.ts";
+import { statusCommand } from "./commands/status.ts";
+import { verifyStoreCommand } from "./commands/verify-store.ts";
 
-/** The operator's commands on the store by name, in the order of the help. */
+/** The operator's commands on the store by name, in the order in which the help lists them. */
 export const storeCommands: ReadonlyMap<string, StoreCommand> = new Map([
-  ["doctor", doctor],
-  ["admin status", status],
+  ["doctor", doctorCommand],
+  ["admin status", statusCommand],
   ["admin keys list", keysList],
   ["admin keys rotate", keysRotate],
   ["admin log new", startNewLog],
@@ -32,13 +32,13 @@ export const storeCommands: ReadonlyMap<string, StoreCommand> = new Map([
   ["admin applications accept", applicationsAccept],
   ["admin applications reject", applicationsReject],
   ["admin inquiries list", inquiriesList],
-  ["admin mail", mail],
-  ["admin setup", setup],
-  ["admin forget", forget],
-  ["store backup", backup],
-  ["store restore", restore],
+  ["admin mail", mailCommand],
+  ["admin setup", setupCommand],
+  ["admin forget", forgetCommand],
+  ["store backup", backupCommand],
+  ["store restore", restoreCommand],
   ["store export", exportRecords],
   ["store import", importRecords],
   ["store migrate", migrateStore],
-  ["store verify", verify],
+  ["store verify", verifyStoreCommand],
 ]);

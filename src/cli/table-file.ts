@@ -6,14 +6,14 @@ import { parquetEncoder } from "../tables/parquet.ts";
 import type { Cell, ColumnHead } from "../tables/table.ts";
 import type { TableEncoder } from "../tables/table-encoder.ts";
 
-/** Forms of a table in a file. */
+/** File formats of a table. */
 export const FILE_FORMATS = ["csv", "parquet"] as const;
 export type FileFormat = (typeof FILE_FORMATS)[number];
 
-/** Rows of a row group of a file: large groups are read fast. */
+/** Number of rows per row group of a Parquet file; large groups can be read fast. */
 const ROWS_PER_GROUP = 20_000;
 
-/** Rows that are read at once. */
+/** Number of rows in each part that is read or written. */
 const ROWS_PER_PART = 1_000;
 
 type Rows = readonly (readonly Cell[])[];
@@ -21,13 +21,16 @@ type Rows = readonly (readonly Cell[])[];
 /** A table and its target file. */
 interface TableFile {
   readonly columns: readonly ColumnHead[];
-  /** Some rows at a time. */
+  /** The rows of the table, in parts. */
   readonly parts: Iterable<Rows> | AsyncIterable<Rows>;
   readonly format: FileFormat;
   readonly file: string;
 }
 
-/** Writes a table to a file, completely or not at all. @returns The number of rows. */
+/**
+ * Writes a table to a file, which exists either completely or not at all.
+ * @returns The number of rows.
+ */
 export async function writeTable({ columns, parts, format, file }: TableFile): Promise<number> {
   const unfinished = `${file}.part`;
   const handle = await open(unfinished, "w");
@@ -66,9 +69,9 @@ async function writeParts(
 }
 
 /**
- * Reads a CSV file that a service wrote.
+ * Reads a CSV file that the service wrote.
  *
- * @param known Columns by which cells are typed; others are text.
+ * @param known Columns whose cells are converted to their type; cells of other columns are text.
  */
 export async function readTable(
   file: string,

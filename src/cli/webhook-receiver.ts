@@ -1,52 +1,52 @@
 import { z } from "zod";
-import { CHALLENGE_TYPE } from "../alerts/delivery/challenge.ts";
+import { CHALLENGE_MESSAGE_TYPE } from "../alerts/delivery/challenge.ts";
 import {
   type PublicKeyJwk,
   type SignatureHeaders,
   verifySignatures,
 } from "../alerts/delivery/signing.ts";
 import { parseJson } from "../lib/json.ts";
-import { neutralText } from "../outbound/neutral-text.ts";
+import { neutralizeText } from "../outbound/neutral-text.ts";
 
-/** How a receiver verifies and answers deliveries. */
+/** Settings for verifying and answering deliveries. */
 export interface ReceiverOptions {
-  /** `whsec_` secrets. */
+  /** Webhook secrets in the form `whsec_...`. */
   readonly secrets: readonly string[];
   readonly keys: readonly PublicKeyJwk[];
-  /** Status for events, instead of 204. */
+  /** Status of the response to events; 204 if `undefined`. */
   readonly failStatus: number | undefined;
   readonly now: () => Date;
 }
 
-/** An incoming request. */
+/** An incoming webhook request. */
 interface Delivery {
   readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>;
   readonly body: Uint8Array;
 }
 
-/** The response to a request. */
+/** The response to a delivery. */
 interface Reply {
   readonly status: number;
-  /** JSON, or empty. */
+  /** Response body: JSON, or empty. */
   readonly body: string;
-  /** One line for the terminal. */
+  /** The line to print about the delivery. */
   readonly line: string;
 }
 
-/** Receives deliveries. */
+/** Verifies, deduplicates and answers deliveries. */
 export interface Receiver {
   receive(delivery: Delivery): Reply;
-  /** Adds a secret to verify with. */
+  /** Adds a secret that deliveries may be signed with. */
   trust(secret: string): void;
 }
 
-/** Largest difference between the clocks of sender and receiver, in milliseconds. */
+/** Maximum difference between the time of a delivery and the receiver's clock, in milliseconds. */
 const TOLERANCE_MS = 300_000;
 
-/** Number of ids kept to recognize duplicates. */
+/** Number of delivery ids kept in memory to recognize duplicates. */
 const MAX_IDS = 10_000;
 
-/** Creates a receiver. Without a secret or key it accepts every delivery. */
+/** Creates a receiver. If there is no secret and no key, it accepts every delivery. */
 export function createReceiver({ failStatus, now, keys, ...first }: ReceiverOptions): Receiver {
   const secrets = [...first.secrets];
   const isKnown = createDuplicateFilter();
@@ -71,7 +71,7 @@ interface Trusted {
   readonly now: number;
 }
 
-/** Whether a delivery is accepted, and the text about its signatures. */
+/** Whether a delivery is accepted, and the text to print about its signatures. */
 function checked(signed: SignatureHeaders, body: Uint8Array, { now, ...trusted }: Trusted) {
   if (trusted.secrets.length + trusted.keys.length === 0) {
     return { isAccepted: true, text: "NOT VERIFIED, no secret" };
@@ -85,10 +85,13 @@ function checked(signed: SignatureHeaders, body: Uint8Array, { now, ...trusted }
 
 const NOT_VERIFIED = { status: 401, body: '{"error":"not verified"}' };
 
-/** The body of a challenge is returned; other messages get an empty body. */
+/**
+ * The response to an accepted delivery. The challenge of a challenge message is returned; other
+ * messages get an empty body.
+ */
 function answerTo(message: Message | undefined, failStatus = 204): Omit<Reply, "line"> {
   if (message === undefined) return { status: 400, body: '{"error":"no message"}' };
-  if (message.type !== CHALLENGE_TYPE) return { status: failStatus, body: "" };
+  if (message.type !== CHALLENGE_MESSAGE_TYPE) return { status: failStatus, body: "" };
   return { status: 200, body: JSON.stringify({ challenge: message.data.challenge }) };
 }
 
@@ -104,7 +107,7 @@ function signatureOf(headers: Delivery["headers"]): SignatureHeaders {
 const messageIn = (body: Uint8Array): Message | undefined =>
   Message.safeParse(parseJson(Buffer.from(body).toString())).data;
 
-/** @returns A function that returns whether an id was seen before. The oldest ids are dropped. */
+/** @returns A function that returns whether an id was passed before, among the last `MAX_IDS`. */
 function createDuplicateFilter(): (id: string) => boolean {
   const ids = new Set<string>();
   return (id) => {
@@ -116,16 +119,16 @@ function createDuplicateFilter(): (id: string) => boolean {
   };
 }
 
-/** The members of a message that are read; untrusted until verified. */
+/** Schema of the members of a message that the receiver reads; untrusted until verified. */
 const Message = z.looseObject({
   type: z.string(),
   data: z.looseObject({}),
 });
 
-/** A message. */
+/** A webhook message. */
 type Message = z.infer<typeof Message>;
 
-/** What a line shows of a delivery. */
+/** The parts of the line about a delivery. */
 interface LineParts {
   readonly at: Date;
   /** Status of the response. */
@@ -133,18 +136,20 @@ interface LineParts {
   /** Result of the signature check. */
   readonly check: string;
   readonly isDuplicate: boolean;
-  /** `undefined` when it was not accepted. */
+  /** The message; `undefined` when the delivery was not accepted. */
   readonly message?: Message | undefined;
 }
 
-/** Maximum length of an untrusted value, in characters. */
+/** Maximum length of an untrusted value in a line, in characters. */
 const MAX_VALUE_LENGTH = 40;
 
 /** Widths of the columns, in characters. */
 const WIDTHS = { check: 23, isDuplicate: 9, type: 16, symbol: 12, sequence: 6 };
 
-/** One delivery as a line: time (UTC), status and signature check; for an accepted one also whether it
- *  is a duplicate, and its content. */
+/**
+ * One line about a delivery: time (UTC), status and result of the signature check; for an accepted
+ * delivery also whether it is a duplicate, and its content.
+ */
 function deliveryLine({ at, status, check, isDuplicate, message }: LineParts): string {
   const time = at.toISOString().slice(11, 19);
   const start = [time, String(status), check.padEnd(WIDTHS.check)];
@@ -163,16 +168,16 @@ function wordsOf({ type, data }: Message): readonly string[] {
     cell(severity),
     cell(z, 0, "z "),
     score === undefined ? "" : `score ${changeOf(previousScore, score)}`,
-    type === CHALLENGE_TYPE ? "challenge answered" : "",
+    type === CHALLENGE_MESSAGE_TYPE ? "challenge answered" : "",
   ].filter((text) => text.trim() !== "");
 }
 
 const changeOf = (before: unknown, after: unknown): string =>
   before === undefined ? cell(after) : `${cell(before)} -> ${cell(after)}`;
 
-/** An untrusted value as a table cell without line breaks; blank when it is missing. */
+/** An untrusted value as a table cell without line breaks; blank when the value is missing. */
 function cell(value: unknown, width = 0, before = ""): string {
   if (value === undefined || typeof value === "object") return "".padEnd(width);
-  const text = neutralText(String(value)).replace(/\s+/g, " ").slice(0, MAX_VALUE_LENGTH);
+  const text = neutralizeText(String(value)).replace(/\s+/g, " ").slice(0, MAX_VALUE_LENGTH);
   return `${before}${text}`.padEnd(width);
 }

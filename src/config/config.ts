@@ -1,15 +1,15 @@
-import { anonymousCeiling, type Scope } from "../auth/scopes.ts";
+import { anonymousScopeCeiling, type Scope } from "../auth/scopes.ts";
 import type { Quota, QuotaName } from "../limits/quotas.ts";
 import { providerSettings } from "./provider-settings.ts";
 import type { Replay } from "./replay.ts";
 import {
   type Environment,
-  FILES_MARKET,
+  environmentVariables,
+  FILES_MARKET_PATTERN,
   LIVE_MARKET,
   readVariables,
   type SettingValues,
   storeVariables,
-  variables,
 } from "./settings.ts";
 
 /** Source of the market data. */
@@ -20,91 +20,106 @@ export type MarketChoice =
   | ({ readonly kind: "live" } & LiveChoice);
 
 /** Who can create an account (`SIGN_UP`). */
-export type SignUp = "open" | "applications" | "closed";
+export type SignUpMode = "open" | "applications" | "closed";
 
 /** Instruments and providers of a live market. */
 export interface LiveChoice {
-  /** Symbols, or the path of a file of instruments; `undefined`: a default list of large ones. */
+  /**
+   * Symbols, or the path of a file of instruments; `undefined` for the default list of large
+   * instruments.
+   */
   readonly universe: string | undefined;
-  /** Ids of the providers to use; `undefined`: all that are configured. */
+  /** Ids of the providers to use; `undefined` for all that are configured. */
   readonly providers: readonly string[] | undefined;
-  /** API keys and other credentials, by the names of their variables. */
+  /** API keys and other credentials of providers, by the name of the environment variable. */
   readonly settings: Readonly<Record<string, string>>;
-  /** Origins of mirrors, by provider id. */
+  /** Origins of mirrors that replace a provider's own origin, by provider id. */
   readonly origins: Readonly<Record<string, string>>;
 }
 
-/** Where the store is. */
+/** Location of the store. */
 export interface StoreChoice {
-  /** Absolute path of the directory of the embedded store, of `master.key` and of the operator's socket. */
+  /**
+   * Absolute path of the directory with the embedded store, `master.key` and the operator's socket.
+   */
   readonly folder: string;
-  /** PostgreSQL instead of the embedded store. */
+  /** URL of a PostgreSQL database; `undefined` for the embedded store. */
   readonly databaseUrl: string | undefined;
-  /** 32 bytes as base64 that the keys at rest are sealed with; `undefined`: `master.key`. */
+  /**
+   * Master key that seals the stored keys, 32 bytes as base64; `undefined` to use the file
+   * `master.key`.
+   */
   readonly masterKey: string | undefined;
 }
 
 /** The mail server and the sender. */
 export interface MailChoice {
-  /** `smtp://` or `smtps://` address with the account. */
+  /** `smtp://` or `smtps://` URL, with the credentials of the account. */
   readonly smtpUrl: string;
-  /** Sender of the mail. */
+  /** Sender address of the emails. */
   readonly from: string;
 }
 
-/** Another OpenID provider that people can sign in with. */
+/** An external OpenID provider that people can sign in with. */
 export interface UpstreamChoice {
   readonly issuer: string;
   readonly clientId: string;
   readonly clientSecret: string;
 }
 
-/** How webhooks are sent. */
+/** Settings for sending webhooks. */
 interface WebhookChoice {
-  /** Whether they may use `http:` and be on this machine; for development. */
+  /** Whether webhook URLs may use `http:` and point to this machine; for development. */
   readonly allowsInsecure: boolean;
-  /** URL of the proxy for all webhooks; `undefined`: none. */
+  /** URL of the proxy for all webhooks; `undefined` for none. */
   readonly proxy: string | undefined;
 }
 
-/** Default of DRAIN_SECONDS where other processes can take over. */
+/** Default of DRAIN_SECONDS if other processes share the database and can take over, in seconds. */
 const SHARED_DRAIN_SECONDS = 2;
 
 /** The configuration of a deployment. */
 export interface Config {
   /** Address to listen on. */
   readonly host: string;
-  /** TCP port; 0 picks a free one. */
+  /** TCP port; 0 selects a free port. */
   readonly port: number;
-  /** Public origin without a trailing slash; `undefined`: http://HOST:PORT. */
+  /** Public origin without a trailing slash; `undefined` for http://HOST:PORT. */
   readonly baseUrl: string | undefined;
   readonly market: MarketChoice;
   readonly store: StoreChoice;
-  /** File of a trained model that reads messages beside the lexicon; `undefined`: none. */
+  /**
+   * File of a trained model that reads messages in addition to the lexicon; `undefined` for none.
+   */
   readonly socialModelFile: string | undefined;
-  /** Scopes of unclaimed agents. */
+  /** Scopes of agents without an owner. */
   readonly anonymousScopes: readonly Scope[];
   /** Who can create an account. */
-  readonly signUp: SignUp;
-  /** `undefined`: emails wait in the outbox for the operator. */
+  readonly signUp: SignUpMode;
+  /** Mail server; if `undefined`, emails wait in the outbox for the operator. */
   readonly mail: MailChoice | undefined;
   readonly upstream: UpstreamChoice | undefined;
-  /** JSON file of the identity providers whose assertions are trusted; `undefined`: none. */
+  /** JSON file of the identity providers whose assertions are trusted; `undefined` for none. */
   readonly trustedIssuersFile: string | undefined;
-  /** File of the policy with the witnesses of the signal log; `undefined`: none. */
+  /** Policy file with the witnesses of the signal log; `undefined` for none. */
   readonly witnessesFile: string | undefined;
   readonly webhooks: WebhookChoice;
-  /** Origin of the server of the Telegram Bot API. */
+  /** Origin of the Telegram Bot API server. */
   readonly telegramUrl: string;
-  /** Reverse proxies in front of the service, each of which adds to `X-Forwarded-For`. */
+  /**
+   * Number of reverse proxies in front of the service, each of which appends to `X-Forwarded-For`.
+   */
   readonly proxyHops: number;
-  /** Whether common MCP requests are answered by long-lived servers instead of one per request. */
+  /**
+   * Whether common MCP requests are handled by long-lived MCP servers instead of a new one per
+   * request.
+   */
   readonly mcpFastPath: boolean;
-  /** Limits that differ from their defaults. */
+  /** Rate limits that replace the defaults. */
   readonly rateLimits: Readonly<Partial<Record<QuotaName, Quota>>>;
-  /** How long a process that stops still accepts connections, in milliseconds. */
+  /** How long a process still accepts connections after it was told to stop, in milliseconds. */
   readonly drainMs: number;
-  /** TCP port of the metrics, on the same address; `undefined`: none are kept. */
+  /** TCP port of the metrics, on the same address; `undefined` to keep no metrics. */
   readonly metricsPort: number | undefined;
   readonly logLevel: "debug" | "info" | "warn" | "error" | "silent";
 }
@@ -112,12 +127,12 @@ export interface Config {
 /**
  * Reads the settings.
  *
- * @param env Environment variables; an empty one counts as absent.
- * @throws {Error} With one line per variable that is wrong, each saying what is allowed; the
- *   process must not start.
+ * @param env Environment variables; an empty variable counts as absent.
+ * @throws {Error} With one line per invalid variable, each with the allowed values; the process
+ * must not start.
  */
 export function readConfig(env: Environment): Config {
-  const values = readVariables(env, variables);
+  const values = readVariables(env, environmentVariables);
   const isSandbox = values.MARKET === "sandbox";
   checkTogether(values);
   return {
@@ -127,9 +142,9 @@ export function readConfig(env: Environment): Config {
     market: marketChoice(values),
     store: storeChoice(values),
     socialModelFile: values.SOCIAL_MODEL,
-    // Most providers license their data for personal use only.
+    // No scopes for live data by default: most providers license it for personal use only.
     anonymousScopes:
-      values.ANONYMOUS_SCOPES ?? (values.MARKET === LIVE_MARKET ? [] : anonymousCeiling),
+      values.ANONYMOUS_SCOPES ?? (values.MARKET === LIVE_MARKET ? [] : anonymousScopeCeiling),
     signUp: values.SIGN_UP ?? (isSandbox ? "open" : "applications"),
     mail: mailChoice(values),
     upstream: upstreamChoice(values),
@@ -150,16 +165,16 @@ export function readConfig(env: Environment): Config {
 }
 
 /**
- * Reads where the store is, for commands that need nothing else.
+ * Reads the location of the store, for commands that need no other setting.
  *
- * @throws {Error} As `readConfig`.
+ * @throws {Error} In the same format as `readConfig`.
  */
 export function readStoreChoice(env: Environment): StoreChoice {
   return storeChoice(readVariables(env, storeVariables));
 }
 
-/** @throws {Error} When a setting lacks another one that it requires. */
-function checkTogether(values: SettingValues<typeof variables>): void {
+/** @throws {Error} When a setting requires another setting that is absent. */
+function checkTogether(values: SettingValues<typeof environmentVariables>): void {
   checkTimes(values);
   const { SMTP_URL, MAIL_FROM } = values;
   if (SMTP_URL !== undefined && MAIL_FROM === undefined) {
@@ -175,9 +190,9 @@ function checkTogether(values: SettingValues<typeof variables>): void {
   }
 }
 
-/** @throws {Error} When AS_OF or REPLAY does not fit the market. */
-function checkTimes({ MARKET, AS_OF, REPLAY }: SettingValues<typeof variables>): void {
-  const isHistory = FILES_MARKET.test(MARKET);
+/** @throws {Error} When AS_OF or REPLAY is not allowed with the market. */
+function checkTimes({ MARKET, AS_OF, REPLAY }: SettingValues<typeof environmentVariables>): void {
+  const isHistory = FILES_MARKET_PATTERN.test(MARKET);
   if (AS_OF !== undefined && !isHistory) {
     throw new Error("AS_OF: only history has another time; set MARKET=files:<folder> with it.");
   }
@@ -189,9 +204,9 @@ function checkTimes({ MARKET, AS_OF, REPLAY }: SettingValues<typeof variables>):
   }
 }
 
-function marketChoice(values: SettingValues<typeof variables>): MarketChoice {
+function marketChoice(values: SettingValues<typeof environmentVariables>): MarketChoice {
   if (values.MARKET === LIVE_MARKET) return { kind: "live", ...liveChoice(values) };
-  const [, folder] = FILES_MARKET.exec(values.MARKET) ?? [];
+  const [, folder] = FILES_MARKET_PATTERN.exec(values.MARKET) ?? [];
   if (folder === undefined) {
     return { kind: "sandbox", sessionSeconds: values.SANDBOX_SESSION_SECONDS, seed: values.SEED };
   }
@@ -199,7 +214,7 @@ function marketChoice(values: SettingValues<typeof variables>): MarketChoice {
   return replay ? { kind: "replay", folder, ...replay } : { kind: "files", folder, asOf };
 }
 
-function liveChoice(values: SettingValues<typeof variables>): LiveChoice {
+function liveChoice(values: SettingValues<typeof environmentVariables>): LiveChoice {
   const settings = providerSettings.flatMap((name) => {
     const value = values[name];
     return value === undefined ? [] : [[name, value] as const];
@@ -212,12 +227,14 @@ function liveChoice(values: SettingValues<typeof variables>): LiveChoice {
   };
 }
 
-function mailChoice(values: SettingValues<typeof variables>): MailChoice | undefined {
+function mailChoice(values: SettingValues<typeof environmentVariables>): MailChoice | undefined {
   const { SMTP_URL: smtpUrl, MAIL_FROM: from } = values;
   return smtpUrl === undefined || from === undefined ? undefined : { smtpUrl, from };
 }
 
-function upstreamChoice(values: SettingValues<typeof variables>): UpstreamChoice | undefined {
+function upstreamChoice(
+  values: SettingValues<typeof environmentVariables>,
+): UpstreamChoice | undefined {
   const { OIDC_ISSUER: issuer, OIDC_CLIENT_ID: clientId } = values;
   const { OIDC_CLIENT_SECRET: clientSecret } = values;
   if (issuer === undefined || clientId === undefined || clientSecret === undefined) {
@@ -234,15 +251,17 @@ function storeChoice(values: SettingValues<typeof storeVariables>): StoreChoice 
   };
 }
 
-/** The secrets among the settings: whole values, and the passwords in URLs. */
+/**
+ * The secrets in the settings, to remove them from output: whole values, and the passwords in URLs.
+ */
 export function secretValues(env: Environment): readonly string[] {
-  return Object.entries(variables).flatMap(([name, variable]) => {
+  return Object.entries(environmentVariables).flatMap(([name, variable]) => {
     const value = env[name];
     return "secret" in variable && value ? [value, ...credentialsIn(value)] : [];
   });
 }
 
-/** The password of a URL, as written and decoded. */
+/** The password in a URL, both as written and percent-decoded. */
 function credentialsIn(value: string): readonly string[] {
   const { password } = URL.parse(value) ?? {};
   return password ? [password, decoded(password)] : [];

@@ -1,7 +1,7 @@
 import { homedir } from "node:os";
 import { isAbsolute, join } from "node:path";
 
-/** Where a program runs. */
+/** Location and platform of a running program. */
 interface Place {
   /** Folder of the program's own file. */
   readonly program: string;
@@ -10,9 +10,9 @@ interface Place {
 }
 
 /**
- * Default of `DATA_DIR`. An installed package is called from any folder, so its data are in the
- * user's folder of the platform (XDG Base Directory Specification); those of a checkout are in
- * `./data`.
+ * The default of `DATA_DIR`. An installed package is run from any folder, so its data is in the
+ * user's data folder of the platform (XDG Base Directory Specification); the data of a source
+ * checkout is in `./data`.
  */
 export function defaultDataFolder({ program, platform, env }: Place): string {
   if (!/[\\/]node_modules[\\/]/.test(program)) return "./data";

@@ -1,10 +1,14 @@
 import { z } from "zod";
 import { isProviderId, providerIds } from "../sources/live/provider-ids.ts";
 
-/** Printable, since it becomes a header field. */
+/**
+ * Schema of a provider's API key. Only printable ASCII, since the key is sent in a header field.
+ */
 const ProviderKey = z.string().regex(/^[!-~]{1,500}$/);
 
-/** Credentials of providers; each is described with its provider. */
+/**
+ * Settings with the credentials of providers; the provider's own module documents each credential.
+ */
 const providerVariables = {
   SEC_USER_AGENT: {
     schema: z
@@ -45,12 +49,12 @@ const providerVariables = {
   },
 } as const;
 
-/** Names of the settings of providers. */
+/** Names of the settings with provider credentials. */
 export const providerSettings = Object.keys(
   providerVariables,
 ) as readonly (keyof typeof providerVariables)[];
 
-/** The settings of a live market. */
+/** The settings that only a live market uses. */
 export const liveVariables = {
   ...providerVariables,
   UNIVERSE: {
@@ -82,7 +86,10 @@ export const liveVariables = {
   },
 } as const;
 
-/** @returns `undefined` when one is malformed. */
+/**
+ * Parses a list of provider ids with URLs.
+ * @returns `undefined` when an entry is malformed.
+ */
 function providerUrls(text: string): Readonly<Record<string, string>> | undefined {
   const entries = text
     .split(/\s+/)

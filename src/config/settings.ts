@@ -1,19 +1,19 @@
 import { resolve } from "node:path";
 import { z } from "zod";
-import { anonymousCeiling, isScope, scopeNames } from "../auth/scopes.ts";
+import { anonymousScopeCeiling, isScope, parseScopeNames } from "../auth/scopes.ts";
 import { isHttpsOrLoopback } from "../lib/loopback.ts";
 import { type Quota, type QuotaName, quotas } from "../limits/quotas.ts";
 import { ENCODED_KEY } from "../store/keys/master-key.ts";
 import { liveVariables } from "./provider-settings.ts";
 import { parseReplay, REPLAY_SYNTAX } from "./replay.ts";
 
-/** `MARKET` with providers. */
+/** Value of `MARKET` for live data from providers. */
 export const LIVE_MARKET = "live";
 
-/** `MARKET` with a folder. */
-export const FILES_MARKET = /^files:(.+)$/;
+/** Value of `MARKET` for a folder of files; group 1 is the path. */
+export const FILES_MARKET_PATTERN = /^files:(.+)$/;
 
-/** One limit: its name, how often, and the length of the window in seconds. */
+/** Format of one limit: its name, the number of points, and the length of the window in seconds. */
 const RATE_LIMIT = /^([a-z-]+)=(\d{1,9})\/(\d{1,6})$/;
 
 const wholeNumber = (min: number, max: number) =>
@@ -54,8 +54,8 @@ export const storeVariables = {
   },
 } as const;
 
-/** Every setting with its default and the values that it allows. */
-export const variables = {
+/** Every setting with its default and its allowed values. */
+export const environmentVariables = {
   ...storeVariables,
   ...liveVariables,
   HOST: {
@@ -82,7 +82,9 @@ export const variables = {
   MARKET: {
     schema: z
       .string()
-      .refine((text) => text === "sandbox" || text === LIVE_MARKET || FILES_MARKET.test(text))
+      .refine(
+        (text) => text === "sandbox" || text === LIVE_MARKET || FILES_MARKET_PATTERN.test(text),
+      )
       .default("sandbox"),
     allowed: "sandbox, live, or files:<folder>",
     fallback: "`sandbox`",
@@ -119,11 +121,13 @@ export const variables = {
   ANONYMOUS_SCOPES: {
     schema: z
       .string()
-      .transform(scopeNames)
-      .refine((names) => names.every((name) => isScope(name) && anonymousCeiling.includes(name)))
+      .transform(parseScopeNames)
+      .refine((names) =>
+        names.every((name) => isScope(name) && anonymousScopeCeiling.includes(name)),
+      )
       .transform((names) => names.filter(isScope))
       .optional(),
-    allowed: `names separated by spaces, of ${anonymousCeiling.join(", ")}`,
+    allowed: `names separated by spaces, of ${anonymousScopeCeiling.join(", ")}`,
     fallback: "the read scopes; none with `live`",
     about: "scopes of agents that no person has claimed",
   },
@@ -272,7 +276,10 @@ export const variables = {
   },
 } as const;
 
-/** @returns `undefined` when a limit is malformed or unknown. */
+/**
+ * Parses RATE_LIMITS.
+ * @returns `undefined` when a limit is malformed or its name is unknown.
+ */
 function rateLimits(text: string): Partial<Record<QuotaName, Quota>> | undefined {
   const entries = text
     .split(/\s+/)
@@ -292,27 +299,27 @@ interface Setting {
   readonly schema: z.ZodType;
   /** Allowed values, for the error message. */
   readonly allowed: string;
-  /** Default, in Markdown. */
+  /** Default value, as Markdown. */
   readonly fallback: string;
-  /** Purpose, in Markdown. */
+  /** Purpose of the setting, as Markdown. */
   readonly about: string;
-  /** Set for secrets, whose values the error message does not repeat. */
+  /** Set for secrets; error messages do not repeat their values. */
   readonly secret?: true;
 }
 
-/** Settings by the names of their environment variables. */
+/** Settings by the name of their environment variable. */
 type Variables = Readonly<Record<string, Setting>>;
 /** The parsed values of variables. */
 export type SettingValues<V extends Variables> = {
   readonly [N in keyof V]: z.output<V[N]["schema"]>;
 };
-/** Environment variables; an empty one counts as absent. */
+/** Environment variables; an empty variable counts as absent. */
 export type Environment = Readonly<Record<string, string | undefined>>;
 
 /**
- * Reads variables.
+ * Parses environment variables.
  *
- * @throws {Error} With one line per invalid variable, which names the allowed values.
+ * @throws {Error} With one line per invalid variable, with its allowed values.
  */
 export function readVariables<V extends Variables>(env: Environment, known: V): SettingValues<V> {
   const wrong: string[] = [];
@@ -327,7 +334,10 @@ export function readVariables<V extends Variables>(env: Environment, known: V): 
   return Object.fromEntries(entries) as SettingValues<V>;
 }
 
-/** Whether a URL can be an issuer. Without TLS, an ID token from another machine cannot be trusted. */
+/**
+ * Whether a URL can be an issuer: https, or http on this machine. Without TLS, an ID token from
+ * another machine cannot be trusted.
+ */
 function isIssuer(text: string): boolean {
   const url = URL.parse(text);
   return url !== null && isHttpsOrLoopback(url);
@@ -341,7 +351,7 @@ function isProxy(text: string): boolean {
   return `${pathname}${search}${hash}` === "/" && [username, password].every(isEncoded);
 }
 
-/** Whether a text can be decoded (RFC 3986 section 2.1). */
+/** Whether a text is valid percent-encoding (RFC 3986 section 2.1). */
 function isEncoded(text: string): boolean {
   try {
     decodeURIComponent(text);
@@ -351,9 +361,9 @@ function isEncoded(text: string): boolean {
   }
 }
 
-/** All settings as a document in Markdown; `docs/settings.md` is what it returns. */
+/** All settings as a Markdown document, the content of `docs/settings.md`. */
 export function settingsDocument(): string {
-  const rows = Object.entries<Setting>(variables).map(
+  const rows = Object.entries<Setting>(environmentVariables).map(
     ([name, { fallback, about, allowed }]) =>
       `| \`${name}\` | ${fallback} | ${about} | ${allowed.replaceAll(/[|<]/g, "\\$&")} |`,
   );

@@ -2,27 +2,36 @@ import { mean, ownHistoryZ } from "./statistics.ts";
 
 /** Constants of the attention measure. */
 export const ATTENTION_RULES = {
-  /** Sessions of the mean, and sessions of the distribution for z. */
+  /** Number of sessions in the mean message volume, and in the history for z. */
   usualSessions: 30,
   baselineSessions: 60,
-  /** Minimum sessions for either. */
+  /** Minimum number of sessions in the mean and in the history. */
   minSessions: 20,
-  /** z above which attention reduces the sentiment, and the reduction per unit of z. */
+  /** z above which attention reduces the sentiment z, and the reduction per unit of z. */
   threshold: 1,
   penalty: 0.25,
 } as const;
 
-/** Message volume of one instrument, session by session. */
-export interface Attention {
-  /** Ends a session with the weight of the messages of its last day. */
+/** Tracks the message volume of one instrument, session by session. */
+export interface AttentionTracker {
+  /**
+   * Closes a session.
+   *
+   * @param weight Sum of the weights of the messages in the last 24 hours (W24).
+   */
   closeSession(weight: number): void;
-  /** Begins the next session: the closed one becomes history. */
+  /** Begins the next session and moves the closed session into the history. */
   beginSession(): void;
-  /** Attention ln((1 + W24)/(1 + mean30 W24)) and its z against the 60 sessions before. */
+  /**
+   * Reads attention, ln((1 + W24)/(1 + mean W24 of 30 sessions)), and its z against the previous 60
+   * sessions.
+   *
+   * @param weight W24 now.
+   */
   read(weight: number): AttentionReading;
 }
 
-/** `null` while the history is too short. */
+/** Attention and its z; each is `null` while its history is too short. */
 export interface AttentionReading {
   readonly value: number | null;
   readonly z: number | null;
@@ -31,8 +40,8 @@ export interface AttentionReading {
 /** Attention before the first message. */
 export const NO_ATTENTION: AttentionReading = { value: null, z: null };
 
-/** Creates an empty history. */
-export function createAttention(): Attention {
+/** Creates a tracker without history. */
+export function createAttentionTracker(): AttentionTracker {
   const { usualSessions, baselineSessions, minSessions } = ATTENTION_RULES;
   const weights: number[] = [];
   const past: number[] = [];
@@ -59,6 +68,6 @@ export function createAttention(): Attention {
   };
 }
 
-/** Penalty on the sentiment: 0.25 max(0, z - 1); 0 while attention is unknown. */
+/** Amount subtracted from the sentiment z: 0.25 max(0, z - 1); 0 while attention is unknown. */
 export const attentionPenalty = ({ z }: AttentionReading): number =>
   ATTENTION_RULES.penalty * Math.max(0, (z ?? 0) - ATTENTION_RULES.threshold);

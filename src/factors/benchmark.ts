@@ -1,37 +1,48 @@
 import type { AssetClass } from "../market/instrument.ts";
 import type { Bar } from "../market/records.ts";
 import { type MarketReturns, PRICE_WINDOWS } from "./price-history.ts";
-import { decay, ewStep } from "./statistics.ts";
+import { decay, ewmaStep } from "./statistics.ts";
 
-/** The variance gate (Barroso & Santa-Clara, 2015; Daniel & Moskowitz, 2016). */
-export const GATE = {
+/**
+ * Constants of the gate that reduces momentum in volatile markets (Barroso & Santa-Clara, 2015;
+ * Daniel & Moskowitz, 2016).
+ */
+export const VARIANCE_GATE = {
   /** Half-life in sessions of the market's variance, and the minimum number of sessions. */
   halfLifeSessions: 20,
   minSessions: 20,
   floor: 0.1,
-  /** Annual market volatility up to which momentum has full weight. */
+  /** Annualized market volatility up to which momentum has its full weight, as a fraction. */
   target: { stock: 0.16, etf: 0.16, crypto: 0.6 },
   sessionsPerYear: { stock: 252, etf: 252, crypto: 365 },
 } as const satisfies Readonly<Record<string, number | Readonly<Record<AssetClass, number>>>>;
 
-/** The market of one asset class: the equal-weighted mean of its instruments' daily log returns. */
+/** Benchmark of one asset class: the equal-weighted mean of its instruments' daily log returns. */
 export interface Benchmark {
-  /** By session number; 0 for sessions that are open or have no known return. */
+  /**
+   * Mean log return by session number; 0 for a session that is still open or has no known return.
+   */
   readonly returns: MarketReturns;
-  /** Annualised EW(20) volatility of the closed sessions, `undefined` before 20 of them. */
+  /**
+   * Annualized volatility of the closed sessions, exponentially weighted with a half-life of 20
+   * sessions; `undefined` before 20 sessions.
+   */
   readonly volatility: number | undefined;
-  /** Number of a bar's session, from 0 in order of first appearance. */
+  /**
+   * Number of a bar's session; sessions are numbered from 0 in the order in which they first
+   * appear.
+   */
   sessionOf(bar: Bar): number;
-  /** Adds the return of one instrument; ignored once its session is closed. */
+  /** Adds a bar's return to the mean of its session; has no effect once that session is closed. */
   note(bar: Bar): void;
-  /** Closes all sessions seen so far: their means become final. */
+  /** Closes all sessions seen so far, which makes their mean returns final. */
   close(): void;
 }
 
-/** Creates the benchmark of a class, without any session. */
+/** Creates the benchmark of an asset class, without any session. */
 export function createBenchmark(assetClass: AssetClass): Benchmark {
-  const lambda = decay(1, GATE.halfLifeSessions);
-  const perYear = GATE.sessionsPerYear[assetClass];
+  const lambda = decay(1, VARIANCE_GATE.halfLifeSessions);
+  const perYear = VARIANCE_GATE.sessionsPerYear[assetClass];
   const numbers = new Map<string, number>();
   const returns: number[] = [];
   const counts: number[] = [];
@@ -44,7 +55,7 @@ export function createBenchmark(assetClass: AssetClass): Benchmark {
     returns.push(0);
     return counts.push(0) - 1;
   };
-  // Bars arrive session by session.
+  // Cached because most bars belong to the same session as the bar before.
   let last: { readonly session: string; readonly number: number } | undefined;
   const sessionOf = ({ session }: Bar): number => {
     if (last?.session !== session) last = { session, number: numbers.get(session) ?? add(session) };
@@ -53,7 +64,7 @@ export function createBenchmark(assetClass: AssetClass): Benchmark {
   return {
     returns,
     get volatility() {
-      if (variance === undefined || observations < GATE.minSessions) return undefined;
+      if (variance === undefined || observations < VARIANCE_GATE.minSessions) return undefined;
       return Math.sqrt(perYear * variance);
     },
     sessionOf,
@@ -70,15 +81,22 @@ export function createBenchmark(assetClass: AssetClass): Benchmark {
         const count = counts[closed] as number;
         if (count === 0) continue;
         (returns[closed] as number) /= count;
-        variance = ewStep(variance, (returns[closed] as number) ** 2, lambda);
+        variance = ewmaStep(variance, (returns[closed] as number) ** 2, lambda);
         observations++;
       }
     },
   };
 }
 
-/** g = min(1, (s / sigma)^2), at least 0.1; 1 while the market's volatility is not known. */
+/**
+ * Gate g = max(0.1, min(1, (target / volatility)^2)); 1 while the market's volatility is unknown.
+ *
+ * @param volatility Annualized, as a fraction.
+ */
 export function momentumGate(volatility: number | undefined, assetClass: AssetClass): number {
   if (volatility === undefined) return 1;
-  return Math.max(GATE.floor, Math.min(1, (GATE.target[assetClass] / volatility) ** 2));
+  return Math.max(
+    VARIANCE_GATE.floor,
+    Math.min(1, (VARIANCE_GATE.target[assetClass] / volatility) ** 2),
+  );
 }

@@ -1,13 +1,13 @@
-import { isBlock } from "../market/block-size.ts";
+import { isBlockTrade } from "../market/block-size.ts";
 import type { Print } from "../market/records.ts";
 import { estimatedSide } from "./off-exchange.ts";
 import { BASELINE_SESSIONS, decay, MIN_BASELINE_SESSIONS, ownHistoryZ } from "./statistics.ts";
 
-/** Parameters of the block imbalance. */
+/** Constants of the block imbalance. */
 export const BLOCK_PRESSURE_RULES = {
   /** Half-life of the imbalance in sessions. */
   halfLifeSessions: 3,
-  /** Number of blocks at which the imbalance is halved: I' = I n / (n + 20). */
+  /** Number of blocks n at which the imbalance I is halved by I' = I n / (n + 20). */
   shrinkage: 20,
 } as const;
 
@@ -20,39 +20,48 @@ export const NO_BLOCKS: BlockReading = {
   asOf: null,
 };
 
-/** Direction of block trading. */
+/** Whether blocks were mostly bought or sold. */
 export interface BlockReading {
-  /** Whether there was any block, signed or not. */
+  /** Whether there was any block, even one whose side is unknown. */
   readonly hasBlocks: boolean;
-  /** Imbalance in [-1, 1], shrunk for few blocks; `null` before the first signed block. */
+  /**
+   * Imbalance in [-1, 1], positive for buying and shrunk toward 0 when blocks are few; `null`
+   * before the first block whose side is known.
+   */
   readonly imbalance: number | null;
-  /** Decayed number of signed blocks. */
+  /** Number of blocks with a known side, decayed with the half-life. */
   readonly blocks: number;
-  /** z of the imbalance against the previous 60 sessions, in [-3, 3]; `null` with fewer than 20. */
+  /**
+   * z of the imbalance against the previous 60 sessions, in [-3, 3]; `null` with fewer than 20
+   * previous sessions.
+   */
   readonly z: number | null;
   /** When the newest print became known, Unix milliseconds. */
   readonly asOf: number | null;
 }
 
-/** Running block imbalance of one instrument. */
-export interface BlockPressure {
-  /** Adds a print, in the order in which prints become known. */
+/** Tracks the block imbalance of one instrument. */
+export interface BlockPressureTracker {
+  /** Adds a print; prints are added in the order in which they become known. */
   add(print: Print): void;
-  /** Ends the session: a print that becomes known later belongs to the next one. */
+  /** Closes the session; a print that becomes known later belongs to the next session. */
   closeSession(): void;
-  /** Begins the next session: the closed one becomes history, and everything decays. */
+  /**
+   * Begins the next session: the imbalance of the closed session joins the history, and all sums
+   * decay.
+   */
   beginSession(): void;
   read(): BlockReading;
 }
 
 /**
- * Creates an empty history.
+ * Creates a tracker without history.
  *
- * I = sum(side * notional) / sum(notional) over signed blocks, numerator, denominator and count
- * halved every three sessions; I' = I n / (n + 20). A print counts in the session in which it
- * becomes known.
+ * I = sum(side * notional) / sum(notional) over blocks with a known side, shrunk to I' = I n / (n +
+ * 20). Both sums and the count n decay with a half-life of three sessions. A print counts in the
+ * session in which it becomes known.
  */
-export function createBlockPressure(): BlockPressure {
+export function createBlockPressureTracker(): BlockPressureTracker {
   const perSession = decay(1, BLOCK_PRESSURE_RULES.halfLifeSessions);
   const past: number[] = [];
   let asOf: number | null = null;
@@ -62,7 +71,7 @@ export function createBlockPressure(): BlockPressure {
 
   const imbalance = () => {
     const value = ((signed / total) * blocks) / (blocks + BLOCK_PRESSURE_RULES.shrinkage);
-    // No block yet, or the sum of the notionals overflowed.
+    // The value is not finite before the first block, or if the sum of the notionals overflowed.
     return Number.isFinite(value) ? value : null;
   };
   const beginSession = () => {
@@ -82,7 +91,7 @@ export function createBlockPressure(): BlockPressure {
     add(print) {
       beginSession();
       asOf = print.availableAt;
-      if (print.canceled || !isBlock(print)) return;
+      if (print.canceled || !isBlockTrade(print)) return;
       hasBlocks = true;
       const side = estimatedSide(print);
       if (side === null) return;

@@ -1,33 +1,37 @@
 import type { Bar } from "../market/records.ts";
 import { PRICE_WINDOWS } from "./price-history.ts";
-import { countBelow, decay, ewStep } from "./statistics.ts";
+import { countBelow, decay, ewmaStep } from "./statistics.ts";
 
-/** Windows of a coin's momentum. */
+/** Windows for the momentum of a coin. */
 export const COIN_WINDOWS = {
-  /** Look-backs in calendar days; the first is required (Liu & Tsyvinski, 2021). */
+  /** Look-back windows in calendar days; the shortest is required (Liu & Tsyvinski, 2021). */
   days: [28, 90, 365],
   /** Half-life in sessions of the volatility that scales a return. */
   volatilityHalfLife: 30,
   /**
-   * Days by which a look-back price may be older than its window, because of gaps in the history.
+   * Maximum number of days by which a look-back price may be older than its window, to bridge gaps
+   * in the history.
    */
   maxGapDays: 3,
 } as const;
 
-/** Number of observations kept, more than the longest window. */
-const KEPT = 1_024;
+/** Number of newest prices that are never dropped; more than the longest window needs. */
+const KEPT_BARS = 1_024;
 
-/** Prices of one coin: ln of the price against its first, and its volatility. */
+/** Prices of one coin, each as ln(price / first price), and the variance of its returns. */
 export interface CoinHistory {
   bars: number;
   /** When each price became known, Unix milliseconds, oldest first. */
   readonly times: number[];
   readonly levels: number[];
-  /** EW(30) variance of daily log returns: zero mean, no bias correction. */
+  /**
+   * Variance of daily log returns, exponentially weighted with a half-life of 30 sessions; zero
+   * mean, no bias correction.
+   */
   variance: number | undefined;
 }
 
-/** The history before the first bar. */
+/** Creates a history without bars. */
 export const createCoinHistory = (): CoinHistory => ({
   bars: 0,
   times: [],
@@ -35,7 +39,10 @@ export const createCoinHistory = (): CoinHistory => ({
   variance: undefined,
 });
 
-/** Adds the next bar. A |log return| above 0.8 changes the price but not the volatility. */
+/**
+ * Adds the next bar. A log return above 0.8 in absolute value counts for the price but not for the
+ * variance.
+ */
 export function addCoinBar(history: CoinHistory, { logReturn, availableAt }: Bar): void {
   const { times, levels } = history;
   history.bars++;
@@ -43,15 +50,18 @@ export function addCoinBar(history: CoinHistory, { logReturn, availableAt }: Bar
   levels.push((levels.at(-1) ?? 0) + (logReturn ?? 0));
   if (logReturn !== null && Math.abs(logReturn) <= PRICE_WINDOWS.maxReturn) {
     const lambda = decay(1, COIN_WINDOWS.volatilityHalfLife);
-    history.variance = ewStep(history.variance, logReturn ** 2, lambda);
+    history.variance = ewmaStep(history.variance, logReturn ** 2, lambda);
   }
-  if (times.length === 2 * KEPT) {
-    times.splice(0, KEPT);
-    levels.splice(0, KEPT);
+  if (times.length === 2 * KEPT_BARS) {
+    times.splice(0, KEPT_BARS);
+    levels.splice(0, KEPT_BARS);
   }
 }
 
-/** A coin's return over one window in standard deviations: ln(P_T / P_(T-n)) / (sigma sqrt(n)). */
+/**
+ * A coin's return over a window of n days in standard deviations: ln(P_T / P_(T-n)) / (sigma
+ * sqrt(n)).
+ */
 export interface CoinTrend {
   readonly days: number;
   readonly value: number;
@@ -61,7 +71,7 @@ export interface CoinTrend {
  * Trends over the windows that the history covers, shortest first.
  *
  * @param dayMs Length of a market day in milliseconds.
- * @returns Empty without the first window or without volatility.
+ * @returns Empty if the history does not cover the shortest window or the volatility is unknown.
  */
 export function coinTrends(history: CoinHistory, dayMs: number): readonly CoinTrend[] {
   const { variance } = history;

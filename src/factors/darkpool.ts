@@ -1,38 +1,40 @@
-import { latest } from "../market/point-in-time.ts";
+import { laterInstant } from "../market/point-in-time.ts";
 import type { BlockReading } from "./block-pressure.ts";
 import { MAX_FEED_AGE_DAYS } from "./off-exchange.ts";
-import { type Input, missingReading, type Reading } from "./reading.ts";
+import { type FactorInput, type FactorReading, missingReading } from "./reading.ts";
 import type { ShortReading } from "./short-pressure.ts";
 
 /** Constants of the combination of block imbalance and short ratio. */
 export const DARKPOOL_RULES = {
-  /** Blocks at which the confidence of the imbalance is half: n / (n + 5). */
+  /** Number of blocks at which the confidence of the imbalance is half: n / (n + 5). */
   confidenceShrinkage: 5,
   /**
-   * Base weights, and the confidence of either part alone. Both are scaled to unit length: z_D =
-   * (0.6 z_I - 0.4 z_R) / sqrt(.52). The sign of the short ratio is negative because a high ratio was
-   * bearish in measurements, contrary to the DIX interpretation.
+   * Weights of the two z, and the confidence if only one of them is known. The weights are scaled
+   * to unit length: z_D = (0.6 z_I - 0.4 z_R) / sqrt(.52). The weight of the short ratio is
+   * negative because a high ratio was bearish in measurements, contrary to the DIX interpretation.
    */
   imbalanceWeight: 0.6,
   shortWeight: -0.4,
-  /** Sessions for which a short ratio is used: its measured effect lasts one session. */
+  /** Number of sessions for which a short ratio is used: its measured effect lasts one session. */
   maxShortAgeSessions: 1,
-  /** Age in days after which the feed of prints is stale. */
+  /** Age of the newest record, in market days, after which the feed is stale. */
   maxFeedAgeDays: MAX_FEED_AGE_DAYS,
 } as const;
 
-/** Euclidean norm of the two weights. */
+/** Euclidean norm of the two weights, sqrt(.52). */
 const SCALE = Math.hypot(DARKPOOL_RULES.imbalanceWeight, DARKPOOL_RULES.shortWeight);
 
-/** Measurements of the dark pool factor for one instrument. */
+/** Block imbalance and short ratio of one instrument. */
 export interface DarkpoolMeasurement {
   readonly block: BlockReading;
   readonly short: ShortReading;
 }
 
 /**
- * z_D = (0.6 z_I - 0.4 z_R) / sqrt(.52), confidence n/(n+5); the imbalance alone: z_I and
- * 0.6 n/(n+5); the short ratio alone: -z_R and 0.4.
+ * Combines the z of the imbalance (z_I) and of the short ratio (z_R).
+ * - both known: z_D = (0.6 z_I - 0.4 z_R) / sqrt(.52), confidence n / (n + 5)
+ * - only the imbalance: z_I, confidence 0.6 n / (n + 5)
+ * - only the short ratio: -z_R, confidence 0.4
  */
 export function combineDarkpool(
   imbalanceZ: number | null,
@@ -49,23 +51,29 @@ export function combineDarkpool(
   return shortZ === null ? undefined : { z: -shortZ, confidence: Math.abs(shortWeight) };
 }
 
-/** Coverage by feeds, and the instant of the reading. */
+/** Instant of a reading, and the state of the feeds. */
 export interface DarkpoolContext {
-  /** Unix milliseconds. */
+  /** Instant of the reading, Unix milliseconds. */
   readonly at: number;
   readonly dayMs: number;
-  /** Sessions of the class that closed after an instant. */
+  /** Number of sessions of the asset class that closed after an instant (Unix milliseconds). */
   readonly closesAfter: (instant: number) => number;
-  /** When the newest print or short volume of the whole class became known, `null` for never. */
+  /**
+   * When the newest print or short volume of the whole class became known, Unix milliseconds;
+   * `null` if there is none.
+   */
   readonly feedAt: number | null;
 }
 
-/** Off-exchange pressure; unsigned prints are shown by get_darkpool and not scored. */
+/**
+ * Reads the dark pool factor. Prints whose side is unknown are shown by get_darkpool but not
+ * scored.
+ */
 export function readDarkpool(
   { block, short }: DarkpoolMeasurement,
   { at, dayMs, closesAfter, feedAt }: DarkpoolContext,
-): Reading {
-  const asOf = latest(block.asOf, short.asOf);
+): FactorReading {
+  const asOf = laterInstant(block.asOf, short.asOf);
   if (asOf === null) return missingReading("not_observed");
   const maxAge = DARKPOOL_RULES.maxFeedAgeDays * dayMs;
   const isFresh = (instant: number | null) => instant !== null && at - instant <= maxAge;
@@ -78,7 +86,7 @@ export function readDarkpool(
   const shortZ = isShortFresh ? short.z : null;
   const seen = {
     asOf,
-    // A short ratio expires with the session, whose end is not known in advance.
+    // A short ratio expires when the session ends; when that will be is not known in advance.
     staleAfter: imbalanceZ === null ? null : asOf + maxAge,
     listInputs: () => darkpoolInputs({ block, short }, imbalanceZ, shortZ),
   };
@@ -97,7 +105,7 @@ function darkpoolInputs(
   { block, short }: DarkpoolMeasurement,
   imbalanceZ: number | null,
   shortZ: number | null,
-): Input[] {
+): FactorInput[] {
   const isBoth = imbalanceZ !== null && shortZ !== null;
   const weightOf = (z: number | null, weight: number) => {
     if (z === null) return 0;

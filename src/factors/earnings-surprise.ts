@@ -4,19 +4,25 @@ import { sampleSd } from "./statistics.ts";
 
 /** Constants of the earnings surprise. */
 export const SURPRISE_RULES = {
-  /** Days between the same quarter of two years, and the tolerated deviation. */
+  /** Days between the same fiscal quarter of two years, and the tolerated deviation in days. */
   yearDays: 365,
   matchDays: 20,
-  /** Seasonal differences in the standard deviation, the newest included, and the fewest of them. */
+  /**
+   * Maximum and minimum number of seasonal differences in the standard deviation, including the
+   * newest.
+   */
   differences: 8,
   minDifferences: 6,
-  /** Sessions after the filing in which the surprise is used. */
+  /** Number of sessions after the filing in which the surprise is used. */
   sessions: 63,
 } as const;
 
 /** Standardized unexpected earnings (SUE) of the newest quarter. */
 export interface EarningsSurprise {
-  /** Seasonal difference of net income over the standard deviation of the last eight. */
+  /**
+   * Newest seasonal difference of net income, divided by the standard deviation of the last eight
+   * differences.
+   */
   readonly value: number;
   /** When the quarter was first filed, Unix milliseconds. */
   readonly availableAt: number;
@@ -25,19 +31,21 @@ export interface EarningsSurprise {
 /** Net income of a quarter. */
 interface Quarter {
   readonly periodEnd: number;
-  /** Value as last restated. */
+  /** Net income in USD, as last restated. */
   readonly value: number;
-  /** When it was first filed, Unix milliseconds. */
+  /** When the quarter was first filed, Unix milliseconds. */
   readonly availableAt: number;
 }
 
 /**
- * Standardized unexpected earnings (Foster, Olsen & Shevlin, 1984): net income of the newest quarter less
- * that of the same quarter a year earlier, over the standard deviation of the last eight such differences.
+ * Standardized unexpected earnings (Foster, Olsen & Shevlin, 1984): net income of the newest
+ * quarter minus that of the same quarter a year earlier, divided by the standard deviation of the
+ * last eight such differences.
  *
  * @param fundamentals Known figures, ascending by `availableAt`.
  * @param dayMs Length of a market day in milliseconds.
- * @returns `undefined` without the quarter a year earlier, with too few differences, or without variance.
+ * @returns `undefined` if the quarter a year earlier is unknown, if there are too few differences,
+ * or if they do not vary.
  */
 export function earningsSurprise(
   fundamentals: readonly Fundamental[],
@@ -56,7 +64,7 @@ export function earningsSurprise(
   return Number.isFinite(value) ? { value, availableAt: newest.availableAt } : undefined;
 }
 
-/** Quarters with a net income that was filed in time, oldest first. */
+/** Quarters whose net income was filed within the maximum lag, oldest first. */
 function quartersOf(fundamentals: readonly Fundamental[], dayMs: number): readonly Quarter[] {
   const byPeriod = new Map<number, Quarter>();
   for (const { metric, periodEnd, value, availableAt } of fundamentals) {

@@ -6,31 +6,37 @@ export interface EcdfTable {
   readonly values: readonly number[];
 }
 
-/** The 101 knots of a table: 0.5 %, 1 %, 2 %, ..., 99 %, 99.5 %. The ends cap |z| at 2.576. */
-export const PROBABILITIES: readonly number[] = [
+/**
+ * The 101 probabilities (knots) of a table: 0.5 %, 1 %, 2 %, ..., 99 %, 99.5 %. The ends limit |z|
+ * to 2.576.
+ */
+export const ECDF_PROBABILITIES: readonly number[] = [
   0.005,
   ...Array.from({ length: 99 }, (_, index) => (index + 1) / 100),
   0.995,
 ];
 
-/** Minimum peer group; below it a sub-signal uses its absolute form, if it has one. */
-export const MIN_PEERS = 30;
+/**
+ * Minimum size of a peer group; in a smaller group, a sub-signal uses its absolute form if it has
+ * one.
+ */
+export const MIN_PEER_GROUP_SIZE = 30;
 
 /**
  * Freezes the cross-section of one sub-signal: Hazen quantiles ((rank - 0.5)/N) at 101 knots.
  *
- * @param values In any order.
- * @returns `undefined` with fewer than `minPeers` values.
+ * @param values Values in any order.
+ * @returns `undefined` if there are fewer than `minPeers` values.
  */
 export function freezeEcdf(
   values: readonly number[],
-  minPeers: number = MIN_PEERS,
+  minPeers: number = MIN_PEER_GROUP_SIZE,
 ): EcdfTable | undefined {
   if (values.length < minPeers) return undefined;
   const sorted = new Float64Array(values).sort();
   return {
-    probabilities: PROBABILITIES,
-    values: PROBABILITIES.map((p) => hazenQuantile(sorted, p)),
+    probabilities: ECDF_PROBABILITIES,
+    values: ECDF_PROBABILITIES.map((p) => hazenQuantile(sorted, p)),
   };
 }
 
@@ -40,15 +46,15 @@ function hazenQuantile(sorted: Float64Array, p: number): number {
   const below = Math.floor(position);
   const low = sorted[below] as number;
   const high = sorted[Math.min(last, below + 1)] as number;
-  // Halving first keeps the difference of two huge values finite.
+  // Halving both values first keeps the difference of two huge values finite.
   return 2 * (low / 2 + (high / 2 - low / 2) * (position - below));
 }
 
-/** The normal score of a value in a frozen distribution: Phi^-1(F(x)). */
+/** The normal score of a value in a frozen distribution F: Phi^-1(F(value)). */
 export const ecdfZ = (table: EcdfTable, value: number): number =>
   normalQuantile(probabilityOf(table, value));
 
-/** The value at a probability, linear between knots; the end knots beyond them. */
+/** The value at probability `p`: linear between knots, constant beyond the first and last knot. */
 export function quantileOf({ probabilities, values }: EcdfTable, p: number): number {
   const above = Math.min(Math.max(1, countBelow(probabilities, p)), values.length - 1);
   const [lowP, highP] = [probabilities[above - 1] as number, probabilities[above] as number];
@@ -57,9 +63,12 @@ export function quantileOf({ probabilities, values }: EcdfTable, p: number): num
   return low + share * (high - low);
 }
 
-/** F, linear between distinct knots and constant beyond them. Knots with equal values share the
- *  mean of their probabilities, also when values between them and their neighbors are interpolated.
- *  So F has no jumps, and rounding in the last digit of a value never moves its score. */
+/**
+ * F(value), linear between distinct knots and constant beyond the first and last knot. Knots with
+ * equal values share the mean of their probabilities, even when a value between two knots is
+ * interpolated. So F has no jumps, and a rounding error in the last digit of a value never moves
+ * its score.
+ */
 export function probabilityOf(table: EcdfTable, value: number): number {
   const { values } = table;
   const above = Math.min(countBelow(values, value), values.length - 1);
@@ -72,7 +81,10 @@ export function probabilityOf(table: EcdfTable, value: number): number {
   return lowP + ((value / 2 - low / 2) / (high / 2 - low / 2)) * (highP - lowP);
 }
 
-/** Middle of the probabilities of all knots with the value of the one at an index. */
+/**
+ * Mean of the first and last probability of all knots whose value equals that of the knot at
+ * `index`.
+ */
 function sharedProbability({ probabilities, values }: EcdfTable, index: number): number {
   let first = index;
   let last = index;

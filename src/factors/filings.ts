@@ -1,48 +1,58 @@
-import { countKnown } from "../market/point-in-time.ts";
+import { countKnownRecords } from "../market/point-in-time.ts";
 import type { Fundamental, FundamentalMetric } from "../market/records.ts";
 
 /** Constants for reading filings. */
 export const FILING_RULES = {
   /**
-   * Maximum days from the end of a period until its figures are known. Beyond it, a row is a
-   * comparative of an older period mis-tagged as new (observed: 397 to 400 days). One day more than
-   * the maximum filing lag of 180, because a filing counts from the next session.
+   * Maximum number of days from the end of a period until its figures are known. A row with a
+   * longer lag is a prior-year comparative mis-tagged as new (observed: 397 to 400 days). It is one
+   * day more than the maximum filing lag of 180, because a filing counts from the next session.
    */
   maxLagDays: 181,
-  /** Days between the first and the last period end of four consecutive quarters. */
+  /**
+   * Minimum and maximum days between the first and the last period end of four consecutive
+   * quarters.
+   */
   minTrailingSpanDays: 240,
   maxTrailingSpanDays: 300,
 } as const;
 
-/** A figure in USD, or a count, and the instant from which it was known. */
-export interface Figure {
+/** A value in USD or a count, and the instant at which it became known. */
+export interface KnownFigure {
   readonly value: number;
-  /** Unix milliseconds. */
+  /** When the figure became known, Unix milliseconds. */
   readonly availableAt: number;
 }
 
-/** Figures of the filings known at an instant; they change only when a filing arrives. */
-export interface Filings {
+/**
+ * Figures from the filings known at an instant. They change only when another filing becomes known.
+ */
+export interface FilingFigures {
   /** Sums over the four latest quarters, USD. */
-  readonly trailing: Readonly<Partial<Record<"netIncome" | "freeCashFlow" | "ebitda", Figure>>>;
-  /** Newest by period end, USD. */
-  readonly newest: Readonly<Partial<Record<"equity" | "debt" | "cash", Figure>>>;
-  /** The newest positive share counts by period end, at most two, oldest first. */
+  readonly trailing: Readonly<
+    Partial<Record<"netIncome" | "freeCashFlow" | "ebitda", KnownFigure>>
+  >;
+  /** Values of the newest period, USD. */
+  readonly newest: Readonly<Partial<Record<"equity" | "debt" | "cash", KnownFigure>>>;
+  /** The positive share counts of the newest two periods, oldest first. */
   readonly shareCounts: readonly Fundamental[];
   /** When the newest filing became known, Unix milliseconds. */
   readonly newestAt?: number;
 }
 
-/** The filings before the first one. */
-export const NO_FILINGS: Filings = { trailing: {}, newest: {}, shareCounts: [] };
+/** State before the first filing. */
+export const NO_FILING_FIGURES: FilingFigures = { trailing: {}, newest: {}, shareCounts: [] };
 
 /**
  * Reads the filings known so far.
  *
- * @param fundamentals Ascending by `availableAt`.
+ * @param fundamentals Known figures, ascending by `availableAt`.
  * @param dayMs Length of a market day in milliseconds.
  */
-export function readFilings(fundamentals: readonly Fundamental[], dayMs: number): Filings {
+export function readFilingFigures(
+  fundamentals: readonly Fundamental[],
+  dayMs: number,
+): FilingFigures {
   const byMetric = Map.groupBy(fundamentals, ({ metric }) => metric);
   const of = (metric: FundamentalMetric) => periods(byMetric.get(metric) ?? [], dayMs);
   const newestAt = fundamentals.at(-1)?.availableAt;
@@ -64,7 +74,10 @@ export function readFilings(fundamentals: readonly Fundamental[], dayMs: number)
   };
 }
 
-/** The newest filing of each period of one metric, periods ascending; later filings restate earlier ones. */
+/**
+ * The figures of one metric, one per period, by ascending period end. A later filing replaces the
+ * figure of an earlier filing for the same period.
+ */
 function periods(figures: readonly Fundamental[], dayMs: number): Fundamental[] {
   const byPeriod = new Map<number, Fundamental>();
   for (const figure of figures) {
@@ -75,8 +88,8 @@ function periods(figures: readonly Fundamental[], dayMs: number): Fundamental[] 
   return [...byPeriod.values()].sort((a, b) => a.periodEnd - b.periodEnd);
 }
 
-/** Sum of the four latest quarters, `undefined` if they do not span about a year. */
-function trailingYear(quarters: readonly Fundamental[], dayMs: number): Figure | undefined {
+/** Sum of the four latest quarters; `undefined` if they are not consecutive. */
+function trailingYear(quarters: readonly Fundamental[], dayMs: number): KnownFigure | undefined {
   const latest = quarters.slice(-4);
   const [first, , , last] = latest;
   if (first === undefined || last === undefined) return undefined;
@@ -88,24 +101,24 @@ function trailingYear(quarters: readonly Fundamental[], dayMs: number): Figure |
   return { value, availableAt: last.availableAt };
 }
 
-/** A session on which an instrument's shares were split. */
+/** A split of an instrument's shares. */
 export interface Split {
   /** When the bar of the session became known, Unix milliseconds. */
   readonly availableAt: number;
-  /** New shares per old share. */
+  /** Split ratio: new shares per old share. */
   readonly split: number;
 }
 
 /**
- * Shares outstanding on the basis of the newest bar: the newest positive count by period end,
- * times every split since the basis of its filing.
+ * Shares outstanding on the share basis of the newest bar: the positive count of the newest period,
+ * multiplied by every split ratio since the basis of that count.
  *
  * @param splits Known splits, oldest first.
  */
 export function sharesOutstanding(
   shareCounts: readonly Fundamental[],
   splits: readonly Split[],
-): Figure | undefined {
+): KnownFigure | undefined {
   const newest = shareCounts.at(-1);
   if (newest === undefined) return undefined;
   const basis = filingBasis(newest, shareCounts.at(-2), splits);
@@ -114,9 +127,9 @@ export function sharesOutstanding(
 }
 
 /**
- * The instant of the share basis of a filed count: the period's end, or the filing itself if it already
- * restates a split in between, that is if the count changed from the previous one by about the split
- * ratio.
+ * The instant whose splits a filed count already includes: the period end, or the filing if the
+ * count was restated for a split between the two. A count is restated if its change from the
+ * previous count is about the split ratio.
  */
 function filingBasis(
   count: Fundamental,
@@ -131,10 +144,10 @@ function filingBasis(
   return isRestated ? count.availableAt : count.periodEnd;
 }
 
-/** Product of the split ratios in (after, upTo]. */
+/** Product of the split ratios in (after, upTo], Unix milliseconds. */
 function splitsBetween(splits: readonly Split[], after: number, upTo: number): number {
   let ratio = 1;
-  for (let index = countKnown(splits, after); index < splits.length; index++) {
+  for (let index = countKnownRecords(splits, after); index < splits.length; index++) {
     const { availableAt, split } = splits[index] as Split;
     if (availableAt > upTo) break;
     ratio *= split;

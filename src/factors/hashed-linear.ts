@@ -1,35 +1,37 @@
 import { bucketsOf } from "./hashed-linear/features.ts";
 
 /** Labels of a message, in the order of the weights. */
-export const LABELS = ["bearish", "neutral", "bullish"] as const;
+export const SENTIMENT_LABELS = ["bearish", "neutral", "bullish"] as const;
 
 /** Label of a message, assigned by a person or a rule. */
-export type Label = (typeof LABELS)[number];
+export type SentimentLabel = (typeof SENTIMENT_LABELS)[number];
 
-/** A linear classifier of messages over hashed words and pairs of words. */
+/** A linear classifier of messages over hashed words and word pairs. */
 export interface HashedLinear {
-  /** Weight of each label in each bucket, in steps of the label's scale. */
+  /** Quantized weight of each label in each bucket; `scales` converts it to log-odds. */
   readonly weights: Int8Array;
-  /** Log-odds per step, one for each label. */
+  /** Log-odds per unit of weight, one for each label. */
   readonly scales: readonly number[];
 }
 
 /**
- * Polarity of a message by the model, in [-1, 1]: P(bullish) - P(bearish), by softmax over the labels. A
- * message without words has the polarity of the intercepts.
+ * Polarity of a message by the model, in [-1, 1]: P(bullish) - P(bearish), with a softmax over the
+ * labels. The intercepts alone determine the polarity of a message without words.
  *
- * @param tokens Tokens of the message (`tokensOf`).
+ * @param tokens Tokens of the message (`tokenize`).
  */
 export function modeledPolarity(model: HashedLinear, tokens: readonly string[]): number {
   const buckets = bucketsOf(tokens);
   const norm = 1 / Math.sqrt(buckets.length);
   const [bearish = 0, , bullish = 0] = softmax(
-    model.scales.map((scale, label) => scale * norm * sumOfWeights(model.weights, buckets, label)),
+    model.scales.map(
+      (scale, label) => scale * norm * sumOfLabelWeights(model.weights, buckets, label),
+    ),
   );
   return bullish - bearish;
 }
 
-/** Numerically stable softmax. */
+/** Softmax of log-odds, subtracting the maximum for numerical stability. */
 export function softmax(logOdds: readonly number[]): readonly number[] {
   const top = Math.max(...logOdds);
   const shares = logOdds.map((each) => Math.exp(each - top));
@@ -38,12 +40,12 @@ export function softmax(logOdds: readonly number[]): readonly number[] {
 }
 
 /** Sum of the weights of a label over the buckets of a message. */
-export function sumOfWeights(
+export function sumOfLabelWeights(
   weights: Int8Array | Float64Array,
   buckets: Uint16Array,
   label: number,
 ): number {
   let sum = 0;
-  for (const bucket of buckets) sum += weights[bucket * LABELS.length + label] ?? 0;
+  for (const bucket of buckets) sum += weights[bucket * SENTIMENT_LABELS.length + label] ?? 0;
   return sum;
 }

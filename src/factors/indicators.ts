@@ -1,18 +1,19 @@
 import type { Bar } from "../market/records.ts";
-import { type Input, unweightedInput } from "./reading.ts";
+import { type FactorInput, unweightedInput } from "./reading.ts";
 import { mean } from "./statistics.ts";
 
 /**
- * Newest bars from which indicators are computed. After 512 bars the seed of the smoothing of MACD and
- * RSI weighs less than 1e-15, so it does not matter whether it is a mean or, as here, the first price.
+ * Number of newest bars from which indicators are computed. After 512 bars the start value of the
+ * MACD and RSI averages weighs less than 1e-15, so it does not matter whether it is a mean or, as
+ * here, the first price.
  */
-export const MAX_BARS = 512;
+export const MAX_INDICATOR_BARS = 512;
 
 const PERIODS = { rsi: 14, atr: 14, fast: 12, slow: 26, short: 50, long: 200 } as const;
-/** Sessions of the one-month return. */
+/** Number of sessions in the one-month return. */
 const MONTH_BARS = 21;
 
-/** A bar with prices adjusted to the basis of the newest bar. */
+/** A bar with prices adjusted for the splits and dividends up to the newest bar. */
 interface Candle {
   readonly high: number;
   readonly low: number;
@@ -21,15 +22,16 @@ interface Candle {
 
 /**
  * Popular indicators, shown with weight 0 because none had a measurable rank correlation with later
- * returns. RSI(14) and ATR(14) by Wilder, MACD(12,26) over ATR, SMA50 over
- * SMA200, and the log return of 21 sessions, all on adjusted prices.
+ * returns: RSI(14) and ATR(14) by Wilder, MACD(12,26) over ATR, SMA50 over SMA200, and the log
+ * return of 21 sessions, all on adjusted prices.
  *
  * @param bars Known bars, oldest first.
- * @returns One input each, with value `null` if there are too few bars or prices do not move.
+ * @returns One input per indicator, with value `null` if there are too few bars or prices do not
+ * move.
  */
-export function indicators(bars: readonly Bar[]): readonly Input[] {
+export function technicalIndicators(bars: readonly Bar[]): readonly FactorInput[] {
   const observedAt = bars.at(-1)?.availableAt ?? null;
-  const candles = adjusted(bars.slice(-MAX_BARS));
+  const candles = adjusted(bars.slice(-MAX_INDICATOR_BARS));
   const closes = candles.map(({ close }) => close);
   const atr = averageRange(candles);
   const macd = convergence(closes);
@@ -56,7 +58,7 @@ function adjusted(bars: readonly Bar[]): readonly Candle[] {
     .reverse();
 }
 
-/** RSI: 100 - 100 / (1 + gains / losses), both smoothed; 100 without losses. */
+/** RSI: 100 - 100 / (1 + gains / losses), with smoothed gains and losses; 100 without losses. */
 function strength(closes: readonly number[]): number | null {
   const moves = closes.slice(1).map((close, index) => close - (closes[index] as number));
   const gain = smoothed(
@@ -80,7 +82,10 @@ function averageRange(candles: readonly Candle[]): number | null {
   return finite(smoothed(ranges, PERIODS.atr));
 }
 
-/** Wilder's smoothing: seeded with the mean of the first values, weight 1 / `period`. */
+/**
+ * Wilder's smoothing: an exponential mean with weight 1 / `period`, started with the mean of the
+ * first `period` values.
+ */
 function smoothed(values: readonly number[], period: number): number | null {
   if (values.length < period) return null;
   const weight = 1 / period;
@@ -89,13 +94,13 @@ function smoothed(values: readonly number[], period: number): number | null {
   return result;
 }
 
-/** MACD: the fast exponential mean less the slow one. */
+/** MACD: the fast exponential mean minus the slow one. */
 function convergence(closes: readonly number[]): number | null {
   if (closes.length < PERIODS.slow) return null;
   return finite(exponential(closes, PERIODS.fast) - exponential(closes, PERIODS.slow));
 }
 
-/** Exponential mean, seeded with the first price, weight 2 / (`period` + 1). */
+/** Exponential mean with weight 2 / (`period` + 1), started with the first price. */
 function exponential(closes: readonly number[], period: number): number {
   const weight = 2 / (period + 1);
   let result = closes[0] as number;
@@ -107,7 +112,7 @@ function average(closes: readonly number[], period: number): number | null {
   return closes.length < period ? null : finite(mean(closes.slice(-period)));
 }
 
-/** Log return up to the newest close. @param bars How many bars before it the return begins. */
+/** Log return of the newest `bars` sessions; `null` if there are too few closes. */
 function recentReturn(closes: readonly number[], bars: number): number | null {
   const [from, to] = [closes.at(-1 - bars), closes.at(-1)];
   return from === undefined || to === undefined ? null : finite(Math.log(to / from));

@@ -1,41 +1,41 @@
-import { analysts } from "./lexicon/analysts.ts";
-import { chat, emoji } from "./lexicon/chat.ts";
-import { companies } from "./lexicon/companies.ts";
-import { economy } from "./lexicon/economy.ts";
+import { analystTopic } from "./lexicon/analysts.ts";
+import { chatTopic, emojiTopic } from "./lexicon/chat.ts";
+import { companyTopic } from "./lexicon/companies.ts";
+import { economyTopic } from "./lexicon/economy.ts";
 import { expandEntries } from "./lexicon/entries.ts";
-import { type Role, roles, scales } from "./lexicon/grammar.ts";
-import { marketMoves } from "./lexicon/market-moves.ts";
-import { opinion } from "./lexicon/opinion.ts";
-import { results } from "./lexicon/results.ts";
-import { trouble } from "./lexicon/trouble.ts";
+import { type LexiconRole, roleEntries, scaleEntries } from "./lexicon/grammar.ts";
+import { marketMoveTopic } from "./lexicon/market-moves.ts";
+import { opinionTopic } from "./lexicon/opinion.ts";
+import { resultTopic } from "./lexicon/results.ts";
+import { troubleTopic } from "./lexicon/trouble.ts";
 
-/** Entry for a word, an emoji, or a phrase of two or three words joined with `_`. */
+/** Lexicon entry of a word, an emoji, or a phrase of two or three words joined with `_`. */
 export interface LexiconEntry {
   /** Sentiment in [-3, 3]; 0 for neutral entries. */
   readonly valence: number;
-  /** Effect on the sentiment of its neighbors. */
-  readonly roles: ReadonlySet<Role>;
-  /** Multiplier of the sentiment of the next entry, usually 1. */
+  /** Effects on the sentiment of neighboring entries. */
+  readonly roles: ReadonlySet<LexiconRole>;
+  /** Factor for the sentiment of the next entry, usually 1. */
   readonly scale: number;
 }
 
 /** Entry for words that are not in the lexicon. */
 export const UNKNOWN_ENTRY: LexiconEntry = { valence: 0, roles: new Set(), scale: 1 };
 
-/** The entries by topic. */
+/** The lexicon entries by topic. */
 export const topics = [
-  marketMoves,
-  results,
-  analysts,
-  companies,
-  trouble,
-  economy,
-  opinion,
-  chat,
-  emoji,
+  marketMoveTopic,
+  resultTopic,
+  analystTopic,
+  companyTopic,
+  troubleTopic,
+  economyTopic,
+  opinionTopic,
+  chatTopic,
+  emojiTopic,
 ] as const;
 
-/** The lexicon of {@link polarity}, written for this project. */
+/** The lexicon that {@link polarity} uses, written for this project. */
 export const lexicon: ReadonlyMap<string, LexiconEntry> = compiled();
 
 function compiled(): ReadonlyMap<string, LexiconEntry> {
@@ -45,14 +45,14 @@ function compiled(): ReadonlyMap<string, LexiconEntry> {
       entries.set(form, change(entries.get(form) ?? UNKNOWN_ENTRY));
   };
   for (const [valence, list] of topics.flat()) add(list, (entry) => ({ ...entry, valence }));
-  for (const [role, list] of roles) {
+  for (const [role, list] of roleEntries) {
     add(list, (entry) => ({ ...entry, roles: new Set([...entry.roles, role]) }));
   }
-  for (const [scale, list] of scales) add(list, (entry) => ({ ...entry, scale }));
+  for (const [scale, list] of scaleEntries) add(list, (entry) => ({ ...entry, scale }));
   return entries;
 }
 
-/** First words of the phrases in {@link lexicon}: only they need a phrase lookup. */
+/** First words of the phrases in {@link lexicon}: only these words need a phrase lookup. */
 export const phraseStarts: ReadonlySet<string> = new Set(
   [...lexicon.keys()]
     .filter((entry) => entry.includes("_"))

@@ -3,19 +3,24 @@ import { decay } from "./statistics.ts";
 
 /** Constants of the message counters. */
 export const COUNTER_RULES = {
-  /** Half-life of a message in market days. */
+  /** Half-life of a message's weight in market days. */
   halfLifeDays: { stock: 1, etf: 1, crypto: 0.5 } as Readonly<Record<AssetClass, number>>,
-  /** |polarity| above which a message counts as bullish or bearish. */
+  /** |polarity| above which a message counts as bullish or bearish, in [0, 1]. */
   minPolarity: 0.2,
-  /** Half-lives without a message after which a stream is silent. */
+  /**
+   * Number of half-lives without a message after which an instrument's messages count as silent.
+   */
   silentHalfLives: 3,
-  /** Minimum effective messages for a reading. */
+  /** Minimum number of effective messages for a reading. */
   minEffectiveMessages: 3,
 } as const;
 
-/** Weights of messages decayed to the instant `at`: bullish, bearish, all, and all squared. */
+/**
+ * Sums of message weights, decayed to the instant `at`: of bullish messages, of bearish ones, of
+ * all, and of all weights squared.
+ */
 export interface SocialCounters {
-  /** Unix milliseconds. */
+  /** Instant to which the weights are decayed, Unix milliseconds. */
   readonly at: number;
   readonly bullish: number;
   readonly bearish: number;
@@ -32,7 +37,7 @@ export const NO_MESSAGES: SocialCounters = {
   totalSquared: 0,
 };
 
-/** The counters decayed to a later instant. */
+/** Decays the counters to a later instant. */
 export function decayCounters(
   counters: SocialCounters,
   at: number,
@@ -48,11 +53,11 @@ export function decayCounters(
   };
 }
 
-/** The half-life of a message in milliseconds. */
+/** Converts the half-life of a message's weight to milliseconds. */
 export const socialHalfLifeMs = (assetClass: AssetClass, dayMs: number): number =>
   COUNTER_RULES.halfLifeDays[assetClass] * dayMs;
 
-/** Adds a message to counters that are decayed to its instant. */
+/** Adds a message to counters that are already decayed to the message's instant. */
 export function addMessage(
   counters: SocialCounters,
   polarity: number,
@@ -72,7 +77,9 @@ export function addMessage(
 export interface Sentiment {
   /** Weights of all messages, decayed to the instant. */
   readonly counters: SocialCounters;
-  /** `silent`: no recent message; `faint`: too few messages for a reading; `clear`: enough. */
+  /**
+   * `silent`: no recent message; `faint`: too few messages for a reading; `clear`: enough messages.
+   */
   readonly clarity: "silent" | "faint" | "clear";
 }
 
@@ -80,8 +87,8 @@ export interface Sentiment {
 export const NO_SENTIMENT: Sentiment = { counters: NO_MESSAGES, clarity: "silent" };
 
 /**
- * Sentiment from counters and the time since the newest message. The time is needed because the
- * number of effective messages does not decay.
+ * Sentiment from counters and the time since the newest message. The time is needed because decay
+ * leaves the number of effective messages W^2/W2 unchanged.
  *
  * @param silentMs Milliseconds since the newest message.
  */
@@ -97,8 +104,11 @@ export function sentimentOf(
 }
 
 /**
- * Bullishness ln((1 + B)/(1 + S)) and agreement 1 - sqrt(1 - ((B - S)/(B + S))^2) in [0, 1]
- * (Antweiler & Frank, 2004), 0 without bullish or bearish messages; effective messages W^2/W2.
+ * Measures derived from the counters, with B and S the weights of bullish and bearish messages
+ * (Antweiler & Frank, 2004):
+ * - bullishness ln((1 + B)/(1 + S))
+ * - agreement 1 - sqrt(1 - ((B - S)/(B + S))^2) in [0, 1], 0 if B + S = 0
+ * - effective messages W^2/W2, with W the weight of all messages and W2 the sum of squared weights
  */
 export function bullishness({ bullish, bearish, total, totalSquared }: SocialCounters) {
   const sided = bullish + bearish;

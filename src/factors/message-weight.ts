@@ -3,13 +3,18 @@ import { countBelow } from "./statistics.ts";
 
 /** Rules that reduce the weight of a message. */
 export const MESSAGE_RULES = {
-  /** Maximum factor for an author's reach. */
+  /** Maximum factor by which an author's follower count raises the weight. */
   maxReach: 2,
   /** Account age in days from which a message has full weight. */
   fullAccountAgeDays: 30,
-  /** Window in days for duplicates and for counting an author's messages. */
+  /**
+   * Length in market days of the window in which duplicates and an author's messages are counted.
+   */
   memoryDays: 1,
-  /** Bot limits: messages a day, instruments named, duplicates. */
+  /**
+   * Limits above which an author counts as a bot: messages a day, instruments mentioned,
+   * duplicates.
+   */
   maxMessagesPerDay: 50,
   maxSymbols: 5,
   maxDuplicates: 20,
@@ -18,18 +23,18 @@ export const MESSAGE_RULES = {
 /** The fields of a message that determine its weight. */
 type WeightFields = Pick<Mention, "followers" | "symbolCount" | "accountAgeDays">;
 
-/** Earlier messages with the same text and of the same author, within a day. */
+/** Earlier messages of the last day that repeat the text or come from the same author. */
 export interface Repetition {
-  /** Earlier messages on the instrument with the same normalized text. */
+  /** Number of earlier messages about the instrument with the same normalized text. */
   readonly duplicates: number;
-  /** Earlier messages of the author on any instrument. */
+  /** Number of earlier messages by the author about any instrument. */
   readonly byAuthor: number;
 }
 
 /**
- * Weight of one message in [0, 2]: min(2, max(1, 1 + log10(1 + followers)/4)) * min(1, age/30 d)
- * * 0.5^duplicates / sqrt(instruments named) / (1 + earlier messages of the author), 0 for bots. An
- * unknown follower count weighs as none, an unknown account age as full.
+ * Weight of one message in [0, 2]: min(2, max(1, 1 + log10(1 + followers)/4)) * min(1, age/30 d) *
+ * 0.5^duplicates / sqrt(instruments mentioned) / (1 + earlier messages of the author); 0 for bots.
+ * An unknown follower count is treated as 0, an unknown account age as full age.
  */
 export function messageWeight(message: WeightFields, { duplicates, byAuthor }: Repetition): number {
   const { followers, symbolCount, accountAgeDays } = message;
@@ -44,17 +49,21 @@ export function messageWeight(message: WeightFields, { duplicates, byAuthor }: R
   return (reach * age * 0.5 ** duplicates) / Math.sqrt(symbolCount) / (1 + byAuthor);
 }
 
-/** The messages on one instrument within the last day. */
+/** The messages about one instrument within the last day. */
 export interface RecentMessages {
-  /** Earlier uses of a text; `at` in Unix milliseconds, never decreasing. */
+  /** Counts earlier messages with this text; `at` is in Unix milliseconds and never decreases. */
   countEarlier(text: string, at: number): number;
-  /** Adds a message. */
+  /** Adds a message; `at` is in Unix milliseconds and never decreases. */
   add(text: string, at: number, weight: number): void;
-  /** Sum of the weights of the day before an instant. */
+  /** Sum of the weights of the messages in the day before an instant. */
   weightAt(at: number): number;
 }
 
-/** Creates an empty window of messages. */
+/**
+ * Creates a window without messages.
+ *
+ * @param dayMs Length of a market day in milliseconds.
+ */
 export function createRecentMessages(dayMs: number): RecentMessages {
   const windowMs = MESSAGE_RULES.memoryDays * dayMs;
   const uses = new Map<string, number>();
@@ -90,20 +99,29 @@ export function createRecentMessages(dayMs: number): RecentMessages {
   };
 }
 
-/** When authors wrote, over all instruments of a market. */
+/** The times of each author's messages, over all instruments of a market. */
 export interface AuthorActivity {
-  /** Adds a message in any order; one about several instruments counts once. */
+  /** Adds a message, in any order. A message about several instruments counts once. */
   add(author: string, at: number): void;
-  /** Messages of an author in the day before an instant (Unix milliseconds), itself excluded. */
+  /**
+   * Counts the messages of an author in the day before `at` (Unix milliseconds), excluding `at`.
+   */
   countEarlier(author: string, at: number): number;
-  /** Drops the times that no message after `at` needs for its count. */
+  /** Drops the times that are too old to count for any message after `at`. */
   forget(at: number): void;
 }
 
-/** Number of messages between two cleanups, since each cleanup visits all authors. */
+/**
+ * Number of messages between two cleanups; cleanups are rare because each one visits all authors.
+ */
 const FORGET_EVERY = 10_000;
 
-/** Creates an empty memory. Two messages of an author in the same millisecond are one. */
+/**
+ * Creates a tracker without messages. Two messages of an author in the same millisecond count as
+ * one.
+ *
+ * @param dayMs Length of a market day in milliseconds.
+ */
 export function createAuthorActivity(dayMs: number): AuthorActivity {
   const windowMs = MESSAGE_RULES.memoryDays * dayMs;
   const times = new Map<string, number[]>();

@@ -9,35 +9,43 @@ import {
   type PriceHistory,
   peakOf,
 } from "./price-history.ts";
-import { type Input, missingReading, type Reading, unweightedInput } from "./reading.ts";
+import {
+  type FactorInput,
+  type FactorReading,
+  missingReading,
+  unweightedInput,
+} from "./reading.ts";
 import { clip, Z_BOUND } from "./statistics.ts";
-/** Maximum age in days of the newest bar regardless of the calendar: a long weekend. */
+/**
+ * Maximum age of the newest bar in market days, without regard to the trading calendar; it spans a
+ * long weekend.
+ */
 export const MAX_BAR_AGE_DAYS: Readonly<Record<AssetClass, number>> = {
   stock: 5,
   etf: 5,
   crypto: 2,
 };
 
-/** Sub-signals that are normalized by peer tables; those of coins are used directly. */
-const RANKED = ["ram", "res", "hi52"] as const;
-type Ranked = (typeof RANKED)[number];
+/** Sub-signals that are normalized with peer tables; the sub-signals of coins are used directly. */
+const RANKED_SIGNALS = ["ram", "res", "hi52"] as const;
+type RankedSignal = (typeof RANKED_SIGNALS)[number];
 
-/** Frozen distributions of the peer group; absent where the group is too small. */
-export type MomentumTables = Readonly<Partial<Record<Ranked, EcdfTable>>> & {
-  /** Distribution of the mean of the sub-signals' z. */
+/** Frozen distributions of the peer group; a distribution is absent if the group is too small. */
+export type MomentumTables = Readonly<Partial<Record<RankedSignal, EcdfTable>>> & {
+  /** Distribution of the mean z of the sub-signals. */
   readonly combined?: EcdfTable;
 };
 
 /** One sub-signal before normalization. */
 interface RawSignal {
-  readonly name: Ranked | `trend${number}d`;
+  readonly name: RankedSignal | `trend${number}d`;
   readonly value: number;
 }
 
-/** Momentum of a coin. */
+/** Momentum measurement of a coin. */
 export interface CoinMomentum {
   readonly trends: readonly CoinTrend[];
-  /** Returns known so far, for the confidence. */
+  /** Number of known returns, for the confidence. */
   readonly observations: number;
 }
 
@@ -45,7 +53,7 @@ export interface CoinMomentum {
 export type MomentumMeasurement = ListedMomentum | CoinMomentum;
 
 /**
- * Momentum of a coin, `undefined` before 28 days.
+ * Momentum of a coin; `undefined` before 28 days of history.
  *
  * @param dayMs Length of a market day in milliseconds.
  */
@@ -54,7 +62,7 @@ export function coinMomentum(history: CoinHistory, dayMs: number): CoinMomentum 
   return trends.length === 0 ? undefined : { trends, observations: history.bars - 1 };
 }
 
-/** The sub-signals that could be measured. */
+/** The sub-signals of a measurement that could be computed. */
 function signalsOf(measurement: MomentumMeasurement): readonly RawSignal[] {
   if ("trends" in measurement) {
     return measurement.trends.map(({ days, value }) => ({ name: `trend${days}d`, value }));
@@ -65,10 +73,13 @@ function signalsOf(measurement: MomentumMeasurement): readonly RawSignal[] {
   return res === undefined ? [first, last] : [first, { name: "res", value: res }, last];
 }
 
-/** Freezes the distributions of the peer group; the combined one builds on the others. */
+/**
+ * Freezes the distributions of the peer group; the distribution of the mean z is computed with the
+ * frozen distributions of the sub-signals.
+ */
 export function freezeMomentum(group: readonly MomentumMeasurement[]): MomentumTables {
-  const single: Partial<Record<Ranked, EcdfTable>> = {};
-  for (const name of RANKED) {
+  const single: Partial<Record<RankedSignal, EcdfTable>> = {};
+  for (const name of RANKED_SIGNALS) {
     const table = freezeEcdf(valuesOf(group, name));
     if (table !== undefined) single[name] = table;
   }
@@ -81,7 +92,7 @@ export function freezeMomentum(group: readonly MomentumMeasurement[]): MomentumT
   return { ...single, ...(combined && { combined }) };
 }
 
-function valuesOf(group: readonly MomentumMeasurement[], name: Ranked): number[] {
+function valuesOf(group: readonly MomentumMeasurement[], name: RankedSignal): number[] {
   const values: number[] = [];
   for (const measurement of group) {
     const value = "trends" in measurement ? undefined : measurement[name];
@@ -91,10 +102,11 @@ function valuesOf(group: readonly MomentumMeasurement[], name: Ranked): number[]
 }
 
 /**
- * The z of a sub-signal of a listed instrument: by the peer table, else in absolute form. The distance
- * from the high has no absolute form, because it is never positive.
+ * The z of a sub-signal of a listed instrument: from the peer table if there is one, else the value
+ * itself, clipped to [-3, 3]. The distance from the high has no such absolute form, because it is
+ * never positive.
  */
-function rankedZ(name: Ranked, value: number, tables: MomentumTables): number | undefined {
+function rankedZ(name: RankedSignal, value: number, tables: MomentumTables): number | undefined {
   const table = tables[name];
   if (table !== undefined) return ecdfZ(table, value);
   return name === "hi52" ? undefined : clip(value, Z_BOUND);
@@ -105,7 +117,7 @@ const scoreOf = ({ name, value }: RawSignal, tables: MomentumTables): number | u
     ? rankedZ(name, value, tables)
     : clip(value, Z_BOUND);
 
-/** Equal-weighted mean of the available z. */
+/** Equal-weighted mean of the available z; `undefined` if there is none. */
 function averageZ(measurement: MomentumMeasurement, tables: MomentumTables): number | undefined {
   let sum = 0;
   let count = 0;
@@ -116,7 +128,8 @@ function averageZ(measurement: MomentumMeasurement, tables: MomentumTables): num
     }
     return count === 0 ? undefined : sum / count;
   }
-  // Written out: a loop over the names takes twice the time, once for every stock and session.
+  // Unrolled because a loop over the names takes twice the time, and this runs for every stock in
+  // every session.
   const ram = rankedZ("ram", measurement.ram, tables);
   const res = measurement.res === undefined ? undefined : rankedZ("res", measurement.res, tables);
   const hi52 = rankedZ("hi52", measurement.hi52, tables);
@@ -135,35 +148,36 @@ function averageZ(measurement: MomentumMeasurement, tables: MomentumTables): num
   return count === 0 ? undefined : sum / count;
 }
 
-/** Context shared by the momentum readings of a class. */
+/** Context of the momentum readings of an asset class. */
 export interface MomentumContext {
-  /** Unix milliseconds. */
+  /** Instant of the reading, Unix milliseconds. */
   readonly at: number;
   readonly assetClass: AssetClass;
   readonly dayMs: number;
   readonly tables: MomentumTables;
-  /** Annualized volatility of the class benchmark, `undefined` while unknown. */
+  /** Annualized volatility of the class benchmark, as a fraction; `undefined` while unknown. */
   readonly marketVolatility: number | undefined;
 }
 
-/** How old the price is. */
+/** Age of the newest price. */
 export interface PriceAge {
   /** When the newest bar became known, Unix milliseconds. */
   readonly asOf: number;
-  /** Sessions of the class since then; 0 if the price is current. */
+  /** Number of sessions of the asset class since then; 0 if the price is current. */
   readonly missedSessions: number;
 }
 
 /**
- * Risk-adjusted momentum: the equal-weighted mean of its sub-signals, through the peers' table of
- * that mean. Confidence = gate * min(1, n/231) * freshness, freshness 1, 0.5 (one session late)
- * or 0; the gate falls in volatile markets, where momentum crashes.
+ * Reads risk-adjusted momentum: the equal-weighted mean z of its sub-signals, normalized with the
+ * peers' distribution of that mean. Confidence = gate * min(1, n/231) * freshness, with n known
+ * returns and a freshness of 1, 0.5 (one session late) or 0. The gate decreases in volatile
+ * markets, where momentum crashes.
  */
 export function readMomentum(
   measurement: MomentumMeasurement | undefined,
   { asOf, missedSessions }: PriceAge,
   context: MomentumContext,
-): Reading {
+): FactorReading {
   const { at, assetClass, dayMs, tables, marketVolatility } = context;
   if (measurement === undefined) return missingReading("insufficient_data");
   const listInputs = () => momentumInputs(measurement, asOf, context);
@@ -188,11 +202,11 @@ function momentumInputs(
   measurement: MomentumMeasurement,
   asOf: number,
   { tables, assetClass, marketVolatility }: MomentumContext,
-): readonly Input[] {
+): readonly FactorInput[] {
   const signals = signalsOf(measurement);
   const scores = signals.map((signal) => scoreOf(signal, tables));
   const counted = scores.filter((z) => z !== undefined).length;
-  const inputs = signals.map(({ name, value }, index): Input => {
+  const inputs = signals.map(({ name, value }, index): FactorInput => {
     const z = scores[index] ?? null;
     const unit = name === "hi52" ? "log ratio" : "standard deviations";
     return { name, value, unit, z, weight: z === null ? 0 : 1 / counted, observedAt: asOf };
@@ -210,24 +224,32 @@ function momentumInputs(
 
 /** Momentum of a listed instrument before the comparison with its peers. */
 export interface ListedMomentum {
-  /** Usable returns. */
+  /** Number of usable returns in the window. */
   readonly observations: number;
-  /** Sum of the window's log returns. */
+  /** Sum of the log returns in the 12-1 window. */
   readonly return12m1: number;
-  /** sum(r) / sqrt(n var(r)) over r[T-251..T-21]; about N(0,1) under a random walk. */
+  /**
+   * Risk-adjusted momentum: sum(r) / sqrt(n var(r)) over r[T-251..T-21]; about N(0,1) under a
+   * random walk.
+   */
   readonly ram: number;
   /**
-   * `ram` of the residual returns r - b m; `undefined` if the market explains the returns fully.
+   * `ram` of the residual returns r - b m; `undefined` if the market explains the returns
+   * completely.
    */
   readonly res: number | undefined;
-  /** ln(C_T / max(H[T-251..T])), at most about 0 (George & Hwang, 2004). */
+  /**
+   * Log distance from the 52-week high: ln(C_T / max(H[T-251..T])), at most about 0 (George &
+   * Hwang, 2004).
+   */
   readonly hi52: number;
 }
 
 /**
  * Momentum of a listed instrument.
  *
- * @returns `undefined` with fewer than 252 closes or 200 usable returns, or without variance.
+ * @returns `undefined` with fewer than 252 closes, fewer than 200 usable returns, or returns that
+ * do not vary.
  */
 export function listedMomentum(history: PriceHistory): ListedMomentum | undefined {
   const { bars } = history;
@@ -245,21 +267,21 @@ export function listedMomentum(history: PriceHistory): ListedMomentum | undefine
   };
 }
 
-/** Variance of daily log returns below which it is rounding error. */
+/** A smaller variance of daily log returns is rounding error. */
 const MIN_VARIANCE = 1e-12;
-/** Share of residual variance below which it is rounding error. */
+/** A smaller ratio of residual to total variance is rounding error. */
 const MIN_RESIDUAL_SHARE = 1e-6;
 
 /** Shrinkage of beta toward 1 (Blume, 1971; Vasicek, 1973), after clipping to [-1, 4]. */
-export const BETA = { min: -1, max: 4, weight: 0.66, prior: 0.34 } as const;
+export const BETA_RULES = { min: -1, max: 4, weight: 0.66, prior: 0.34 } as const;
 
 /** Residual 12-1 momentum (Blitz, Huij & Martens, 2011). */
 function residual({ n, r, m, mm, rm }: MomentumSums, variance: number): number | undefined {
   const marketVariance = mm / n - (m / n) ** 2;
   if (!(marketVariance > MIN_VARIANCE)) return undefined;
   const covariance = rm / n - (r / n) * (m / n);
-  const beta = Math.min(BETA.max, Math.max(BETA.min, covariance / marketVariance));
-  const b = BETA.weight * beta + BETA.prior;
+  const beta = Math.min(BETA_RULES.max, Math.max(BETA_RULES.min, covariance / marketVariance));
+  const b = BETA_RULES.weight * beta + BETA_RULES.prior;
   const left = variance - 2 * b * covariance + b * b * marketVariance;
   return left > MIN_RESIDUAL_SHARE * variance ? (r - b * m) / Math.sqrt(n * left) : undefined;
 }

@@ -1,37 +1,45 @@
 import type { OnChain } from "../market/records.ts";
-import { type Input, missingReading, type Reading, unweightedInput } from "./reading.ts";
+import {
+  type FactorInput,
+  type FactorReading,
+  missingReading,
+  unweightedInput,
+} from "./reading.ts";
 import { mean, ownHistoryZ } from "./statistics.ts";
 
-/** Constants of the valuation of coins. */
+/** Constants of the valuation of coins by on-chain figures. */
 export const NETWORK_RULES = {
-  /** Daily observations of a coin's own history, and the minimum number. */
+  /** Maximum and minimum number of days in a coin's own history. */
   windowDays: 730,
   minDays: 365,
-  /** Days of transfer value that smooth NVT. */
+  /** Number of days over which the transfer value is averaged to smooth NVT. */
   smoothingDays: 90,
-  /** Confidence for each of the two ratios that is available. */
+  /** Confidence per available ratio; there are two ratios. */
   confidencePerRatio: 0.5,
-  /** Figures older than this are not used. */
+  /** Age in market days after which figures are not used. */
   maxAgeDays: 3,
 } as const;
 
-/** Running network valuation of a coin. */
-export interface NetworkValue {
-  /** Adds a day, oldest first. */
+/** Tracks the network valuation of one coin. */
+export interface NetworkValueTracker {
+  /** Adds the figures of a day; days are added oldest first. */
   add(figures: OnChain): void;
   /**
-   * z = -0.5 z(ln NVTS) - 0.5 z(ln MVRV), each against the coin's own last 730 days, including the
-   * newest; NVTS = market value over the 90-day mean transfer value. With only one of the two, minus its
-   * z at half the confidence.
+   * Reads z = -0.5 z(ln NVTS) - 0.5 z(ln MVRV), each against the coin's own last 730 days,
+   * including the newest. NVTS is the market value divided by the 90-day mean transfer value. If
+   * only one ratio is available, z is its negated z, with half the confidence.
    *
    * @param at Unix milliseconds.
    * @param dayMs Length of a market day in milliseconds.
    */
-  read(at: number, dayMs: number): Reading;
+  read(at: number, dayMs: number): FactorReading;
 }
 
-/** Creates an empty history. Days without a published ratio are skipped for it. */
-export function createNetworkValue(): NetworkValue {
+/**
+ * Creates a tracker without history. A day on which a ratio was not published is skipped for that
+ * ratio.
+ */
+export function createNetworkValueTracker(): NetworkValueTracker {
   const marketToRealised = createRatio("mvrv");
   const marketToTransfers = createRatio("nvts");
   const transfers: number[] = [];
@@ -54,12 +62,12 @@ export function createNetworkValue(): NetworkValue {
   };
 }
 
-/** Newest value of one ratio, and its z against the coin's own history. */
+/** Newest value of a ratio, and the z of its logarithm against the coin's own history. */
 interface RatioReading {
   readonly name: "mvrv" | "nvts";
   readonly value: number;
   readonly z: number | undefined;
-  /** When it became known, Unix milliseconds. */
+  /** When the value became known, Unix milliseconds. */
   readonly asOf: number;
 }
 
@@ -83,14 +91,18 @@ function createRatio(name: RatioReading["name"]) {
 const isPositive = (value: number | null | undefined): value is number =>
   value !== null && value !== undefined && value > 0 && Number.isFinite(value);
 
-function ratioInput(ratio: RatioReading, used: readonly RatioReading[]): Input {
+function ratioInput(ratio: RatioReading, used: readonly RatioReading[]): FactorInput {
   const { name, value, z = null, asOf } = ratio;
   const weight = used.includes(ratio) ? -1 / used.length : 0;
   return { ...unweightedInput(name, value, "ratio", asOf), z, weight };
 }
 
-/** @param maxAgeMs Milliseconds after which a ratio is no longer used. */
-function readRatios(ratios: readonly RatioReading[], at: number, maxAgeMs: number): Reading {
+/**
+ * Combines the ratios that are available at an instant.
+ *
+ * @param maxAgeMs Milliseconds after which a ratio is no longer used.
+ */
+function readRatios(ratios: readonly RatioReading[], at: number, maxAgeMs: number): FactorReading {
   const asOf = Math.max(...ratios.map((ratio) => ratio.asOf));
   const used = ratios.filter((ratio) => ratio.z !== undefined && at - ratio.asOf <= maxAgeMs);
   const listInputs = () => ratios.map((ratio) => ratioInput(ratio, used));

@@ -1,62 +1,75 @@
 import { DAY_MS, dayName } from "../lib/market-day.ts";
-import { countKnown } from "../market/point-in-time.ts";
-import type { Fundamental, Known, RecordList } from "../market/records.ts";
+import { countKnownRecords } from "../market/point-in-time.ts";
+import type { Fundamental, PointInTimeRecord, RecordList } from "../market/records.ts";
 import { FILING_RULES } from "./filings.ts";
 import { MAX_FIGURE_AGE_DAYS } from "./yields.ts";
 
 /**
- * Constants by which the day of a company's next quarterly report is predicted from its own past
- * filings. Results are announced on the day of the filing or a few sessions before.
+ * Constants for predicting when a company files its next quarterly report, from its own past
+ * filings. Companies announce results on the day of the filing or a few sessions before.
  */
 export const REPORT_RULES = {
-  /** Days from the end of a fiscal quarter to that of the next. */
+  /** Days from the end of one fiscal quarter to the end of the next. */
   quarterDays: 91,
-  /** 52 weeks, because companies tend to file on the same weekday. */
+  /** 52 weeks in days, because companies tend to file on the same weekday. */
   yearDays: 364,
   /** Tolerance in days when matching a quarter end. */
   matchDays: 20,
-  /** A filing for a quarter that ended less than this many days after the previous one is an amendment. */
+  /**
+   * Minimum number of days between the quarter ends of two filings; with fewer, the later filing is
+   * an amendment.
+   */
   minQuarterDays: 45,
-  /** Years of filings of the quarter in the median lag, and the minimum number. */
+  /** Maximum number of years in the median lag, and minimum number of lags. */
   lagYears: 3,
   minLags: 2,
 } as const;
 
-/** The first filing of a quarter's figures. */
-export interface QuarterlyFiling extends Known {
+/** The first filing that contains a quarter's figures. */
+export interface QuarterlyFiling extends PointInTimeRecord {
   /** End of the fiscal quarter, Unix milliseconds. */
   readonly periodEnd: number;
 }
 
 /**
- * Basis of a prediction. `year_before`: the filing of the same quarter a year earlier plus 364 days.
- * `median_lag`: the end of the quarter plus the median lag of that quarter's filings in three years, used
- * if the filing of a year earlier is missing.
+ * Basis of a prediction:
+ * - `year_before`: 364 days after the filing for the same quarter a year earlier
+ * - `median_lag`: the end of the quarter plus the median lag of the filings for that quarter in the
+ * last three years; used if the filing of a year earlier is missing
  */
 export const REPORT_BASES = ["year_before", "median_lag"] as const;
 export type ReportBasis = (typeof REPORT_BASES)[number];
 
-/** Window in days around the expected day that held 95 % of past filings. */
-export type DaysAround = readonly [low: number, high: number];
+/** Days relative to the expected day between which 95 % of past filings came. */
+export type ReportWindowDays = readonly [low: number, high: number];
 
-/** The windows by basis. */
+/** Prediction windows by basis, valid from an instant on. */
 export interface ReportWindow {
-  /** Unix milliseconds: fitted on filings known before it, applied to predictions from then on. */
+  /**
+   * Unix milliseconds. The windows were fitted on filings known before this instant, and apply to
+   * predictions from then on.
+   */
   readonly from: number;
-  readonly days: Readonly<Partial<Record<ReportBasis, DaysAround>>>;
+  readonly days: Readonly<Partial<Record<ReportBasis, ReportWindowDays>>>;
 }
 
-/** An expected filing. Instants are those at which it becomes known, Unix milliseconds. */
+/**
+ * An expected filing. `expected`, `earliest` and `latest` are instants at which the filing becomes
+ * known, Unix milliseconds.
+ */
 export interface ExpectedReport {
   readonly expected: number;
   readonly earliest: number;
   readonly latest: number;
   readonly basis: ReportBasis;
-  /** End of the reported quarter, Unix milliseconds, to within some days. */
+  /** Approximate end of the reported quarter, Unix milliseconds. */
   readonly periodEnd: number;
 }
 
-/** Why no filing is expected: none known, too few, or filings have ceased. */
+/**
+ * Why no filing is expected: no filing is known, too few are known, or the company has stopped
+ * filing.
+ */
 export type NoReportReason = "no_filings" | "too_few" | "ceased";
 
 /** The prediction for a company's next quarterly report at an instant. */
@@ -64,15 +77,16 @@ export type NextReport =
   | { readonly is: "expected" | "late"; readonly report: ExpectedReport }
   | { readonly is: "unknown"; readonly reason: NoReportReason };
 
-/** Cached filings of a list of figures, with the length of the list at that time. */
-const found = new WeakMap<
+/** Caches the filings found in a list of figures, with the length that the list had. */
+const cachedFilings = new WeakMap<
   RecordList<Fundamental>,
   { readonly figures: number; readonly filings: readonly QuarterlyFiling[] }
 >();
 
 /**
- * The quarterly filings of a company, in the order in which they became known. Each is derived from the
- * figures known by then, so later figures do not change it. A growing list is read once per length.
+ * The quarterly filings of a company, in the order in which they became known. Each filing is
+ * derived only from figures known by then, so later figures do not change it. The result is cached
+ * until the list grows.
  *
  * @param fundamentals Ascending by `availableAt`.
  * @param dayMs Length of a market day in milliseconds.
@@ -81,10 +95,10 @@ export function quarterlyFilings(
   fundamentals: RecordList<Fundamental>,
   dayMs: number,
 ): readonly QuarterlyFiling[] {
-  const before = found.get(fundamentals);
+  const before = cachedFilings.get(fundamentals);
   if (before?.figures === fundamentals.length) return before.filings;
   const filings = findFilings(fundamentals, dayMs);
-  found.set(fundamentals, { figures: fundamentals.length, filings });
+  cachedFilings.set(fundamentals, { figures: fundamentals.length, filings });
   return filings;
 }
 
@@ -95,9 +109,9 @@ function findFilings(
   const filings: QuarterlyFiling[] = [];
   for (const { metric, periodEnd, availableAt } of fundamentals) {
     const lagDays = (availableAt - periodEnd) / dayMs;
-    // Shares on the cover are counted weeks after the quarter.
+    // The period end of a share count is the date on the cover page, weeks after the quarter.
     if (metric === "shares" || lagDays < 1 || lagDays > FILING_RULES.maxLagDays) continue;
-    // A filing repeats earlier quarters; the newest is the reported one.
+    // A filing repeats figures of earlier quarters; its newest quarter is the reported one.
     const newest = filings.at(-1);
     if (newest?.availableAt === availableAt && newest.periodEnd < periodEnd) filings.pop();
     const before = filings.at(-1)?.periodEnd ?? Number.NEGATIVE_INFINITY;
@@ -108,10 +122,11 @@ function findFilings(
 }
 
 /**
- * The expected successor of the newest filing.
+ * The filing that is expected to follow the newest filing.
  *
  * @param filings From `quarterlyFilings`.
- * @returns `undefined` if there are too few.
+ * @param dayMs Length of a market day in milliseconds.
+ * @returns `undefined` if there are too few filings.
  */
 export function expectReport(
   filings: readonly QuarterlyFiling[],
@@ -122,7 +137,7 @@ export function expectReport(
   if (newest === undefined) return undefined;
   const periodEnd = newest.periodEnd + REPORT_RULES.quarterDays * dayMs;
   const prediction = expectedFiling(filings, periodEnd, dayMs);
-  const days = prediction && daysAround(windows, newest.availableAt)?.[prediction.basis];
+  const days = prediction && reportWindowDays(windows, newest.availableAt)?.[prediction.basis];
   if (prediction === undefined || days === undefined) return undefined;
   const [earliest, latest] = days.map((count) => prediction.expected + count * dayMs) as [
     number,
@@ -131,7 +146,9 @@ export function expectReport(
   return { ...prediction, earliest, latest, periodEnd };
 }
 
-/** When the filing of a quarter is expected, by the better available basis. */
+/**
+ * When the filing for a quarter is expected: by `year_before` if possible, else by `median_lag`.
+ */
 export function expectedFiling(
   filings: readonly QuarterlyFiling[],
   periodEnd: number,
@@ -146,7 +163,10 @@ export function expectedFiling(
   return lag === undefined ? undefined : { expected: periodEnd + lag, basis: "median_lag" };
 }
 
-/** Median lag of a quarter's filings in earlier years, milliseconds; of two the shorter. */
+/**
+ * Median lag, in milliseconds, of the filings for a fiscal quarter in earlier years; the shorter of
+ * two lags.
+ */
 export function medianLag(
   filings: readonly QuarterlyFiling[],
   periodEnd: number,
@@ -159,36 +179,37 @@ export function medianLag(
   return lags.sort((a, b) => a - b)[Math.floor((lags.length - 1) / 2)];
 }
 
-/** The filing of the quarter that ended near an instant. */
+/** The newest filing for a quarter that ended near `periodEnd`. */
 const filingOf = (filings: readonly QuarterlyFiling[], periodEnd: number, dayMs: number) =>
   filings.findLast(
     (filing) => Math.abs(filing.periodEnd - periodEnd) <= REPORT_RULES.matchDays * dayMs,
   );
 
-/** The window for predictions made from a filing known at an instant. */
-export const daysAround = (windows: readonly ReportWindow[], predictedAt: number) =>
+/** The windows that apply to predictions made at an instant, by basis. */
+export const reportWindowDays = (windows: readonly ReportWindow[], predictedAt: number) =>
   windows.findLast(({ from }) => from <= predictedAt)?.days;
 
-/** Earliest New York midnight after 00:00 UTC, in summer. */
+/** Time from 00:00 UTC to midnight in New York in summer, when it is shortest, in milliseconds. */
 const MIDNIGHT_MS = 4 * 3_600_000;
 
 /**
- * The day on which a report is filed, from the instant at which it becomes known outside the
- * sandbox: the New York midnight after that day, or up to 20 hours later from a slow provider.
+ * The day on which a report was filed. Outside the sandbox, a filing becomes known at the New York
+ * midnight after that day, or up to 20 hours later from a slow provider.
  *
+ * @param at When the filing became known, Unix milliseconds.
  * @returns An ISO date.
  */
 export const reportDay = (at: number): string => dayName(at - DAY_MS - MIDNIGHT_MS, DAY_MS);
 
-/** Days from one instant to another, rounded because of daylight saving time. */
+/** Number of days from `other` to `at`, rounded because of daylight saving time. */
 export const daysAfter = (at: number, other: number, dayMs: number): number =>
   Math.round((at - other) / dayMs);
 
 /**
- * Predicts the next report of a company at an instant, from the filings known by then. Once it is filed,
- * the prediction is for the following one.
+ * Predicts the next report of a company at an instant, from the filings known by then. When a
+ * report is filed, the prediction moves to the following report.
  *
- * @param filings From `quarterlyFilings`; later ones are ignored.
+ * @param filings From `quarterlyFilings`; filings after `at` are ignored.
  * @param at Unix milliseconds.
  */
 export function nextReport(
@@ -197,7 +218,7 @@ export function nextReport(
   windows: readonly ReportWindow[],
   dayMs: number,
 ): NextReport {
-  const known = filings.slice(0, countKnown(filings, at));
+  const known = filings.slice(0, countKnownRecords(filings, at));
   const newest = known.at(-1);
   if (newest === undefined) return { is: "unknown", reason: "no_filings" };
   if (at - newest.availableAt > MAX_FIGURE_AGE_DAYS.filing * dayMs) {

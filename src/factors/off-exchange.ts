@@ -1,22 +1,22 @@
-import { isBlock } from "../market/block-size.ts";
+import { isBlockTrade } from "../market/block-size.ts";
 import { newYorkDate } from "../market/new-york.ts";
-import { countKnown } from "../market/point-in-time.ts";
+import { countKnownRecords } from "../market/point-in-time.ts";
 import type {
   Bar,
   InstrumentRecords,
-  Known,
+  PointInTimeRecord,
   Print,
   RecordList,
   ShortVolume,
   WeeklyVolume,
 } from "../market/records.ts";
 import { clip } from "./statistics.ts";
-/** Age in days of the newest off-exchange record from which a feed is stale. */
+/** Age of the newest off-exchange record, in market days, above which a feed is stale. */
 export const MAX_FEED_AGE_DAYS = 5;
-/** |sign| below which a trade counts as at the midpoint. */
-export const MIN_SIGN = 0.1;
+/** Absolute side below which a trade counts as executed at the midpoint. */
+export const MIN_TRADE_SIGN = 0.1;
 
-/** Off-exchange trading of one session. Canceled prints are only counted separately. */
+/** Totals of the off-exchange trading in one session. Canceled prints count only in `canceled`. */
 export interface OffExchangeDay {
   readonly session: string;
   prints: number;
@@ -28,7 +28,7 @@ export interface OffExchangeDay {
   canceled: number;
 }
 
-/** A session without prints. */
+/** Totals of a session without prints. */
 const emptyDay = (session: string): OffExchangeDay => ({
   session,
   prints: 0,
@@ -41,18 +41,22 @@ const emptyDay = (session: string): OffExchangeDay => ({
 });
 
 /**
- * Graded quote rule: clip(2 (price - mid) / (ask - bid), -1, 1), 0 below 0.1; positive for buys.
+ * Side of a print by a graded quote rule, in [-1, 1] and positive for buys: clip(2 (price - mid) /
+ * (ask - bid), -1, 1), or 0 if that is below 0.1 in absolute value.
  *
- * @returns `null` without quotes, with a locked or crossed market, or when the sale conditions say
- *   that the price did not come from the quotes. There is no tick-rule fallback.
+ * @returns `null` if quotes are missing, locked or crossed, or if the sale conditions say that the
+ * price did not come from the quotes. There is no tick-rule fallback.
  */
 export function estimatedSide({ price, bid, ask, signable }: Print): number | null {
   if (!signable || bid === null || ask === null || ask <= bid) return null;
   const sign = clip((2 * (price - (bid + ask) / 2)) / (ask - bid), 1);
-  return Math.abs(sign) < MIN_SIGN ? 0 : sign;
+  return Math.abs(sign) < MIN_TRADE_SIGN ? 0 : sign;
 }
 
-/** Adds one print to the days it belongs to, keyed by session in order of appearance. */
+/**
+ * Adds a print to the totals of its session. `days` is keyed by session, in order of first
+ * appearance.
+ */
 export function addPrint(days: Map<string, OffExchangeDay>, print: Print): void {
   const day = days.get(print.session) ?? emptyDay(print.session);
   days.set(print.session, day);
@@ -64,27 +68,31 @@ export function addPrint(days: Map<string, OffExchangeDay>, print: Print): void 
   day.prints++;
   day.shares += print.sizeShares;
   day.notionalUsd += notional;
-  if (!isBlock(print)) return;
+  if (!isBlockTrade(print)) return;
   day.blocks++;
   day.blockShares += print.sizeShares;
   day.blockNotionalUsd += notional;
 }
 
-/** The selected range; times in Unix milliseconds. */
+/** A requested time range; times are in Unix milliseconds. */
 export interface OffExchangeRange {
-  /** Unix milliseconds; only records known by this instant count. */
+  /** Only records known by this instant count, Unix milliseconds. */
   readonly at: number;
   readonly from: number;
   readonly to: number;
-  /** First and last date, ISO 8601, if dates were requested: records are then selected by session,
-   *  not by time. */
+  /**
+   * First and last date (ISO 8601) if the caller requested dates: records are then selected by
+   * session, not by time.
+   */
   readonly fromDate?: string | undefined;
   readonly toDate?: string | undefined;
   readonly dayMs: number;
 }
 
-/** `not_observed`: no feed, or none yet; `no_activity`: no records in the range; `stale`: the feed
- *  has ended. */
+/**
+ * `not_observed`: there is no feed, or it begins after the range; `no_activity`: no records in the
+ * range; `stale`: the feed has ended.
+ */
 type FeedStatus = "ok" | "stale" | "no_activity" | "not_observed";
 
 /** Off-exchange trading of one instrument in a range. */
@@ -92,29 +100,29 @@ export interface OffExchangeView {
   readonly feeds: { readonly prints: FeedStatus; readonly shortVolume: FeedStatus };
   /** Prints that traded in the range, oldest first. */
   readonly prints: readonly Print[];
-  /** The newest known week that began by the end of the range, `null` if there is none. */
+  /** The newest known week that began by the end of the range; `null` if there is none. */
   readonly week: WeeklyVolume | null;
-  /** Totals by session, for all sessions that overlap the range, newest first. */
+  /** Computes the totals of all sessions that overlap the range, newest first. */
   days(): readonly DaySummary[];
 }
 
-/** Off-exchange and total trading of one session; `null` where not observed. */
+/** Off-exchange totals and consolidated volume of one session; `null` if not observed. */
 export interface DaySummary {
   readonly session: string;
   readonly prints: Omit<OffExchangeDay, "session"> | null;
-  /** Consolidated volume in shares, `null` while the session's bar is not known. */
+  /** Consolidated volume in shares; `null` while the session's bar is not known. */
   readonly volume: number | null;
-  /** Short-marked share of off-exchange volume in [0, 1]. */
+  /** Fraction of the off-exchange volume that is marked short, in [0, 1]. */
   readonly shortVolumeRatio: number | null;
 }
 
-/** Selects the records of a range that were known at an instant. */
+/** Selects the records of a range, as known at the instant `range.at`. */
 export function offExchangeView(
   records: InstrumentRecords,
   range: OffExchangeRange,
 ): OffExchangeView {
-  const known = <R extends Known>(list: RecordList<R> = []) =>
-    list.slice(0, countKnown(list, range.at));
+  const known = <R extends PointInTimeRecord>(list: RecordList<R> = []) =>
+    list.slice(0, countKnownRecords(list, range.at));
   const prints = known(records.prints);
   const shortVolumes = known(records.shortVolumes);
   const times = new Map<string, number>();
@@ -153,7 +161,7 @@ export function offExchangeView(
   };
 }
 
-/** The known bars by session, back to the earliest requested session. */
+/** The bars known at `at`, by session, back to the earliest of `sessions`. */
 function barsOf(
   sessions: ReadonlyMap<string, unknown>,
   bars: RecordList<Bar>,
@@ -161,31 +169,35 @@ function barsOf(
 ): ReadonlyMap<string, Bar> {
   const found = new Map<string, Bar>();
   const [earliest] = [...sessions.keys()].sort();
-  for (let index = countKnown(bars, at) - 1; index >= 0; index--) {
+  for (let index = countKnownRecords(bars, at) - 1; index >= 0; index--) {
     const bar = bars.at(index) as Bar;
     if (earliest === undefined || bar.session < earliest) break;
-    // Of two bars of a session, the newest counts.
+    // If a session has two bars, the newest counts.
     if (!found.has(bar.session)) found.set(bar.session, bar);
   }
   return found;
 }
 
-/** When something was traded or became known, and in which session. */
+/** The session and instant of a record: when it was traded, or when it became known. */
 interface Moment {
   readonly session: string;
-  /** Unix milliseconds. */
+  /** When the record was traded or became known, Unix milliseconds. */
   readonly time: number;
 }
 
 function isInRange({ session, time }: Moment, range: OffExchangeRange): boolean {
   const { from, to, fromDate, toDate } = range;
   const isAfterStart = fromDate === undefined ? time >= from : session >= fromDate;
-  // Sessions that are shorter than a day are named by instants.
+  // The label of a session shorter than a day is an instant, which begins with the date.
   const date = session.slice(0, "2020-01-31".length);
   return isAfterStart && (toDate === undefined ? time <= to : date <= toDate);
 }
 
-/** @param by ISO 8601 date. */
+/**
+ * The newest week that began by a date.
+ *
+ * @param by ISO 8601 date.
+ */
 const newestWeek = (weeks: readonly WeeklyVolume[], by: string): WeeklyVolume | null =>
   weeks
     .filter(({ weekStart }) => weekStart <= by)
@@ -194,7 +206,11 @@ const newestWeek = (weeks: readonly WeeklyVolume[], by: string): WeeklyVolume | 
       null,
     );
 
-/** @param moments Moments of all known records of the feed, ascending. */
+/**
+ * Status of a feed in a range.
+ *
+ * @param moments Moments of all known records of the feed, ascending.
+ */
 function feedStatus(moments: readonly Moment[], range: OffExchangeRange): FeedStatus {
   const { at, to, dayMs } = range;
   const [first, last] = [moments[0], moments.at(-1)];
@@ -203,7 +219,10 @@ function feedStatus(moments: readonly Moment[], range: OffExchangeRange): FeedSt
   return moments.some((moment) => isInRange(moment, range)) ? "ok" : "no_activity";
 }
 
-/** Prints are observed from the first to the last one, and up to now while the feed is live. */
+/**
+ * Returns a function that summarizes a session. Prints count as observed from the first one to the
+ * last one, or to the present while the feed is live.
+ */
 function daySummaries(
   prints: readonly Print[],
   shortVolumes: readonly ShortVolume[],
@@ -228,7 +247,11 @@ function daySummaries(
   };
 }
 
-/** The sum of several sessions, newest first; the short ratio is the newest known one. */
+/**
+ * Sums the totals of several sessions; the short ratio is the newest known one, not a sum.
+ *
+ * @param days Newest first.
+ */
 export function summarizeDays(days: readonly DaySummary[]): Omit<DaySummary, "session"> {
   const printed = days.map(({ prints }) => prints).filter((prints) => prints !== null);
   const sum = (pick: (day: Omit<OffExchangeDay, "session">) => number) =>

@@ -1,23 +1,30 @@
 import type { Bar } from "../market/records.ts";
 
-/** Windows of listed momentum, counted in bars. */
+/** Windows of the momentum of listed instruments, in bars. */
 export const PRICE_WINDOWS = {
-  /** Closes needed for the 12-1 window and the 52-week high. */
+  /** Number of closes needed for the 12-1 window and the 52-week high. */
   yearBars: 252,
-  /** Skipping the last month avoids its reversal (Jegadeesh & Titman, 1993). */
+  /**
+   * Number of newest bars to skip, to avoid the reversal of the last month (Jegadeesh & Titman,
+   * 1993).
+   */
   skipBars: 21,
-  /** Returns in the 12-1 window r[T-251..T-21], and the fewest usable ones. */
+  /**
+   * Number of returns in the 12-1 window r[T-251..T-21], and the minimum number of usable returns.
+   */
   windowReturns: 231,
   minWindowReturns: 200,
-  /** Daily returns with |log return| above this are excluded from the moments. */
+  /** Returns with a larger |log return| are excluded from the sums. */
   maxReturn: 0.8,
 } as const;
 
-/** Ring size in bars: the power of two above the 253 needed. */
+/** Ring size in bars: 253 bars are needed, rounded up to a power of two. */
 const RING = 256;
 
-/** Sums over the usable returns r of the 12-1 window and the market's returns m of the same
- *  sessions. */
+/**
+ * Sums over the usable returns r of the 12-1 window and the market's returns m in the same
+ * sessions; `rr`, `mm` and `rm` are sums of products, `n` counts.
+ */
 export interface MomentumSums {
   readonly n: number;
   readonly r: number;
@@ -27,40 +34,40 @@ export interface MomentumSums {
   readonly rm: number;
 }
 
-/** Offsets of the sums among an instrument's figures. */
+/** Offsets of the sums within the figures of an instrument. */
 const SUM = { n: 0, r: 1, m: 2, rr: 3, mm: 4, rm: 5 } as const;
-/** Offset of ln(highest high / newest close), followed by the number of bars since that high. */
+/** Offsets of ln(highest high / newest close) and of the number of bars since that high. */
 const PEAK = 6;
 const PEAK_AGE = 7;
-/** Offset of ln(highest high / highest high of the bars of the year before it). */
+/** Offset of ln(highest high / highest high of the older bars in the window). */
 const LEAD = 8;
 const FIGURES = 9;
 
-/** Lead above which rounding cannot decide which high is the highest. */
+/** With a larger lead, rounding errors cannot change which high is the highest. */
 const CLEAR_LEAD = 1e-9;
 
-/** Instruments per chunk: a few large arrays cost less than many small objects. */
+/** Number of instruments per chunk: a few large arrays cost less memory than many small objects. */
 const CHUNK = 1_024;
 
-/** The bars and figures of many instruments. */
+/** Memory shared by many instruments: their newest bars and running figures. */
 interface Chunk {
-  /** Daily log returns; NaN on the first bar and where the return is not known. */
+  /** Daily log returns; NaN for the first bar and for unknown returns. */
   readonly returns: Float32Array;
-  /** ln(high / close). */
+  /** ln(high / close) of each bar. */
   readonly highs: Float32Array;
-  /** Number of each bar's session; 65,536 of them are 260 years. */
+  /** Session number of each bar; 65,536 sessions are 260 years. */
   readonly sessions: Uint16Array;
   readonly figures: Float64Array;
 }
 
 /**
  * The newest bars of a listed instrument, in ring buffers of 2.6 kB, with running sums, so that the
- * cost of a bar is independent of the window. Single precision suffices: relative errors of 6e-8 in
- * returns leave seven digits of ram and res.
+ * cost of a bar does not depend on the length of the window. Single precision suffices: relative
+ * errors of 6e-8 in returns leave `ram` and `res` accurate to seven digits.
  */
 export interface PriceHistory {
   readonly chunk: Chunk;
-  /** Index in the chunk. */
+  /** Index of the instrument in the chunk. */
   readonly index: number;
   /** Number of bars so far. */
   bars: number;
@@ -69,7 +76,7 @@ export interface PriceHistory {
 /** The market's daily log returns by session number. */
 export type MarketReturns = readonly number[];
 
-/** Returns a function that creates empty histories, which share large chunks of memory. */
+/** Returns a function that creates empty histories; the histories share large chunks of memory. */
 export function createPriceHistories(): () => PriceHistory {
   let chunk: Chunk | undefined;
   let taken = 0;
@@ -93,11 +100,11 @@ function createChunk(): Chunk {
   };
 }
 
-/** Index of the bar that has `position` bars before it. */
+/** Array index of the bar that is preceded by `position` bars. */
 const slot = ({ index }: PriceHistory, position: number): number =>
   index * RING + (position & (RING - 1));
 
-/** The running sums. */
+/** Reads the running sums. */
 export function momentumSums({ chunk: { figures }, index }: PriceHistory): MomentumSums {
   const at = index * FIGURES;
   return {
@@ -110,11 +117,13 @@ export function momentumSums({ chunk: { figures }, index }: PriceHistory): Momen
   };
 }
 
-/** ln of the highest high of 252 bars over the newest close; -Infinity before the first bar. */
+/** ln(highest high of 252 bars / newest close); -Infinity before the first bar. */
 export const peakOf = ({ chunk: { figures }, index }: PriceHistory): number =>
   figures[index * FIGURES + PEAK] as number;
 
-/** Sum of the last `count` daily log returns; `NaN` when there are fewer or one is unknown. */
+/**
+ * Sum of the last `count` daily log returns; `NaN` if there are fewer or if one of them is unknown.
+ */
 export function recentReturn(history: PriceHistory, count: number): number {
   if (history.bars <= count) return Number.NaN;
   const { returns } = history.chunk;
@@ -126,10 +135,10 @@ export function recentReturn(history: PriceHistory, count: number): number {
 }
 
 /**
- * Adds the next bar: one return enters the window, one leaves it. The bars of the year are only scanned
- * when the 52-week high expires.
+ * Adds the next bar: one return enters the window, another leaves it. The bars of the year are
+ * scanned only when the 52-week high expires.
  *
- * @param session Number of the bar's session in the class.
+ * @param session Number of the bar's session in the asset class.
  */
 export function addBar(
   history: PriceHistory,
@@ -139,7 +148,7 @@ export function addBar(
   const { returns, highs, sessions, figures } = history.chunk;
   const at = slot(history, history.bars);
   returns[at] = logReturn ?? Number.NaN;
-  // The quotient of two extreme prices may not be a number.
+  // A difference of logarithms, because the quotient of two extreme prices may not be a number.
   highs[at] = Math.log(high) - Math.log(close);
   sessions[at] = session;
   history.bars++;
@@ -157,10 +166,10 @@ export function addBar(
   if (own < peak && age >= PRICE_WINDOWS.yearBars) findPeak(history, PRICE_WINDOWS.yearBars);
 }
 
-/** Change of the price level: unknown returns count as 0. */
+/** Change of the log price; 0 if the return is unknown. */
 const change = (logReturn: number): number => (Number.isNaN(logReturn) ? 0 : logReturn);
 
-/** Adds the return of `age` bars ago to the sums, or removes it. */
+/** Adds the return of `age` bars ago to the sums (`sign` 1), or removes it (-1). */
 function shiftReturn(
   history: PriceHistory,
   {
@@ -173,7 +182,7 @@ function shiftReturn(
   const { returns, sessions, figures } = history.chunk;
   const at = slot(history, history.bars - 1 - age);
   const r = returns[at] as number;
-  // NaN fails the comparison as well.
+  // The comparison is negated so that it also excludes NaN.
   if (!(Math.abs(r) <= PRICE_WINDOWS.maxReturn)) return;
   const m = market[sessions[at] as number] as number;
   const base = history.index * FIGURES;
@@ -188,7 +197,7 @@ function shiftReturn(
 /**
  * Finds the highest adjusted high of the year.
  *
- * @param length Number of newest bars to examine; no bar before them has a higher high.
+ * @param length Number of newest bars to examine; the highest high must be among them.
  */
 function findPeak(history: PriceHistory, length: number): void {
   const { bars } = history;
@@ -212,16 +221,17 @@ function findPeak(history: PriceHistory, length: number): void {
   const base = history.index * FIGURES;
   figures[base + PEAK] = peak;
   figures[base + PEAK_AGE] = peakAge;
-  // The oldest examined bar keeps its lead over those before it.
+  // If the high is the oldest examined bar, its lead over the bars before it is unchanged.
   if (peakAge < end - 1 || length >= PRICE_WINDOWS.yearBars) figures[base + LEAD] = peak - before;
 }
 
 /**
- * Recomputes the sums and the peak once per epoch, so that rounding errors do not accumulate.
+ * Recomputes the sums and the highest high once per epoch, so that rounding errors do not
+ * accumulate.
  *
  * @returns The largest difference from the running values, in log units.
  */
-export function recompute(history: PriceHistory, market: MarketReturns): number {
+export function recomputeSumsAndPeak(history: PriceHistory, market: MarketReturns): number {
   if (history.bars === 0) return 0;
   const { figures } = history.chunk;
   const base = history.index * FIGURES;
@@ -240,7 +250,7 @@ export function recompute(history: PriceHistory, market: MarketReturns): number 
 
 const SUM_NAMES = Object.keys(SUM) as readonly (keyof MomentumSums)[];
 
-/** The sums over the window's returns, oldest first. */
+/** Recomputes the sums over the returns in the window, oldest first. */
 function sumWindow(history: PriceHistory, market: MarketReturns): MomentumSums {
   const { bars } = history;
   const { returns, sessions } = history.chunk;
@@ -255,7 +265,7 @@ function sumWindow(history: PriceHistory, market: MarketReturns): MomentumSums {
   for (let position = Math.max(0, bars - PRICE_WINDOWS.yearBars); position < end; position++) {
     const at = first + (position & (RING - 1));
     const own = returns[at] as number;
-    // NaN fails the comparison as well.
+    // The comparison is negated so that it also excludes NaN.
     if (!(Math.abs(own) <= PRICE_WINDOWS.maxReturn)) continue;
     const other = market[sessions[at] as number] as number;
     n++;

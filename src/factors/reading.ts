@@ -4,10 +4,12 @@ export const FACTORS = ["momentum", "valuation", "social", "darkpool"] as const;
 export type Factor = (typeof FACTORS)[number];
 
 /**
- * Status of a factor. `ok`: measured. `stale`: the newest data are older than
- * expected. `no_activity`: a feed looked and found nothing. `not_observed`: no feed for
- * this instrument. `insufficient_data`: the feed works, but its history or peer group is still
- * too short for the formula.
+ * Status of a factor:
+ * - `ok`: measured
+ * - `stale`: the newest data are older than expected
+ * - `no_activity`: there is a feed, but it found nothing
+ * - `not_observed`: there is no feed for this instrument
+ * - `insufficient_data`: the history or the peer group is still too short for the formula
  */
 export const FACTOR_STATUSES = [
   "ok",
@@ -16,46 +18,47 @@ export const FACTOR_STATUSES = [
   "not_observed",
   "insufficient_data",
 ] as const;
-/** One of `FACTOR_STATUSES`. */
+/** A status from `FACTOR_STATUSES`. */
 export type FactorStatus = (typeof FACTOR_STATUSES)[number];
 
-/** An input of a factor, or a figure shown with weight 0. */
-export interface Input {
+/** An input of a factor, or a figure that is only shown and has weight 0. */
+export interface FactorInput {
   readonly name: string;
   readonly value: number | null;
   readonly unit: string;
-  /** Normalized value in [-3, 3], `null` for a figure that is shown and not scored. */
+  /** Normalized value in [-3, 3]; `null` for a figure that is only shown. */
   readonly z: number | null;
-  /** Signed share of this input in the factor's z, in [-1, 1]; 0 for a figure that is shown and not
-   *  scored. */
+  /**
+   * Signed weight of this input in the factor's z, in [-1, 1]; 0 for a figure that is only shown.
+   */
   readonly weight: number;
-  /** Unix milliseconds at which the newest datum behind it became known. */
+  /** When the newest data behind this input became known, Unix milliseconds. */
   readonly observedAt: number | null;
 }
 
-/** Evidence of one factor about one instrument. */
-export interface Reading {
-  /** About N(0,1) over the peer group, `null` when it could not be measured: never 0 instead. */
+/** Evidence from one factor about one instrument. */
+export interface FactorReading {
+  /** About N(0,1) over the peer group; `null`, never 0, if it could not be measured. */
   readonly z: number | null;
-  /** Weight of the evidence in [0, 1]; 0 exactly when z is `null`. */
+  /** Weight of the evidence in [0, 1]; 0 if and only if z is `null`. */
   readonly confidence: number;
   readonly status: FactorStatus;
-  /** When the newest datum used became known, Unix milliseconds. */
+  /** When the newest data used became known, Unix milliseconds. */
   readonly asOf: number | null;
-  /** The factor is stale after this instant unless newer data arrive. Unix milliseconds. */
+  /** Instant after which the factor is stale unless newer data arrive, Unix milliseconds. */
   readonly staleAfter: number | null;
   /** Lists the inputs; computed on request, because most readings are never inspected. */
-  readonly listInputs: () => readonly Input[];
+  readonly listInputs: () => readonly FactorInput[];
 }
 
-/** A figure shown with weight 0; `observedAt` in Unix milliseconds. */
+/** An input that is only shown and has weight 0; `observedAt` is in Unix milliseconds. */
 export const unweightedInput = (
   ...[name, value, unit, observedAt]: [string, number | null, string, number | null]
-): Input => ({ name, value, unit, z: null, weight: 0, observedAt });
+): FactorInput => ({ name, value, unit, z: null, weight: 0, observedAt });
 
 type Absence = Exclude<FactorStatus, "ok">;
 
-const absent = (status: Absence): Reading => ({
+const absent = (status: Absence): FactorReading => ({
   z: null,
   confidence: 0,
   status,
@@ -64,20 +67,26 @@ const absent = (status: Absence): Reading => ({
   listInputs: () => [],
 });
 
-/** Shared by all instruments, most of which lack some feed. */
-const ABSENT: Readonly<Record<Absence, Reading>> = {
+/**
+ * Readings without a value, shared by all instruments to save memory, since most lack some feed.
+ */
+const ABSENT: Readonly<Record<Absence, FactorReading>> = {
   stale: absent("stale"),
   no_activity: absent("no_activity"),
   not_observed: absent("not_observed"),
   insufficient_data: absent("insufficient_data"),
 };
 
-/** A reading without a value: the reason, and any available details. */
+/**
+ * A reading without a value.
+ *
+ * @param status Why there is no value.
+ */
 export const missingReading = (
   status: Absence,
-  seen?: Partial<Pick<Reading, "asOf" | "staleAfter" | "listInputs">>,
-): Reading => (seen === undefined ? ABSENT[status] : { ...ABSENT[status], ...seen });
+  seen?: Partial<Pick<FactorReading, "asOf" | "staleAfter" | "listInputs">>,
+): FactorReading => (seen === undefined ? ABSENT[status] : { ...ABSENT[status], ...seen });
 
-/** Whether a reading is one of the shared readings without a value. */
-export const isShared = (reading: Reading): boolean =>
+/** Whether a reading is one of the readings without a value that instruments share. */
+export const isSharedReading = (reading: FactorReading): boolean =>
   reading.status !== "ok" && reading === ABSENT[reading.status];

@@ -2,9 +2,9 @@ import { Temporal } from "temporal-polyfill";
 import type { ReportWindow } from "./next-report.ts";
 
 /**
- * Windows in days around the expected day that held 95 % of filings, by year: each row was fitted on the
- * earlier filings of 369 large US companies (`fitReportWindows`). From 2012 to 2026 they held
- * 96.1 % of 17,305 filings (docs/method-and-backtest.md).
+ * Windows in days around the expected day in which 95 % of filings came, by year. Each row was
+ * fitted on the earlier filings of 369 large US companies (`fitReportWindows`). From 2012 to 2026,
+ * 96.1 % of 17,305 filings fell within them (docs/method-and-backtest.md).
  */
 const MEASURED_DAYS: Readonly<Record<number, ReportWindow["days"]>> = {
   2011: { year_before: [-7, 9] },
@@ -25,7 +25,7 @@ const MEASURED_DAYS: Readonly<Record<number, ReportWindow["days"]>> = {
   2026: { year_before: [-7, 8], median_lag: [-8, 8] },
 };
 
-/** The rows as windows, oldest first; the last one also applies to later years. */
+/** The measured windows, oldest first; the last also applies to later years. */
 export const MEASURED_WINDOWS: readonly ReportWindow[] = Object.entries(MEASURED_DAYS).map(
   ([year, days]) => ({
     from: Temporal.Instant.from(`${year}-01-01T00:00Z`).epochMilliseconds,
@@ -34,13 +34,13 @@ export const MEASURED_WINDOWS: readonly ReportWindow[] = Object.entries(MEASURED
 );
 
 /**
- * Simulated companies file 20 to 50 days after a quarter, uniformly distributed: the difference of two
- * such lags lies within 30 (1 - sqrt(.05)) = 23.3 days in 95 % of cases.
+ * Simulated companies file 20 to 50 days after a quarter, uniformly distributed. The difference of
+ * two such lags is within 30 (1 - sqrt(.05)) = 23.3 days in 95 % of cases.
  */
 const SIMULATED_WINDOWS: readonly ReportWindow[] = [
   { from: 0, days: { year_before: [-24, 24], median_lag: [-24, 24] } },
 ];
 
-/** The windows for the companies of a market. */
+/** The prediction windows for companies of a simulated or real market. */
 export const reportWindows = ({ simulated }: { readonly simulated: boolean }) =>
   simulated ? SIMULATED_WINDOWS : MEASURED_WINDOWS;

@@ -1,21 +1,40 @@
 import { ATTENTION_RULES, type AttentionReading, attentionPenalty } from "./attention.ts";
-import { MIN_PEERS } from "./ecdf.ts";
+import { MIN_PEER_GROUP_SIZE } from "./ecdf.ts";
 import { bullishness, type Sentiment } from "./message-counters.ts";
-import { type Input, missingReading, type Reading, unweightedInput } from "./reading.ts";
-import { clip, clippedZ, decay, ewStep, meanAndSd, type Norm, Z_BOUND } from "./statistics.ts";
+import {
+  type FactorInput,
+  type FactorReading,
+  missingReading,
+  unweightedInput,
+} from "./reading.ts";
+import {
+  clip,
+  clippedZ,
+  decay,
+  ewmaStep,
+  type MeanAndSd,
+  meanAndSd,
+  Z_BOUND,
+} from "./statistics.ts";
 
 /** Constants of the social factor. */
 export const SOCIAL_RULES = {
-  /** Half-life in sessions of the baseline of daily bullishness, and its minimum sessions. */
+  /**
+   * Half-life in sessions of the mean and variance of daily bullishness, and the minimum number of
+   * sessions.
+   */
   baselineHalfLife: 30,
   minBaselineSessions: 20,
-  /** Effective messages at which the sentiment has half weight: n / (n + 10). */
+  /** Number of effective messages at which the sentiment has half weight: n / (n + 10). */
   shrinkage: 10,
-  /** Days without a message on the whole market after which the feed is stale. */
+  /** Market days without a message in the whole market after which the feed is stale. */
   staleAfterDays: 3,
 } as const;
 
-/** EW(30) mean and variance of an instrument's daily bullishness, one step per clear session. */
+/**
+ * Mean and variance of an instrument's daily bullishness, exponentially weighted with a half-life
+ * of 30 sessions. Only sessions with enough messages count.
+ */
 export interface SocialBaseline {
   readonly sessions: number;
   readonly mean: number;
@@ -23,8 +42,8 @@ export interface SocialBaseline {
 }
 
 /**
- * Adds a session to the baseline. Squared deviations are from the mean before the session; the first of
- * them seeds the variance.
+ * Adds a session to the baseline. Deviations are measured from the mean before the session; the
+ * first squared deviation is the initial variance.
  */
 export function extendBaseline(
   baseline: SocialBaseline | undefined,
@@ -34,8 +53,8 @@ export function extendBaseline(
   const lambda = decay(1, SOCIAL_RULES.baselineHalfLife);
   return {
     sessions: baseline.sessions + 1,
-    mean: ewStep(baseline.mean, value, lambda),
-    variance: ewStep(
+    mean: ewmaStep(baseline.mean, value, lambda),
+    variance: ewmaStep(
       baseline.sessions === 1 ? undefined : baseline.variance,
       (value - baseline.mean) ** 2,
       lambda,
@@ -43,43 +62,55 @@ export function extendBaseline(
   };
 }
 
-/** The class's norm, for instruments with a short history; `undefined` under 30 peers. */
-export const freezeSocial = (values: readonly number[]): Norm | undefined =>
-  values.length < MIN_PEERS ? undefined : meanAndSd(values);
+/**
+ * Mean and standard deviation over the class, for instruments with a short history; `undefined`
+ * with fewer than 30 peers.
+ */
+export const freezeSocial = (values: readonly number[]): MeanAndSd | undefined =>
+  values.length < MIN_PEER_GROUP_SIZE ? undefined : meanAndSd(values);
 
 /**
- * z_sent = clip((b - mean)/sd, -3, 3) * n/(n + 10) with n effective messages, `undefined` without
- * variance.
+ * z_sent = clip((b - mean)/sd, -3, 3) * n/(n + 10), with bullishness b and n effective messages;
+ * `undefined` if the norm has no variance.
  */
-export function sentimentZ(value: number, messages: number, norm: Norm): number | undefined {
+export function sentimentZ(value: number, messages: number, norm: MeanAndSd): number | undefined {
   const z = clippedZ(value, norm);
   return z === undefined ? undefined : z * shrink(messages);
 }
 
-/** n / (n + 10): the weight of n effective messages. */
+/** Weight of n effective messages: n / (n + 10). */
 const shrink = (messages: number): number => messages / (messages + SOCIAL_RULES.shrinkage);
 
-/** z_S = clip(z_sent - 0.25 max(0, z_att - 1), -3, 3): high attention predicts a reversal. */
+/**
+ * z_S = clip(z_sent - 0.25 max(0, z_att - 1), -3, 3). Attention is subtracted because high
+ * attention predicts a reversal.
+ */
 export const socialZ = (sentiment: number, attention: AttentionReading): number =>
   clip(sentiment - attentionPenalty(attention), Z_BOUND);
 
-/** Messages of an instrument at an instant. */
+/** Messages about an instrument, as known at an instant. */
 export interface SocialContext {
-  /** Unix milliseconds. */
+  /** Instant of the reading, Unix milliseconds. */
   readonly at: number;
   readonly dayMs: number;
-  /** Times of the newest message of the instrument and of the whole market, `null` for never. */
+  /**
+   * When the newest message about the instrument, and in the whole market, became known, Unix
+   * milliseconds; `null` if there is none.
+   */
   readonly asOf: number | null;
   readonly feedAt: number | null;
   readonly sentiment: Sentiment;
   readonly attention: AttentionReading;
-  /** Own history, excluding the current session. */
+  /** The instrument's own history, excluding the current session. */
   readonly baseline: SocialBaseline | undefined;
-  readonly classNorm: Norm | undefined;
+  readonly classNorm: MeanAndSd | undefined;
 }
 
-/** Sentiment of messages against the instrument's own history; confidence n/(n + 10). */
-export function readSocial(context: SocialContext): Reading {
+/**
+ * Reads the social factor: sentiment of messages against the instrument's own history, with
+ * confidence n/(n + 10) for n effective messages.
+ */
+export function readSocial(context: SocialContext): FactorReading {
   const { at, dayMs, feedAt, asOf, sentiment, attention } = context;
   if (asOf === null) return missingReading("not_observed");
   const maxAge = SOCIAL_RULES.staleAfterDays * dayMs;
@@ -101,17 +132,20 @@ export function readSocial(context: SocialContext): Reading {
   return { z, confidence: shrink(effectiveMessages), status: "ok", ...seen, listInputs };
 }
 
-function normFor({ baseline, classNorm }: SocialContext): Norm | undefined {
+function normFor({ baseline, classNorm }: SocialContext): MeanAndSd | undefined {
   const isLong = baseline !== undefined && baseline.sessions >= SOCIAL_RULES.minBaselineSessions;
   return isLong ? { mean: baseline.mean, sd: Math.sqrt(baseline.variance) } : classNorm;
 }
 
-/** Attention has a weight only above its threshold, where z_S = z_sent - 0.25 z_att + 0.25. */
+/**
+ * The inputs of the social factor. Attention has a weight only above its threshold, where z_S =
+ * z_sent - 0.25 z_att + 0.25.
+ */
 function socialInputs(
   { sentiment: { counters }, attention }: SocialContext,
   asOf: number,
   score: number | null,
-): Input[] {
+): FactorInput[] {
   const { value, agreement, effectiveMessages } = bullishness(counters);
   const isCrowd = score !== null && attentionPenalty(attention) > 0;
   return [

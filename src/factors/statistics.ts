@@ -4,30 +4,30 @@ import quantile from "@stdlib/stats-base-dists-normal-quantile";
 /** Standard normal distribution function. */
 export const normalCdf = (z: number): number => cdf(z, 0, 1);
 
-/** Inverse of `normalCdf`; p strictly between 0 and 1. */
+/** Inverse of `normalCdf`; p must be strictly between 0 and 1. */
 export const normalQuantile = (p: number): number => quantile(p, 0, 1);
 
 /** Clips a value to [-bound, bound]. */
 export const clip = (value: number, bound: number): number =>
   Math.min(bound, Math.max(-bound, value));
 
-/** Largest |z| of any sub-signal. */
+/** Maximum |z| of any sub-signal. */
 export const Z_BOUND = 3;
 
-/** Sessions of own history that an off-exchange value is compared with. */
+/** Number of past sessions with which an off-exchange value is compared. */
 export const BASELINE_SESSIONS = 60;
-/** Minimum sessions for such a comparison. */
+/** Minimum number of past sessions for such a comparison. */
 export const MIN_BASELINE_SESSIONS = 20;
 
-/** Arithmetic mean; at least one value. */
+/** Arithmetic mean of at least one value. */
 export function mean(values: readonly number[]): number {
   let sum = 0;
-  // By index: iterating over an array whose head was removed is slow.
+  // A loop by index, since iterating over an array whose first elements were removed is slow.
   for (let index = 0; index < values.length; index++) sum += values[index] as number;
   return sum / values.length;
 }
 
-/** Sample standard deviation (n - 1); at least two values. */
+/** Sample standard deviation (divisor n - 1) of at least two values. */
 export const sampleSd = (values: readonly number[]): number => sdAround(mean(values), values);
 
 function sdAround(center: number, values: readonly number[]): number {
@@ -38,7 +38,7 @@ function sdAround(center: number, values: readonly number[]): number {
   return Math.sqrt(squares / (values.length - 1));
 }
 
-/** Number of ascending values below another. */
+/** Number of `values`, in ascending order, that are less than `value`. */
 export function countBelow(values: readonly number[], value: number): number {
   let low = 0;
   let high = values.length;
@@ -50,24 +50,24 @@ export function countBelow(values: readonly number[], value: number): number {
   return low;
 }
 
-/** Weight that remains after `elapsed`, with both in the same unit: 2^(-elapsed/halfLife). */
+/** Weight that remains after `elapsed`, in the unit of `halfLife`: 2^(-elapsed/halfLife). */
 export const decay = (elapsed: number, halfLife: number): number => 2 ** (-elapsed / halfLife);
 
 /**
- * One step of an exponentially weighted mean: lambda * previous + (1 - lambda) * value, seeded
- * with the first value and without bias correction.
+ * One step of an exponentially weighted mean: lambda * previous + (1 - lambda) * value. The first
+ * value is the initial mean; there is no bias correction.
  *
  * @param lambda `decay(1, halfLife)`, the weight of the past.
  */
-export function ewStep(previous: number | undefined, value: number, lambda: number): number {
+export function ewmaStep(previous: number | undefined, value: number, lambda: number): number {
   return previous === undefined ? value : lambda * previous + (1 - lambda) * value;
 }
 
 /**
- * z-score of a value against its own past: (value - mean) / sd of `past`, clipped to +-3.
+ * z-score of a value against its own past: (value - mean) / sd of `past`, clipped to [-3, 3].
  *
- * @returns `undefined` if `past` has fewer than `minObservations` values, does not vary or its squares
- *   overflow.
+ * @returns `undefined` if `past` has fewer than `minObservations` values, does not vary, or has
+ * squares that overflow.
  */
 export function ownHistoryZ(
   value: number,
@@ -78,19 +78,21 @@ export function ownHistoryZ(
 }
 
 /** Mean and standard deviation of a reference distribution. */
-export interface Norm {
+export interface MeanAndSd {
   readonly mean: number;
   readonly sd: number;
 }
 
 /** Mean and sample standard deviation of at least two values. */
-export function meanAndSd(values: readonly number[]): Norm {
+export function meanAndSd(values: readonly number[]): MeanAndSd {
   const center = mean(values);
   return { mean: center, sd: sdAround(center, values) };
 }
 
-/** (value - mean) / sd clipped to +-3, `undefined` unless sd is positive and both are finite. */
-export function clippedZ(value: number, { mean, sd }: Norm): number | undefined {
+/**
+ * (value - mean) / sd clipped to [-3, 3]; `undefined` unless sd is positive and both are finite.
+ */
+export function clippedZ(value: number, { mean, sd }: MeanAndSd): number | undefined {
   const isUsable = sd > 0 && Number.isFinite(sd) && Number.isFinite(mean);
   return isUsable ? clip((value - mean) / sd, Z_BOUND) : undefined;
 }

@@ -1,6 +1,6 @@
-import type { Factor, FactorStatus, Reading } from "./reading.ts";
+import type { Factor, FactorReading, FactorStatus } from "./reading.ts";
 
-/** Names of the factors in sentences. */
+/** Each factor as the subject of a sentence. */
 const SUBJECT: Readonly<Record<Factor, string>> = {
   momentum: "Risk-adjusted momentum",
   valuation: "Valuation",
@@ -8,7 +8,7 @@ const SUBJECT: Readonly<Record<Factor, string>> = {
   darkpool: "Off-exchange pressure",
 };
 
-/** What each factor is compared with, in sentences. */
+/** What each factor is compared with, as it appears in a sentence. */
 const YARDSTICK: Readonly<Record<Factor, string>> = {
   momentum: "its peers",
   valuation: "its peers or its own past",
@@ -24,12 +24,18 @@ const WHY_MISSING: Readonly<Record<FactorStatus, string>> = {
   insufficient_data: "cannot be formed yet: history or peer group is too short",
 };
 
-/** |z| from which evidence is called bullish or bearish, and from which strongly so. */
+/**
+ * Minimum |z| at which evidence is called bullish or bearish, and at which it is called strongly
+ * so.
+ */
 const NOTICEABLE_Z = 0.5;
 const STRONG_Z = 1.5;
 
-/** One plain sentence about a reading. */
-export function summarize(factor: Factor, { z, status }: Pick<Reading, "z" | "status">): string {
+/** Describes a reading in one plain sentence. */
+export function summarizeReading(
+  factor: Factor,
+  { z, status }: Pick<FactorReading, "z" | "status">,
+): string {
   const subject = SUBJECT[factor];
   if (z === null) return `${subject} ${WHY_MISSING[status]}.`;
   const age = status === "stale" ? ", on old data" : "";

@@ -1,6 +1,11 @@
 import { type EcdfTable, ecdfZ, freezeEcdf } from "./ecdf.ts";
-import type { Filings } from "./filings.ts";
-import { type Input, missingReading, type Reading, unweightedInput } from "./reading.ts";
+import type { FilingFigures } from "./filings.ts";
+import {
+  type FactorInput,
+  type FactorReading,
+  missingReading,
+  unweightedInput,
+} from "./reading.ts";
 import { ownYieldZ, type YieldNorms } from "./yield-history.ts";
 import {
   MAX_FIGURE_AGE_DAYS,
@@ -11,16 +16,19 @@ import {
 
 /** Constants of the valuation of stocks. */
 export const VALUATION_RULES = {
-  /** Minimum number of yields. */
+  /** Minimum number of yields that can be compared with peers. */
   minYields: 2,
-  /** Minimum instruments of a sector to be a peer group; below it the class is used. */
+  /** Minimum number of instruments in a sector; with fewer, the whole class is the peer group. */
   minSectorPeers: 8,
-  /** Weights of the comparisons with peers and with the stock's own past. */
+  /** Weights of the comparison with peers and of the comparison with the stock's own past. */
   relativeWeight: 0.7,
   ownWeight: 0.3,
-  /** Weight of book value in sectors with mostly intangible assets. */
+  /**
+   * Weight of the book yield in sectors with mostly intangible assets, relative to the other
+   * yields.
+   */
   bookWeightIntangible: 0.5,
-  /** Days since the last filing up to which confidence is full, and from which it is zero. */
+  /** Days since the last filing up to which confidence is full, and at which it reaches zero. */
   freshFilingDays: 100,
   maxFilingAgeDays: MAX_FIGURE_AGE_DAYS.filing,
 } as const;
@@ -33,22 +41,25 @@ export const INTANGIBLE_SECTORS: ReadonlySet<string> = new Set([
   "Telecommunications Services",
 ]);
 
-/** Frozen distributions of each yield by sector (`""` is the whole class) and of the mixture. */
+/** Frozen distributions of each yield by sector (`""` is the whole class) and of the combined z. */
 export interface ValuationTables {
   readonly yields: Readonly<Partial<Record<YieldName, ReadonlyMap<string, EcdfTable>>>>;
   readonly combined?: EcdfTable;
 }
 
-/** Key of the table over all sectors. */
+/** Key of the table for the whole class. */
 const WHOLE_CLASS = "";
 
-/** A measured stock with its own past. */
+/** A stock's current yields, with the mean and deviation of its past yields. */
 export interface ValuedStock {
   readonly measurement: ValuationMeasurement;
   readonly norms: YieldNorms;
 }
 
-/** Freezes each yield by sector and for the class, then the mixture through those tables. */
+/**
+ * Freezes each yield by sector and for the class, then the combined z that results from those
+ * tables.
+ */
 export function freezeValuation(group: readonly ValuedStock[]): ValuationTables {
   const yields: Partial<Record<YieldName, ReadonlyMap<string, EcdfTable>>> = {};
   for (const name of YIELDS) {
@@ -65,7 +76,7 @@ export function freezeValuation(group: readonly ValuedStock[]): ValuationTables 
   return { yields, ...(combined && { combined }) };
 }
 
-/** The tables of one yield, by sector and for the class. */
+/** Freezes the tables of one yield, by sector and for the whole class. */
 function freezeYield(
   group: readonly ValuedStock[],
   name: YieldName,
@@ -92,22 +103,25 @@ function freezeYield(
   return tables;
 }
 
-/** A yield compared with the peers or with the stock's own past. */
+/** The z of one yield, compared with the peers or with the stock's own past. */
 interface Evidence {
   readonly name: YieldName;
   readonly with: "peers" | "own past";
   readonly z: number;
-  /** Share of the mixture in [0, 1]. */
+  /** Weight in the combined z, in [0, 1]. */
   readonly weight: number;
 }
 
-/** Receives evidence as arguments, since an object per stock and session would dominate the cost. */
+/**
+ * Receives a piece of evidence as separate arguments, since allocating an object for every stock
+ * and session would dominate the cost.
+ */
 type Visit = (...evidence: [Evidence["name"], Evidence["with"], z: number, weight: number]) => void;
 
 /**
- * z = 0.7 z_rel + 0.3 z_own: the weighted mean of the yields' z against the sector, and their mean
- * z against the stock's own months. Without an own past the sector counts alone; nothing is visited
- * without two yields that can be compared with peers.
+ * Visits the parts of z = 0.7 z_rel + 0.3 z_own: the weighted mean of the yields' z against the
+ * sector, and their mean z against the stock's own past months. Without past months, z = z_rel.
+ * Nothing is visited unless at least two yields can be compared with peers.
  */
 function compare({ measurement, norms }: ValuedStock, tables: ValuationTables, visit: Visit): void {
   const { sector, yields } = measurement;
@@ -136,7 +150,10 @@ function compare({ measurement, norms }: ValuedStock, tables: ValuationTables, v
   }
 }
 
-/** The table that a known yield is compared with: of the sector, else of the class. */
+/**
+ * The peer table for a yield: of the sector, else of the whole class; `undefined` if the yield is
+ * unknown.
+ */
 function tableOf(
   name: YieldName,
   { sector, yields }: ValuationMeasurement,
@@ -160,7 +177,7 @@ function evidence(stock: ValuedStock, tables: ValuationTables): readonly Evidenc
   return found;
 }
 
-/** The z of the mixture, `undefined` without evidence. */
+/** The combined z; `undefined` without evidence. */
 function mixture(stock: ValuedStock, tables: ValuationTables): number | undefined {
   let sum: number | undefined;
   compare(stock, tables, (_name, _with, z, weight) => {
@@ -169,30 +186,30 @@ function mixture(stock: ValuedStock, tables: ValuationTables): number | undefine
   return sum;
 }
 
-/** Instant of a valuation, and the age of its price. */
+/** Context of a valuation reading. */
 interface ReadingTime {
-  readonly filings: Filings;
-  /** Unix milliseconds. */
+  readonly filings: FilingFigures;
+  /** Instant of the reading, Unix milliseconds. */
   readonly at: number;
   readonly dayMs: number;
-  /** Sessions of the class since the instrument's newest bar; 0 when it is up to date. */
+  /** Sessions of the class since the instrument's newest bar; 0 if the price is current. */
   readonly missedSessions: number;
 }
 
 /**
- * Valuation of a stock. Confidence = yields present / yields that its source can have, in full up
- * to 100 days after the last filing, then falling linearly to 0 at 200 days; half of it when the
- * price is one session late, none when it is later.
+ * Reads the valuation of a stock. Confidence = present yields / possible yields. It is full up to
+ * 100 days after the last filing, then falls linearly to 0 at 200 days. It is halved if the price
+ * is one session late, and 0 if it is later.
  */
 export function readValuation(
   stock: ValuedStock | undefined,
   tables: ValuationTables,
   { filings, at, dayMs, missedSessions }: ReadingTime,
-): Reading {
+): FactorReading {
   if (stock === undefined) return missingReading(whyUnmeasured(filings, at, dayMs));
   const { asOf, yields } = stock.measurement;
   const staleAfter = asOf + VALUATION_RULES.freshFilingDays * dayMs;
-  // Computed again on demand: storing the inputs of every instrument would cost more.
+  // Recomputed on demand, because storing the inputs of every instrument would cost more.
   const listInputs = () => stockInputs(stock.measurement, evidence(stock, tables));
   const mixed = mixture(stock, tables);
   if (mixed === undefined)
@@ -214,15 +231,16 @@ export function readValuation(
 }
 
 /**
- * Every source of filings can have three yields. EBITDA, debt and cash count as missing only where
- * a peer has them: a source without them is not penalized twice.
+ * Number of yields that the source of filings can supply. Three are always possible. The EBITDA
+ * yield counts only if the stock or a peer has it, so that stocks are not penalized for a source
+ * without EBITDA, debt or cash.
  */
 function possibleYields(yields: ValuationMeasurement["yields"], tables: ValuationTables): number {
   const hasEbitda = yields.ebitdaYield !== undefined || tables.yields.ebitdaYield !== undefined;
   return hasEbitda ? YIELDS.length : YIELDS.length - 1;
 }
 
-function whyUnmeasured({ newestAt, shareCounts }: Filings, at: number, dayMs: number) {
+function whyUnmeasured({ newestAt, shareCounts }: FilingFigures, at: number, dayMs: number) {
   if (newestAt === undefined) return "not_observed";
   const countedAt = shareCounts.at(-1)?.availableAt ?? at;
   const isOld =
@@ -234,16 +252,16 @@ function whyUnmeasured({ newestAt, shareCounts }: Filings, at: number, dayMs: nu
 function stockInputs(
   { yields, marketCapUsd, shares, priceAt, asOf }: ValuationMeasurement,
   compared: readonly Evidence[],
-): readonly Input[] {
+): readonly FactorInput[] {
   const unit = "fraction";
-  const relative = YIELDS.map((name): Input => {
+  const relative = YIELDS.map((name): FactorInput => {
     const found = compared.find((one) => one.name === name && one.with === "peers");
     const [z, weight] = [found?.z ?? null, found?.weight ?? 0];
     return { name, value: yields[name] ?? null, unit, z, weight, observedAt: asOf };
   });
   const own = compared
     .filter((one) => one.with === "own past")
-    .map(({ name, z, weight }): Input => {
+    .map(({ name, z, weight }): FactorInput => {
       const value = yields[name] ?? null;
       return { name: `${name}OwnPast`, value, unit, z, weight, observedAt: asOf };
     });

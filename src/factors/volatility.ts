@@ -1,41 +1,44 @@
-import { countKnown } from "../market/point-in-time.ts";
+import { countKnownRecords } from "../market/point-in-time.ts";
 import type { Bar, RecordList } from "../market/records.ts";
-import { decay, ewStep, meanAndSd } from "./statistics.ts";
+import { decay, ewmaStep, meanAndSd } from "./statistics.ts";
 
 /** Constants of unusual volatility. */
 export const VOLATILITY_RULES = {
-  /** Half-lives in sessions of the fast and the slow variance. */
+  /** Half-life of the fast and of the slow variance, in sessions. */
   fastHalfLife: 2,
   slowHalfLife: 42,
-  /** Sessions that the ratio of the two is compared with, the newest included. */
+  /** Number of sessions with which q is compared, including the newest. */
   window: 252,
 } as const;
 
-/** Volatility of an instrument, against its own history. */
+/** Volatility of an instrument, compared with its own history. */
 export interface VolatilityReading {
-  /** q = 0.5 ln(fast/slow): how much the volatility of two days exceeds that of two months. */
+  /**
+   * q = 0.5 ln(fast/slow): the log ratio of the fast volatility (about two days) to the slow one
+   * (about two months).
+   */
   readonly q: number;
-  /** (q - mean252) / sd252, `null` with fewer than 252 sessions or when q does not vary. */
+  /** (q - mean252) / sd252; `null` with fewer than 252 sessions or if q does not vary. */
   readonly z: number | null;
-  /** Standard deviation of a session by the slow variance, as a log return. */
+  /** Square root of the slow variance: the standard deviation of a daily log return. */
   readonly slowSigma: number;
-  /** The session's own log return. */
+  /** Log return of the newest session. */
   readonly logReturn: number;
 }
 
-/** Follows the volatility of one instrument, bar by bar. */
-export interface Volatility {
+/** Tracks the volatility of one instrument, bar by bar. */
+export interface VolatilityTracker {
   /**
    * Adds the next bars, at a cost that depends only on their number.
    *
-   * @returns The reading after the last of them; `undefined` when it is the first bar of all, while
-   *   nothing moved, and without a bar.
+   * @returns The reading after the last bar; `undefined` without a bar, after the first bar ever,
+   * or while prices have not moved.
    */
   add(...bars: readonly Bar[]): VolatilityReading | undefined;
 }
 
-/** Creates a history without bars. */
-export function createVolatility(): Volatility {
+/** Creates a tracker without bars. */
+export function createVolatilityTracker(): VolatilityTracker {
   const [fastDecay, slowDecay] = [
     decay(1, VOLATILITY_RULES.fastHalfLife),
     decay(1, VOLATILITY_RULES.slowHalfLife),
@@ -47,10 +50,10 @@ export function createVolatility(): Volatility {
     const { logReturn } = bar;
     if (logReturn === null) return undefined;
     const variance = sessionVariance(bar, logReturn);
-    // Absurd prices can give NaN, which would never go away.
+    // Absurd prices can give NaN, which would persist in the running variances.
     if (!Number.isFinite(variance)) return undefined;
-    fast = ewStep(fast, variance, fastDecay);
-    slow = ewStep(slow, variance, slowDecay);
+    fast = ewmaStep(fast, variance, fastDecay);
+    slow = ewmaStep(slow, variance, slowDecay);
     if (!(fast > 0 && slow > 0)) return undefined;
     const q = 0.5 * Math.log(fast / slow);
     past.push(q);
@@ -66,25 +69,25 @@ export function createVolatility(): Volatility {
   };
 }
 
-/** How far the bars of a list have been read. */
+/** The volatility tracker of a list of bars, with its position in the list. */
 interface Follower {
-  readonly volatility: Volatility;
+  readonly volatility: VolatilityTracker;
   read: number;
   newest: VolatilityReading | undefined;
 }
 
 const newFollower = (): Follower => ({
-  volatility: createVolatility(),
+  volatility: createVolatilityTracker(),
   read: 0,
   newest: undefined,
 });
 
 /**
- * Creates a reader of the volatility of many instruments. It processes each bar once as time
- * advances; for an earlier instant it reads the list again.
+ * Creates a reader of the volatility of many instruments. While time advances it processes each bar
+ * once; for an earlier instant it reads the list again.
  *
- * @returns A function of an instrument's list of bars, which must remain the same object while it
- * grows, and of an instant. It returns the reading at the newest bar known by then.
+ * @returns A function of an instrument's list of bars and an instant, which returns the reading at
+ * the newest bar known by then. The list must remain the same object while it grows.
  */
 export function createVolatilityReader(): (
   bars: RecordList<Bar>,
@@ -92,10 +95,10 @@ export function createVolatilityReader(): (
 ) => VolatilityReading | undefined {
   const followers = new WeakMap<RecordList<Bar>, Follower>();
   return (bars, at) => {
-    const known = countKnown(bars, at);
+    const known = countKnownRecords(bars, at);
     const follower = followers.get(bars) ?? newFollower();
     followers.set(bars, follower);
-    if (known < follower.read) return createVolatility().add(...bars.slice(0, known));
+    if (known < follower.read) return createVolatilityTracker().add(...bars.slice(0, known));
     if (known === follower.read) return follower.newest;
     follower.newest = follower.volatility.add(...bars.slice(follower.read, known));
     follower.read = known;
@@ -104,11 +107,12 @@ export function createVolatilityReader(): (
 }
 
 /**
- * Variance proxy of a session: the squared log gap from the close before to the open, plus the
- * range estimator ln(H/C) ln(H/O) + ln(L/C) ln(L/O) (Rogers & Satchell, 1991), at least 0.
+ * Variance of a session: the squared log gap from the previous close to the open, plus the range
+ * estimator ln(H/C) ln(H/O) + ln(L/C) ln(L/O) (Rogers & Satchell, 1991), at least 0.
  *
- * @param logReturn Log return of the bar, which is not the first one. @returns May be infinite or
- *   NaN for absurd prices.
+ * @param bar Not the first bar.
+ * @param logReturn Log return of the bar.
+ * @returns A variance of log returns; may be infinite or NaN for absurd prices.
  */
 export function sessionVariance(bar: Bar, logReturn: number): number {
   const { open, high, low, close, dividend } = bar;

@@ -1,34 +1,37 @@
-import { clippedZ, meanAndSd, type Norm } from "./statistics.ts";
+import { clippedZ, type MeanAndSd, meanAndSd } from "./statistics.ts";
 import { YIELDS, type YieldName, type Yields } from "./yields.ts";
 
-/** A stock's own past, one point a month. */
-export const OWN_HISTORY = {
-  /** Market days of one month, a twelfth of 365.25. */
+/** Constants of a stock's own history of yields, which has one point a month. */
+export const OWN_HISTORY_RULES = {
+  /** Length of a month in market days: 365.25 / 12. */
   monthDays: 30.4375,
   maxMonths: 60,
   minMonths: 24,
 } as const;
 
-/** Mean and sample deviation of each yield over the past months, where there are enough. */
-export type YieldNorms = Readonly<Partial<Record<YieldName, Norm>>>;
+/**
+ * Mean and sample standard deviation of each yield over the past months; absent for a yield with
+ * too few months.
+ */
+export type YieldNorms = Readonly<Partial<Record<YieldName, MeanAndSd>>>;
 
 /** Keeps the yields of one stock at the first session of each month. */
 export interface YieldHistory {
-  /** Norms of the months before the current one; a new object only when a month is added. */
+  /** Norms over the months added so far; replaced by a new object only when a month is added. */
   readonly norms: YieldNorms;
   /** Whether an instant (Unix milliseconds) lies in a month that has no point yet. */
   isDue(at: number): boolean;
-  /** Adds the point of the month of an instant. */
+  /** Adds the yields of the month that contains an instant (Unix milliseconds). */
   add(yields: Yields, at: number): void;
 }
 
 /**
- * Creates an empty history.
+ * Creates a history without yields.
  *
  * @param dayMs Length of a market day in milliseconds.
  */
 export function createYieldHistory(dayMs: number): YieldHistory {
-  const monthOf = (at: number) => Math.floor(at / (OWN_HISTORY.monthDays * dayMs));
+  const monthOf = (at: number) => Math.floor(at / (OWN_HISTORY_RULES.monthDays * dayMs));
   const past = new Map<YieldName, number[]>();
   let month = Number.NEGATIVE_INFINITY;
   let norms: YieldNorms = {};
@@ -51,15 +54,17 @@ export function createYieldHistory(dayMs: number): YieldHistory {
 function append(past: Map<YieldName, number[]>, name: YieldName, value: number): void {
   const values = past.get(name) ?? [];
   past.set(name, values);
-  if (values.push(value) > OWN_HISTORY.maxMonths) values.shift();
+  if (values.push(value) > OWN_HISTORY_RULES.maxMonths) values.shift();
 }
 
 function normsOf(past: ReadonlyMap<YieldName, readonly number[]>): YieldNorms {
-  const long = [...past].filter(([, values]) => values.length >= OWN_HISTORY.minMonths);
+  const long = [...past].filter(([, values]) => values.length >= OWN_HISTORY_RULES.minMonths);
   return Object.fromEntries(long.map(([name, values]) => [name, meanAndSd(values)]));
 }
 
-/** How unusual a yield is for the stock itself: clip((y - mean) / sd, -3, 3), where known. */
+/**
+ * z of a yield against the stock's own past: clip((y - mean) / sd, -3, 3); `undefined` if unknown.
+ */
 export function ownYieldZ(name: YieldName, yields: Yields, norms: YieldNorms): number | undefined {
   const value = yields[name];
   const norm = norms[name];

@@ -1,8 +1,9 @@
-import type { Figure, Filings } from "./filings.ts";
+import type { FilingFigures, KnownFigure } from "./filings.ts";
 
 /**
- * Yields, never multiples: safe for losses. Trailing earnings, free cash flow and newest book
- * equity over market value, and trailing EBITDA over enterprise value.
+ * The yields of the valuation factor: trailing earnings, trailing free cash flow and newest book
+ * equity, each over market value, and trailing EBITDA over enterprise value. Yields stay meaningful
+ * for losses; multiples do not.
  */
 export const YIELDS = ["earningsYield", "freeCashFlowYield", "bookYield", "ebitdaYield"] as const;
 /** Name of one of the four yields. */
@@ -11,45 +12,46 @@ export type YieldName = (typeof YIELDS)[number];
 /** Values by yield; unknown yields are absent. */
 export type Yields = Readonly<Partial<Record<YieldName, number>>>;
 
-/** Age in days after which figures count as missing: filings come every quarter, share counts every
- *  year. */
+/** Age in days after which figures count as missing: filings are quarterly, share counts yearly. */
 export const MAX_FIGURE_AGE_DAYS = { filing: 200, shareCount: 400 } as const;
 
-/** Whether a stock is a bank or an insurer. Debt is part of their business, so that enterprise
- *  value does not apply to them. */
+/**
+ * Whether a stock is a bank or an insurer. Debt is part of their business, so enterprise value does
+ * not apply to them.
+ */
 const isFinancial = (sector: string | null): boolean =>
   sector !== null && /financ|bank|insur/iu.test(sector);
 
-/** What valuation measures on one stock, before it is compared with its peers. */
+/** The valuation measures of one stock, before they are compared with its peers. */
 export interface ValuationMeasurement {
   readonly sector: string | null;
   readonly yields: Yields;
   readonly marketCapUsd: number;
-  readonly shares: Figure;
-  /** When the price of the market value became known, Unix milliseconds. */
+  readonly shares: KnownFigure;
+  /** When the price behind the market value became known, Unix milliseconds. */
   readonly priceAt: number;
-  /** When the newest filing used became known, Unix milliseconds. */
+  /** When the newest filing in use became known, Unix milliseconds. */
   readonly asOf: number;
 }
 
-/** Filings, price and instant of one valuation. */
+/** Inputs of a valuation. */
 export interface ValuationContext {
-  readonly filings: Filings;
-  /** The newest bar, `undefined` before the first. */
+  readonly filings: FilingFigures;
+  /** The newest bar; `undefined` before the first bar. */
   readonly newestBar: { readonly close: number; readonly availableAt: number } | undefined;
-  /** On the basis of the newest bar; `undefined` without a filed count. */
-  readonly shares: Figure | undefined;
+  /** Shares outstanding on the share basis of the newest bar; `undefined` if no count was filed. */
+  readonly shares: KnownFigure | undefined;
   readonly sector: string | null;
-  /** Unix milliseconds. */
+  /** Instant of the valuation, Unix milliseconds. */
   readonly at: number;
   readonly dayMs: number;
 }
 
 /**
- * Yields on the price of the newest bar, from figures known then.
+ * Computes the yields at the price of the newest bar, from the figures known by then.
  *
- * @returns `undefined` when there is no price, share count or recent figure, or when the market
- *   value is too large or small to be a number.
+ * @returns `undefined` if there is no price, share count or recent figure, or if the market value
+ * is not a usable number.
  */
 export function measureValuation(context: ValuationContext): ValuationMeasurement | undefined {
   const { filings, newestBar, shares, sector, at, dayMs } = context;
@@ -87,5 +89,5 @@ export function measureValuation(context: ValuationContext): ValuationMeasuremen
   return { sector, yields, marketCapUsd, shares, priceAt: newestBar.availableAt, asOf };
 }
 
-const isRecent = (figure: Figure | undefined, oldest: number): figure is Figure =>
+const isRecent = (figure: KnownFigure | undefined, oldest: number): figure is KnownFigure =>
   figure !== undefined && figure.availableAt >= oldest;

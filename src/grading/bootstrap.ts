@@ -1,13 +1,13 @@
 import { mean } from "../factors/statistics.ts";
 import { randomAt } from "./random.ts";
 
-/** A confidence interval. */
+/** Bounds of a confidence interval, in the unit of the estimate. */
 export interface ConfidenceInterval {
   readonly low: number;
   readonly high: number;
 }
 
-/** Share of the resampled means outside the usual interval: 2.5 % on either side. */
+/** Default share of the resampled means outside the interval: 2.5 % on either side. */
 const OUTSIDE = 0.05;
 const DRAWS = 2_000;
 
@@ -35,7 +35,10 @@ export function bootstrapInterval(
   return { low: at(outside / 2), high: at(1 - outside / 2) };
 }
 
-/** One resampled series of the same length, from blocks that wrap around at the end. */
+/**
+ * Draws one bootstrap series as long as `values`; a block that reaches the end continues at the
+ * start.
+ */
 function resampled(values: readonly number[], block: number, seed: number): readonly number[] {
   const { length } = values;
   let place = 0;

@@ -1,29 +1,32 @@
 import { medianOf } from "./median.ts";
 import type { SessionGrid, SessionReturns } from "./session-returns.ts";
 
-/** Correlation of daily returns from which an instrument is a duplicate of another. */
+/**
+ * Minimum correlation of daily returns at which an instrument counts as a duplicate of an older
+ * one.
+ */
 const DUPLICATE_CORRELATION = 0.95;
 /** Share of the class's median volatility below which an instrument counts as pegged. */
 const PEGGED_SHARE = 0.1;
-/** Newest sessions examined, and the minimum number with data. */
+/** Number of newest sessions examined, and the minimum number of them with data. */
 const MAX_SESSIONS = 252;
 const MIN_SESSIONS = 60;
 
-/** Symbols of instruments excluded from the cross-section. */
-export interface Indistinct {
-  /** Duplicates of an older instrument: wrapped coins, another share class. */
+/** Symbols of the instruments to exclude from a cross-section. */
+export interface IndistinctSymbols {
+  /** Duplicates of an older instrument, such as wrapped coins and second share classes. */
   readonly copies: readonly string[];
-  /** Pegged instruments: coins with a fixed price. */
+  /** Pegged instruments, such as coins with a fixed price. */
   readonly still: readonly string[];
 }
 
 /**
- * Finds instruments that would distort a cross-section: copies inflate it, and a pegged instrument
- * ranks high whenever the others fall, which tests timing rather than selection. They are
- * identified by the last year of the grid. This is hindsight about volatility, but not about
- * outcomes.
+ * Finds instruments that would distort a cross-section: duplicates count the same return twice, and
+ * a pegged instrument ranks high whenever the others fall, which rewards timing rather than
+ * selection. Only the last 252 sessions of the grid are examined. The selection uses hindsight
+ * about volatility and correlation, but not about which instruments rose or fell.
  */
-export function findIndistinct({ rows, sessions }: SessionGrid): Indistinct {
+export function findIndistinctInstruments({ rows, sessions }: SessionGrid): IndistinctSymbols {
   const start = Math.max(0, sessions.length - MAX_SESSIONS);
   const recent = rows
     .toSorted((a, b) => firstOf(a) - firstOf(b))
@@ -48,14 +51,20 @@ export function findIndistinct({ rows, sessions }: SessionGrid): Indistinct {
 const firstOf = ({ returns }: SessionReturns): number =>
   returns.findIndex((value) => !Number.isNaN(value));
 
-/** Pearson's coefficient; 0 with too few data. */
+/**
+ * Pearson's correlation coefficient; 0 if the series share fewer than 60 sessions or either is
+ * constant.
+ */
 function correlation(x: Float64Array, y: Float64Array): number {
   const { varianceX, varianceY, covariance } = moments(x, y);
   const scale = Math.sqrt(varianceX * varianceY);
   return scale > 0 ? covariance / scale : 0;
 }
 
-/** Moments over the common sessions; 0 with fewer than 60 of them. */
+/**
+ * Variances and covariance over the sessions with data in both series; 0 with fewer than 60 such
+ * sessions.
+ */
 function moments(x: Float64Array, y: Float64Array) {
   let [count, sumX, sumY, sumXX, sumYY, sumXY] = [0, 0, 0, 0, 0, 0];
   for (let index = 0; index < x.length; index++) {

@@ -1,4 +1,4 @@
-/** The median; `NaN` without values. */
+/** Median of the values; `NaN` for an empty array. */
 export function medianOf(values: readonly number[]): number {
   const sorted = Float64Array.from(values).sort();
   const middle = sorted.length / 2;

@@ -22,7 +22,7 @@ export function ranks(values: readonly number[]): Float64Array {
 /**
  * Values standardized to mean 0 and population standard deviation 1.
  *
- * @returns `undefined` without variance.
+ * @returns `undefined` if all values are equal.
  */
 function standardized(values: Float64Array): Float64Array | undefined {
   let sum = 0;
@@ -35,15 +35,15 @@ function standardized(values: Float64Array): Float64Array | undefined {
   return values.map((value) => (value - center) / scale);
 }
 
-/** Minimum pairs of a rank correlation. */
+/** Minimum number of pairs for a rank correlation. */
 const MIN_PAIRS = 3;
 
 /**
- * Contribution of each pair to the rank correlation: the product of its two standardized ranks. The mean
- * of the products is Spearman's coefficient.
+ * Contribution of each pair to the rank correlation: the product of its two standardized ranks. The
+ * mean of the products is Spearman's coefficient.
  *
  * @param x, y Finite numbers, of equal length.
- * @returns `undefined` under three pairs, or when one side does not vary.
+ * @returns `undefined` with fewer than three pairs, or if all values of `x` or of `y` are equal.
  */
 export function rankProducts(
   x: readonly number[],
@@ -59,7 +59,7 @@ export function rankProducts(
 /**
  * Spearman's rank correlation with mean ranks for ties, in [-1, 1].
  *
- * @returns `undefined` under three pairs, or when one side does not vary.
+ * @returns `undefined` with fewer than three pairs, or if all values of `x` or of `y` are equal.
  */
 export function rankCorrelation(x: readonly number[], y: readonly number[]): number | undefined {
   const products = rankProducts(x, y);

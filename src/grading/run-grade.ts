@@ -1,64 +1,75 @@
 import type { AssetClass } from "../market/instrument.ts";
-import { chanceOfFall, RANGES, rangeOf } from "../risk/ranges.ts";
+import { chanceOfFall, logReturnRange, RANGE_PROBABILITIES } from "../risk/ranges.ts";
 import type { HorizonQuantiles } from "../risk/table.ts";
 import type { Direction } from "../score/signal-hysteresis.ts";
 import { rankCorrelation } from "./rank-correlation.ts";
 
-/** Horizons of the track record in sessions, shortest first; those of coins are days. */
-export const RECORD_HORIZONS: Readonly<Record<AssetClass, readonly number[]>> = {
+/** Horizons of the track record in sessions, shortest first; a session of a coin is one day. */
+export const TRACK_RECORD_HORIZONS: Readonly<Record<AssetClass, readonly number[]>> = {
   stock: [5, 21],
   etf: [5, 21],
   crypto: [7, 30],
 };
 
-/** The horizon of verdicts in sessions. */
+/** Horizon in sessions at which verdicts are given. */
 export const HEADLINE_HORIZONS: Readonly<Record<AssetClass, number>> = {
   stock: 21,
   etf: 21,
   crypto: 7,
 };
 
-/** Minimum instruments of a rank correlation. */
+/** Minimum number of instruments in a run for a rank correlation. */
 const MIN_NAMES = 10;
 
 /** The published signal of an instrument after a session, and the return that followed. */
 export interface SettledStatement {
   readonly signal: Direction;
-  /** The published score with two decimals, in [0, 100]. */
+  /** Published score in [0, 100], rounded to two decimals. */
   readonly score: number;
   /** Forecast standard deviation of the log return over the horizon; `null` without a forecast. */
   readonly sigma: number | null;
-  /** Log total return from the close after the statement. */
+  /** Log total return over the horizon, from the close of the session after the statement. */
   readonly followed: number;
-  /** Log total return from the close of the statement, where its ranges begin; `NaN` if unknown. */
+  /**
+   * Log total return over the horizon, from the close that the statement is based on, where its
+   * forecast ranges begin; `NaN` if unknown.
+   */
   readonly fromClose: number;
 }
 
-/** Sums over the statements of one run and their returns over one horizon. */
+/**
+ * Grade of the statements of one run over one horizon: counts, and means and sums of log returns.
+ */
 export interface RunGrade {
   readonly long: number;
   readonly short: number;
   readonly wait: number;
-  /** Mean log return of all statements: the equal-weighted universe. */
+  /** Mean log return over all statements, i.e. of the equal-weighted universe. */
   readonly universe: number;
-  /** Sum over LONG and SHORT of the log return less that of the universe; SHORT counts negatively. */
+  /** Sum of (log return - `universe`) over LONG signals, minus the same sum over SHORT signals. */
   readonly excess: number;
-  /** Sum over LONG and SHORT of the log return, without subtracting the universe; SHORT counts negatively. */
+  /** Sum of the log returns of LONG signals, minus the sum of those of SHORT signals. */
   readonly followed: number;
   /** Number of LONG and SHORT signals whose excess return has the sign of the signal. */
   readonly hits: number;
   /**
    * Variance of `excess` if the same signals were shuffled among the instruments: with signs s and
-   * excess returns e of n instruments, sum((s - mean s)^2) sum(e^2) / (n - 1). Its mean is 0.
+   * excess returns e of n instruments, sum((s - mean s)^2) sum(e^2) / (n - 1). The mean of the
+   * shuffled `excess` is 0.
    */
   readonly shuffledVariance: number;
-  /** Spearman's rank correlation of scores and returns; `null` under ten instruments. */
+  /** Spearman's rank correlation of scores and returns; `null` with fewer than ten instruments. */
   readonly ic: number | null;
-  /** Statements with a forecast, and how many of their returns lay within each range of `RANGES`. */
+  /**
+   * Number of statements with a forecast, and how many of their returns lay within each range of
+   * `RANGE_PROBABILITIES`.
+   */
   readonly forecasts: number;
   readonly within: readonly number[];
-  /** Number of falls beyond the percentage of the risk table, and the sum of squared errors of
-   *  their forecast probabilities. */
+  /**
+   * Number of falls by more than the percentage in the risk table, and the sum of the squared
+   * errors of the forecast probabilities of such a fall.
+   */
   readonly falls: number;
   readonly fallErrors: number;
 }
@@ -68,7 +79,7 @@ const SIGNS: Readonly<Record<Direction, number>> = { LONG: 1, WAIT: 0, SHORT: -1
 /**
  * Grades the signals of one run; used by both the log and the backtest.
  *
- * @param table Ranges and falls of the class over the horizon.
+ * @param table Forecast quantiles and fall percentage of the class over the horizon.
  */
 export function gradeRun(
   statements: readonly SettledStatement[],
@@ -104,11 +115,13 @@ function shuffledVariance(signs: readonly number[], excess: readonly number[]): 
 }
 
 function gradeRisk(statements: readonly SettledStatement[], table: HorizonQuantiles | undefined) {
-  const within = RANGES.map(() => 0);
+  const within = RANGE_PROBABILITIES.map(() => 0);
   let [forecasts, falls, fallErrors] = [0, 0, 0];
   if (table === undefined) return { forecasts, within, falls, fallErrors };
   const { quantiles, fallPercent } = table;
-  const ofUnit = RANGES.map((probability) => rangeOf(quantiles, probability, 1));
+  const ofUnit = RANGE_PROBABILITIES.map((probability) =>
+    logReturnRange(quantiles, probability, 1),
+  );
   for (const { sigma, fromClose } of statements) {
     if (sigma === null || Number.isNaN(fromClose)) continue;
     forecasts += 1;

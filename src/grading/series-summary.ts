@@ -1,46 +1,59 @@
 import { mean, normalQuantile, sampleSd } from "../factors/statistics.ts";
 import { bootstrapInterval, type ConfidenceInterval } from "./bootstrap.ts";
 
-/** Statistics of the mean of a series with one figure per date. */
+/** Statistics of the mean of a series with one value per date. */
 export interface SeriesSummary {
   readonly dates: number;
   readonly mean: number;
-  /** Sample standard deviation over the dates. */
+  /** Sample standard deviation of the values. */
   readonly sd: number;
-  /** Mean divided by standard deviation: of ICs, the information ratio per date. */
+  /**
+   * Mean divided by the standard deviation; for a series of ICs, the information ratio per date.
+   */
   readonly ratio: number;
-  /** mean / (sd / sqrt(n)), which assumes independent dates. */
+  /** t statistic mean / (sd / sqrt(n)), which assumes independent dates. */
   readonly plainT: number;
   readonly neweyWestT: number;
   /** The more conservative of the two t values: the one nearer to 0. */
   readonly t: number;
-  /** 95 % interval of the mean by block bootstrap. */
+  /** 95 % confidence interval of the mean by block bootstrap. */
   readonly interval: ConfidenceInterval;
-  /** Dates required to detect a mean of this size with 80 % power, `null` for a mean of 0. */
+  /**
+   * Number of dates required to detect a mean of this size with 80 % power; `null` for a mean of 0.
+   */
   readonly datesForPower: number | null;
 }
 
-/** Overlap of consecutive values of a series. */
+/**
+ * Horizon and spacing of the values of a series, which determine how far consecutive values
+ * overlap.
+ */
 export interface HorizonOverlap {
-  /** Sessions over which each value looks ahead. */
+  /** Number of sessions that each value looks ahead. */
   readonly horizon: number;
-  /** Sessions from one date to the next. */
+  /** Number of sessions from one date to the next. */
   readonly step: number;
 }
 
-/** Dates spanned by one horizon: the Newey-West lag and the expected block of the bootstrap. */
+/**
+ * Number of dates that one horizon spans: the Newey-West lag and the expected block length of the
+ * bootstrap.
+ */
 export const datesPerHorizon = ({ horizon, step }: HorizonOverlap): number =>
   Math.ceil(horizon / step);
 
-/** Whether any two values differ; rounding can leave a deviation for equal ones. */
+/**
+ * Whether any two values differ. The standard deviation cannot tell, because rounding can make it
+ * positive for equal values.
+ */
 export const hasVariance = (values: readonly number[]): boolean =>
   values.some((value) => value !== values[0]);
 
 /**
  * Summarizes a series with standard errors that allow for autocorrelation.
  *
- * @param values In the order of time.
- * @returns `undefined` with fewer than two values, or without variance.
+ * @param values In chronological order.
+ * @returns `undefined` with fewer than two values, or if all values are equal.
  */
 export function summarizeSeries(
   values: readonly number[],
@@ -80,7 +93,7 @@ export function neweyWestError(values: readonly number[], lag: number): number {
   const center = mean(values);
   const deviations = values.map((value) => value - center);
   let variance = autocovariance(deviations, 0);
-  // Values further apart than the series is long have no covariance.
+  // No two values are further apart than `values.length - 1`.
   for (let distance = 1; distance <= Math.min(lag, values.length - 1); distance++) {
     variance += 2 * (1 - distance / (lag + 1)) * autocovariance(deviations, distance);
   }
@@ -95,13 +108,13 @@ function autocovariance(deviations: readonly number[], distance: number): number
   return sum / deviations.length;
 }
 
-/** Two-sided significance level, and power. */
+/** Two-sided significance level and power of the test in `periodsForPower`. */
 const SIGNIFICANCE = 0.05;
 const POWER = 0.8;
 
 /**
- * Independent periods required to distinguish a mean from 0: ((q(.975) + q(.8)) sd / mean)^2, which
- * is (2.8016 sd / mean)^2.
+ * Number of independent periods required to distinguish a mean from 0: ((q(.975) + q(.8)) sd /
+ * mean)^2, which is (2.8016 sd / mean)^2.
  *
  * @returns `null` for a mean of 0.
  */

@@ -1,15 +1,15 @@
 import type { Instrument } from "../market/instrument.ts";
 import type { Bar } from "../market/records.ts";
 
-/** A session of an asset class. */
-export interface Session {
+/** A trading session of an asset class. */
+export interface TradingSession {
   /** ISO date, or an ISO instant where sessions are shorter than a day. */
   readonly label: string;
-  /** When its bars became known, Unix milliseconds. */
+  /** When the bars of the session became known, Unix milliseconds. */
   readonly close: number;
 }
 
-/** The returns of one instrument on the calendar of its class. */
+/** The returns of one instrument, by session of its class. */
 export interface SessionReturns {
   readonly instrument: Instrument;
   /** Log total returns (dividends and splits included) by session, `NaN` without a bar. */
@@ -18,7 +18,7 @@ export interface SessionReturns {
 
 /** Returns of one asset class by session, oldest first. */
 export interface SessionGrid {
-  readonly sessions: readonly Session[];
+  readonly sessions: readonly TradingSession[];
   readonly rows: readonly SessionReturns[];
 }
 
@@ -28,26 +28,27 @@ export class SessionCalendar {
 
   add(bars: Iterable<Bar>): void {
     for (const { session, availableAt } of bars) {
-      // A bar that was doubted becomes known a session later.
+      // A bar that was withheld as doubtful becomes known a session later, so the earliest time counts.
       const known = this.#closes.get(session) ?? availableAt;
       this.#closes.set(session, Math.min(known, availableAt));
     }
   }
 
   /** All sessions, oldest first. */
-  sessions(): readonly Session[] {
+  sessions(): readonly TradingSession[] {
     return [...this.#closes]
-      .map(([label, close]): Session => ({ label, close }))
+      .map(([label, close]): TradingSession => ({ label, close }))
       .sort((a, b) => a.close - b.close);
   }
 }
 
-/** Positions of sessions by label. */
-export const placesOf = (sessions: readonly Session[]): ReadonlyMap<string, number> =>
-  new Map(sessions.map(({ label }, place) => [label, place]));
+/** Index of each session by label. */
+export const positionsBySession = (
+  sessions: readonly TradingSession[],
+): ReadonlyMap<string, number> => new Map(sessions.map(({ label }, place) => [label, place]));
 
 /** Log total returns of an instrument by session; the first bar of a history has a return of 0. */
-export function returnsOn(
+export function logReturnsBySession(
   places: ReadonlyMap<string, number>,
   bars: Iterable<Bar>,
 ): Float64Array<ArrayBuffer> {
@@ -60,14 +61,15 @@ export function returnsOn(
 }
 
 /**
- * Log total return from the close of one session to that of a later one. An instrument without a price
- * at the later close keeps its last one.
+ * Log total return from the close of one session to that of a later one. An instrument without a
+ * price at the later close keeps its last one.
  *
- * @param entry Index of the session at whose close it begins.
- * @param horizon Sessions.
- * @returns `NaN` if the calendar ends before, or if there is no price after the entry.
+ * @param entry Index of the session at whose close the return begins.
+ * @param horizon Length in sessions.
+ * @returns `NaN` if the calendar ends before the later close, or if there is no price after the
+ * entry.
  */
-export function returnOver(returns: Float64Array, entry: number, horizon: number): number {
+export function returnFromEntry(returns: Float64Array, entry: number, horizon: number): number {
   if (entry + horizon >= returns.length) return Number.NaN;
   let sum = 0;
   let hasTraded = false;
@@ -81,12 +83,15 @@ export function returnOver(returns: Float64Array, entry: number, horizon: number
 }
 
 /**
- * Log total return that follows a statement: it begins at the close of the next session, since nobody
- * can trade at the close that the statement is made from.
+ * Log total return that follows a statement: it begins at the close of the next session, since
+ * nobody can still trade at the close that the statement is computed from.
  *
  * @param place Index of the session after whose close the statement is made.
- * @param horizon Sessions.
- * @returns `NaN` as with `returnOver`.
+ * @param horizon Length in sessions.
+ * @returns `NaN` under the same conditions as `returnFromEntry`.
  */
-export const returnAfter = (returns: Float64Array, place: number, horizon: number): number =>
-  returnOver(returns, place + 1, horizon);
+export const returnAfterStatement = (
+  returns: Float64Array,
+  place: number,
+  horizon: number,
+): number => returnFromEntry(returns, place + 1, horizon);

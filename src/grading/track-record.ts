@@ -1,12 +1,12 @@
 import { mean, normalQuantile } from "../factors/statistics.ts";
 import type { AssetClass } from "../market/instrument.ts";
-import { RANGES, type RangeProbability } from "../risk/ranges.ts";
+import { RANGE_PROBABILITIES, type RangeProbability } from "../risk/ranges.ts";
 import { bootstrapInterval, type ConfidenceInterval } from "./bootstrap.ts";
-import { HEADLINE_HORIZONS, RECORD_HORIZONS, type RunGrade } from "./run-grade.ts";
+import { HEADLINE_HORIZONS, type RunGrade, TRACK_RECORD_HORIZONS } from "./run-grade.ts";
 import { summarizeSeries } from "./series-summary.ts";
 
-/** Rules of the track record. */
-export interface RecordRules {
+/** Parameters of the verdicts and of price corrections in a track record. */
+export interface TrackRecordRules {
   readonly significance: number;
   readonly correctedWithin: number;
   readonly minPeriods: number;
@@ -14,127 +14,153 @@ export interface RecordRules {
   readonly seed: number;
 }
 
-/** The rules of a log that begins now; that log keeps them even if they change here. */
-export const RECORD_RULES = {
-  /** Years after the start of a log at whose end verdicts are given. */
+/** Rules of new logs. A log keeps the rules that it began with even if these constants change. */
+export const TRACK_RECORD_RULES = {
+  /** Verdicts are given this many years after the start of a log. */
   verdictYears: [1, 2, 3, 5, 10],
-  /** Probability that any verdict on a class finds evidence although there is none; each verdict
-   *  has an equal share of it (Bonferroni). */
+  /**
+   * Probability that at least one verdict on a class finds evidence when there is none; each
+   * verdict is tested at an equal share of it (Bonferroni).
+   */
   significance: 0.05,
-  /** Sessions after the last settlement of a run in which corrected prices still change its outcomes. */
+  /**
+   * Number of sessions after the last settlement of a run within which corrected prices still
+   * change its outcomes.
+   */
   correctedWithin: 10,
-  /** Minimum number of periods that do not overlap. */
+  /** Minimum number of non-overlapping periods for a verdict. */
   minPeriods: 60,
-  /** Maximum width of the interval of the rank correlation. */
+  /** Maximum width of the confidence interval of the mean rank correlation for a verdict. */
   maxIntervalWidth: 0.1,
   /** Seed of the block bootstrap. */
   seed: 1,
-} as const satisfies RecordRules & { readonly verdictYears: readonly number[] };
+} as const satisfies TrackRecordRules & { readonly verdictYears: readonly number[] };
 
-/** How the statements of a log are graded, fixed before the first of them. */
-export interface RecordTerms {
-  /** In sessions, shortest first. */
+/** How the statements of a log are graded, fixed before the first statement. */
+export interface TrackRecordTerms {
+  /** Horizons in sessions by asset class, shortest first. */
   readonly horizons: Readonly<Partial<Record<AssetClass, readonly number[]>>>;
-  /** The horizon of verdicts in sessions. */
+  /** Horizon of verdicts by asset class, in sessions. */
   readonly headline: Readonly<Partial<Record<AssetClass, number>>>;
-  readonly rules: RecordRules;
-  /** When verdicts are given, Unix milliseconds on the market's clock. */
+  readonly rules: TrackRecordRules;
+  /** Dates at which verdicts are given, Unix milliseconds on the market's clock. */
   readonly verdictDates: readonly number[];
 }
 
-/** The terms of a log. @param beganAt When it began, Unix milliseconds on the market's clock. */
-export function recordTerms(beganAt: number): RecordTerms {
+/**
+ * The terms of a log that begins now.
+ *
+ * @param beganAt When the log begins, Unix milliseconds on the market's clock.
+ */
+export function trackRecordTerms(beganAt: number): TrackRecordTerms {
   const began = new Date(beganAt);
-  const verdictDates = RECORD_RULES.verdictYears.map((years) =>
+  const verdictDates = TRACK_RECORD_RULES.verdictYears.map((years) =>
     Date.UTC(began.getUTCFullYear() + years, began.getUTCMonth(), began.getUTCDate()),
   );
   return {
-    horizons: RECORD_HORIZONS,
+    horizons: TRACK_RECORD_HORIZONS,
     headline: HEADLINE_HORIZONS,
-    rules: RECORD_RULES,
+    rules: TRACK_RECORD_RULES,
     verdictDates,
   };
 }
 
-/** Verdicts on the directions of a class. */
-export const RECORD_VERDICTS = [
+/** Possible verdicts on the signals of an asset class. */
+export const TRACK_RECORD_VERDICTS = [
   "insufficient_data",
   "no_evidence",
   "evidence_for",
   "evidence_against",
 ] as const;
-export type RecordVerdict = (typeof RECORD_VERDICTS)[number];
+export type TrackRecordVerdict = (typeof TRACK_RECORD_VERDICTS)[number];
 
 /** A run whose statements are settled. Instants are Unix milliseconds on the market's clock. */
 export interface GradedRun extends RunGrade {
-  /** Close of the session of the statements. */
+  /** Close of the session that the statements are based on. */
   readonly close: number;
   /** Close at which the returns end. */
   readonly exit: number;
   /** Whether the checkpoint that covers the statements was signed only after the returns began. */
   readonly isLate: boolean;
-  /** Statements that are not graded, by reason. */
-  readonly excluded: Excluded;
+  /** Number of statements that are not graded, by reason. */
+  readonly excluded: ExclusionCounts;
 }
 
 /**
- * Statements that are not graded. `failed`: there was no result. `unscored`: no factor had a value.
- * `untraded`: there was no price in the session of the statement. `unsettled`: there was no price
- * afterwards. `copies`: coins that copy another one or have a fixed price.
+ * Reasons why a statement is not graded. `failed`: there was no result. `unscored`: no factor had a
+ * value. `untraded`: there was no price in the session of the statement. `unsettled`: there was no
+ * price afterwards. `copies`: the coin copies another one or has a fixed price.
  */
-export const EXCLUSIONS = ["failed", "unscored", "untraded", "unsettled", "copies"] as const;
-export type Exclusion = (typeof EXCLUSIONS)[number];
-export type Excluded = Readonly<Record<Exclusion, number>>;
+export const EXCLUSION_REASONS = ["failed", "unscored", "untraded", "unsettled", "copies"] as const;
+export type ExclusionReason = (typeof EXCLUSION_REASONS)[number];
+export type ExclusionCounts = Readonly<Record<ExclusionReason, number>>;
 
-/** A figure with its 95 % interval. */
+/** An estimate with its 95 % confidence interval. */
 interface Estimate extends ConfidenceInterval {
   readonly value: number;
 }
 
 /** The track record of one class over one horizon. Returns are log returns as fractions. */
-export interface RecordFigures {
+export interface TrackRecordFigures {
   readonly assetClass: AssetClass;
   /** Horizon in sessions. */
   readonly horizon: number;
-  /** Closes of the first and the last graded run, Unix milliseconds; `null` without any. */
+  /** Closes of the first and the last graded run, Unix milliseconds; `null` without graded runs. */
   readonly from: number | null;
   readonly to: number | null;
   readonly runs: number;
-  /** Runs that are not graded since their statements were covered too late. */
+  /** Number of runs that are not graded because a checkpoint covered their statements too late. */
   readonly lateRuns: number;
-  /** Runs divided by the horizon: periods that do not overlap. */
+  /** Number of non-overlapping periods: runs divided by the horizon. */
   readonly periods: number;
   readonly calls: { readonly long: number; readonly short: number; readonly wait: number };
-  /** Mean over the runs of the mean excess return of LONG and SHORT; `null` under two runs with calls. */
+  /**
+   * Mean over the runs of the mean excess return of LONG and SHORT signals; `null` with fewer than
+   * two runs that have such signals.
+   */
   readonly meanExcess: Estimate | null;
-  /** Mean over the runs of the mean return of LONG and SHORT, without subtracting the universe. */
+  /**
+   * Mean over the runs of the mean return of LONG and SHORT signals, without subtracting the
+   * universe.
+   */
   readonly meanReturn: number | null;
   /** Share of LONG and SHORT signals whose excess return has the sign of the signal. */
   readonly hitRate: number | null;
   readonly twins: {
-    /** Mean return of LONG on every instrument; its excess is 0 by definition. */
+    /**
+     * Mean return of a benchmark that is LONG on every instrument; its excess return is 0 by
+     * definition.
+     */
     readonly alwaysLong: number | null;
-    /** Interval that contains `meanExcess` in 95 % of cases if the signals are shuffled within each
-     *  run. */
+    /**
+     * Interval that contains `meanExcess` with 95 % probability if signals are shuffled within each
+     * run.
+     */
     readonly shuffled: ConfidenceInterval | null;
   };
   /** Mean rank correlation of scores and returns. */
   readonly ic: (Estimate & { readonly t: number }) | null;
   readonly ranges: readonly { readonly probability: RangeProbability; readonly coverage: number }[];
-  /** Brier skill of the forecast probability of a fall, against the frequency of falls; `null` if
-   *  either none or all of the prices fell. */
+  /**
+   * Brier skill score of the forecast probability of a fall, against the observed frequency of
+   * falls; `null` if that frequency is 0 or 1.
+   */
   readonly fallSkill: number | null;
-  readonly excluded: Excluded;
+  readonly excluded: ExclusionCounts;
 }
 
-/** Computes the figures of graded runs. @param graded In chronological order. @param seed Seed of
- *  the bootstrap. */
-export function recordFigures(
+/**
+ * Computes the figures of graded runs.
+ *
+ * @param graded In chronological order.
+ * @param seed Seed of the bootstrap.
+ */
+export function computeTrackRecordFigures(
   assetClass: AssetClass,
   horizon: number,
   graded: readonly GradedRun[],
   seed: number,
-): RecordFigures {
+): TrackRecordFigures {
   const timely = graded.filter(({ isLate }) => !isLate);
   const runs = timely.filter(({ long, short, wait }) => long + short + wait > 0);
   const total = (of: (run: GradedRun) => number) => timely.reduce((sum, run) => sum + of(run), 0);
@@ -163,7 +189,7 @@ export function recordFigures(
       shuffled: shuffledInterval(called),
     },
     ic: coefficientOf(runs, horizon, seed),
-    ranges: RANGES.flatMap((probability, index) =>
+    ranges: RANGE_PROBABILITIES.flatMap((probability, index) =>
       forecasts === 0
         ? []
         : [{ probability, coverage: total(({ within }) => within[index] ?? 0) / forecasts }],
@@ -174,8 +200,8 @@ export function recordFigures(
       total((run) => run.fallErrors),
     ),
     excluded: Object.fromEntries(
-      EXCLUSIONS.map((reason) => [reason, total(({ excluded }) => excluded[reason])]),
-    ) as Excluded,
+      EXCLUSION_REASONS.map((reason) => [reason, total(({ excluded }) => excluded[reason])]),
+    ) as ExclusionCounts,
   };
 }
 
@@ -186,7 +212,10 @@ function meanOf(values: readonly number[], horizon: number, seed: number): Estim
   return interval === undefined ? null : { value: mean(values), ...interval };
 }
 
-/** Sums of independent shuffles are close to normal: 0 +- 1.96 standard deviations of their mean. */
+/**
+ * 95 % interval of the mean excess return if signals are shuffled. Sums of independent shuffles are
+ * close to normal, so it is 0 +- 1.96 standard deviations of their mean.
+ */
 function shuffledInterval(called: readonly GradedRun[]): ConfidenceInterval | null {
   if (called.length === 0) return null;
   const variances = called.map((run) => run.shuffledVariance / callsOf(run) ** 2);
@@ -198,7 +227,7 @@ function coefficientOf(
   runs: readonly GradedRun[],
   horizon: number,
   seed: number,
-): RecordFigures["ic"] {
+): TrackRecordFigures["ic"] {
   const summary = summarizeSeries(coefficients(runs), { horizon, step: 1 }, seed);
   if (summary === undefined) return null;
   return { value: summary.mean, ...summary.interval, t: summary.neweyWestT };
@@ -213,20 +242,20 @@ function fallSkill(forecasts: number, falls: number, errors: number): number | n
   return climatology > 0 ? 1 - errors / forecasts / climatology : null;
 }
 
-/** A point of the curve of a record. */
+/** A point of the curve of cumulative excess returns. */
 interface CurvePoint {
   /** Close of the session, Unix milliseconds. */
   readonly close: number;
-  /** Mean excess returns so far, each spread over its horizon. */
+  /** Cumulative mean excess return: the sum over the runs so far, each divided by the horizon. */
   readonly sum: number;
-  /** Half width of the band that contains 95 % of shuffled signals. */
+  /** Half-width of the band that contains 95 % of the sums of shuffled signals. */
   readonly chance: number;
 }
 
 /**
  * The cumulative excess return of LONG and SHORT over the graded runs, with the 95 % band of
- * shuffled signals. Each return is divided by the horizon, because as many runs as the horizon has
- * sessions are open at a time.
+ * shuffled signals. Each return is divided by the horizon, because with a horizon of n sessions n
+ * runs are open at a time.
  *
  * @param horizon In sessions.
  */
@@ -244,25 +273,25 @@ export function excessCurve(runs: readonly GradedRun[], horizon: number): readon
 
 /** A verdict at one of the predetermined dates. */
 export interface DatedVerdict {
-  /** Unix milliseconds on the market's clock. */
+  /** Date of the verdict, Unix milliseconds on the market's clock. */
   readonly at: number;
-  readonly verdict: RecordVerdict;
+  readonly verdict: TrackRecordVerdict;
 }
 
 /**
  * The verdicts that are due so far, oldest first. Each uses the returns that had ended by its date,
- * and its share of the significance: the interval of the mean rank correlation lies above 0
- * (`evidence_for`), below 0 (`evidence_against`) or includes it. `insufficient_data`: under 60
- * periods that do not overlap, or an interval wider than .1. The terms of a log may set other
- * bounds.
+ * and an equal share of the significance level. The confidence interval of the mean rank
+ * correlation decides: it lies above 0 (`evidence_for`), below 0 (`evidence_against`) or includes 0
+ * (`no_evidence`). `insufficient_data`: fewer than 60 non-overlapping periods, or an interval wider
+ * than .1. The terms of a log may set other bounds.
  *
  * @param horizon Horizon of the verdicts, in sessions.
  * @param now On the market's clock, Unix milliseconds.
  */
-export function recordVerdicts(
+export function trackRecordVerdicts(
   horizon: number,
   graded: readonly GradedRun[],
-  { rules, verdictDates }: Pick<RecordTerms, "rules" | "verdictDates">,
+  { rules, verdictDates }: Pick<TrackRecordTerms, "rules" | "verdictDates">,
   now: number,
 ): readonly DatedVerdict[] {
   const significance = rules.significance / verdictDates.length;
@@ -277,9 +306,9 @@ export function recordVerdicts(
 function verdictOn(
   runs: readonly GradedRun[],
   horizon: number,
-  { minPeriods, maxIntervalWidth, seed }: RecordRules,
+  { minPeriods, maxIntervalWidth, seed }: TrackRecordRules,
   significance: number,
-): RecordVerdict {
+): TrackRecordVerdict {
   const interval = bootstrapInterval(coefficients(runs), horizon, seed, significance);
   if (interval === undefined || runs.length / horizon < minPeriods) return "insufficient_data";
   if (interval.high - interval.low > maxIntervalWidth) return "insufficient_data";

@@ -6,7 +6,7 @@ export const allowHeader = (methods: readonly string[]): string =>
   methods.join(", ").toUpperCase().replace("GET", "GET, HEAD");
 
 /**
- * The problem for a method that a path does not support.
+ * Creates the 405 problem for a method that a path does not support.
  *
  * @param allow Value of the `Allow` header.
  */
@@ -24,7 +24,7 @@ export function methodNotAllowed(method: string | undefined, allow: string): Pro
  * @param methods The supported methods, in lower case.
  * @throws {Problem} `method_not_allowed` with `Allow`.
  */
-export function onlyMethods(methods: readonly string[]): RequestHandler {
+export function rejectOtherMethods(methods: readonly string[]): RequestHandler {
   const allow = allowHeader(methods);
   return (req) => {
     throw methodNotAllowed(req.method, allow);
@@ -32,9 +32,9 @@ export function onlyMethods(methods: readonly string[]): RequestHandler {
 }
 
 /** Serves a path with a handler for GET and HEAD, and rejects other methods. */
-export function serveReading(router: Router, path: string, handler: RequestHandler): void {
+export function serveGetOnly(router: Router, path: string, handler: RequestHandler): void {
   router
     .route(path)
     .get(handler)
-    .all(onlyMethods(["get"]));
+    .all(rejectOtherMethods(["get"]));
 }

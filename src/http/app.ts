@@ -13,7 +13,7 @@ import type { PeerTables } from "../score/peers.ts";
 import type { Meters } from "../telemetry/meters.ts";
 import type { ToolContext } from "../tool.ts";
 import { alertStreamRoute } from "./api/alert-stream.ts";
-import { createAnswers, measuredAnswers } from "./api/answers.ts";
+import { createToolAnswers, measuredToolAnswers } from "./api/answers.ts";
 import { exportRoute } from "./api/export.ts";
 import { healthRoute, probeRoutes } from "./api/health.ts";
 import { openbbRoute } from "./api/openbb.ts";
@@ -32,7 +32,7 @@ import {
   sendProblem,
   type WriteError,
 } from "./errors.ts";
-import { protocol } from "./mcp/protocol.ts";
+import { mcpProtocol } from "./mcp/protocol.ts";
 import { mcpRoute } from "./mcp/route.ts";
 import type { McpExtension } from "./mcp/server-factory.ts";
 import type { OpenStreams } from "./open-streams.ts";
@@ -56,15 +56,15 @@ export interface AppOptions {
   readonly context: ToolContext;
   /** Peer tables of the scores; see `MethodRouteOptions`. */
   readonly tables: () => readonly PeerTables[];
-  /** The events of alerts. */
+  /** Log of alert events. */
   readonly eventLog: EventLog;
-  /** Open streaming responses. */
+  /** Registry of open streaming responses. */
   readonly streams: OpenStreams;
   readonly repeat: StartLoop;
   /** Registers a listener for signal changes. @returns A function that removes it. */
   readonly onSignal: (listener: (symbol: string) => void) => () => void;
   readonly authenticate: Authenticate;
-  /** Claims of agents by people. */
+  /** Claims, by which a person becomes the owner of an agent. */
   readonly claims: Claims;
   /** Browser sessions. */
   readonly sessions: HomeOptions["sessions"];
@@ -73,31 +73,38 @@ export interface AppOptions {
   readonly anonymousScopes: readonly Scope[];
   /** Number of trusted reverse proxies that set the client address. */
   readonly proxyHops: number;
-  /** Express routers with paths of their own. They are mounted first because they read bodies
-   *  themselves. */
+  /**
+   * Express routers for additional paths. They are mounted before the others because they read
+   * request bodies themselves.
+   */
   readonly routers: readonly Router[];
   readonly tokenRoute: Route;
   /** Whether ordinary MCP requests bypass the SDK's slower handler. */
   readonly mcpFastPath: boolean;
-  /** Set only by tests. */
+  /** Additional MCP features; set only by tests. */
   readonly mcpAddition?: McpExtension | undefined;
   readonly readiness: Readiness;
-  /** The log of the market; `undefined` if it has none. */
+  /** The signal log of the market; `undefined` if the market has none. */
   readonly signalLog: SignalLog | undefined;
   readonly now: () => Date;
   readonly log: Logger;
   readonly meters: Meters;
   /** Called with every error that the caller did not cause. */
   readonly onError: (error: unknown) => void;
-  /** Called with the errors that the MCP SDK reports, mostly why it rejected a message; for
-   *  debugging. */
+  /**
+   * Called with the errors that the MCP SDK reports, for debugging. Most of them give the reason
+   * why it rejected a message.
+   */
   readonly onReport: (error: unknown) => void;
 }
 
-/** HTTPS only for a year (RFC 6797). Subdomains are excluded because they may belong to others. */
+/**
+ * Value of `Strict-Transport-Security` (RFC 6797): HTTPS only, for one year. Subdomains are
+ * excluded because other operators may run them.
+ */
 const HSTS = "max-age=31536000";
 
-/** The HTTP application. */
+/** The request handler of the application and the routes that it serves. */
 export interface App {
   readonly handle: RequestListener;
   /** Every route that the application serves. */
@@ -105,8 +112,8 @@ export interface App {
 }
 
 /**
- * Builds the application: the route table for programs, then Express for pages, OAuth pages and
- * documents. Malformed requests are rejected before both.
+ * Builds the application. The route table handles requests of programs; Express handles pages,
+ * OAuth pages and documents. Malformed requests are rejected before routing.
  */
 export function createApp(options: AppOptions): App {
   const { name, baseUrl, now, onError } = options;
@@ -136,7 +143,9 @@ export function createApp(options: AppOptions): App {
   };
 }
 
-/** Sets the security headers one by one, because V8 is slow with header names from a list. */
+/**
+ * Sets the security headers one by one, because V8 is slower with header names read from a list.
+ */
 function secure(res: ServerResponse): void {
   res.setHeader("x-content-type-options", SECURITY_HEADERS["x-content-type-options"]);
   res.setHeader("content-security-policy", SECURITY_HEADERS["content-security-policy"]);
@@ -147,7 +156,7 @@ function secure(res: ServerResponse): void {
 /** The routes that programs call: tools over REST and MCP, tokens, and health probes. */
 function programRoutes(options: AppOptions): readonly Route[] {
   const { context, name, version, now, readiness, streams, repeat } = options;
-  const answers = measuredAnswers(createAnswers(context), options.meters);
+  const answers = measuredToolAnswers(createToolAnswers(context), options.meters);
   const api = new ProtectedResource(options, "");
   return [
     mcpRoute({ ...options, answers, mcp: new ProtectedResource(options, "/mcp") }),
@@ -174,14 +183,15 @@ function createExpress(options: AppOptions, writeError: WriteError): Express {
   app.disable("x-powered-by");
   app.disable("etag");
   app.set("trust proxy", options.proxyHops);
-  // Everything below is public.
+  // All routes mounted below are public, so their requests count against the limit for public
+  // requests.
   app.use(async (_req, res, next) => {
     await countPublicRequest(limits, contextOf(res));
     next();
   });
   for (const router of routers) app.use(router);
   const { mode: market } = context.market;
-  const site = { baseUrl, name, version, anonymousScopes, market, mcp: protocol };
+  const site = { baseUrl, name, version, anonymousScopes, market, mcp: mcpProtocol };
   app.use(discoveryRouter(site, now));
   app.use(apiDocsRouter(site));
   app.use(homeRouter({ ...options, site }));

@@ -3,15 +3,15 @@ import express, { type Request, type RequestHandler } from "express";
 import type { RequestContext } from "./request-context.ts";
 
 /**
- * Whether the body has a media type, as `req.is` of Express.
+ * Whether the body has a media type, as determined by `req.is` of Express.
  *
- * @returns `null` without a body.
+ * @returns The matching type; `false` for another type; `null` without a body.
  */
 export const hasMediaType = (req: IncomingMessage, type: string): string | false | null =>
   express.request.is.call(req as Request, type);
 
 /**
- * Runs a body parser of Express, which the caller gives its limit.
+ * Runs an Express body parser. The caller configures the parser's size limit.
  *
  * @returns The parsed body.
  */
@@ -24,9 +24,9 @@ export function parseBody(parser: RequestHandler, { req, res }: RequestContext):
 }
 
 /**
- * Whether a body is not encoded and has an acceptable `Content-Length`.
+ * Whether a body has no content coding and a `Content-Length` of at most `most`.
  *
- * @param most Maximum bytes.
+ * @param most Maximum size, in bytes.
  */
 export function isPlainBody(headers: IncomingHttpHeaders, most: number): boolean {
   const length = Number(headers["content-length"] ?? 0);
@@ -34,8 +34,8 @@ export function isPlainBody(headers: IncomingHttpHeaders, most: number): boolean
 }
 
 /**
- * Reads a plain body faster than the Express parsers. If the client disconnects first, the promise
- * never settles.
+ * Reads a body without content coding, faster than the Express parsers. If the client disconnects
+ * first, the promise never settles.
  */
 export function readPlainBody(req: IncomingMessage): Promise<Buffer> {
   const { promise, resolve } = Promise.withResolvers<Buffer>();
@@ -45,7 +45,7 @@ export function readPlainBody(req: IncomingMessage): Promise<Buffer> {
   return promise;
 }
 
-/** Whether a value nests objects and arrays more deeply than this many levels. */
+/** Whether objects and arrays in a value are nested more than `levels` deep. */
 export function isDeeperThan(levels: number, value: unknown): boolean {
   if (typeof value !== "object" || value === null) return false;
   return levels === 0 || Object.values(value).some((member) => isDeeperThan(levels - 1, member));

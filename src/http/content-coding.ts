@@ -10,20 +10,27 @@ export type ContentCoding = "br" | "gzip";
 /** The codings in order of preference. */
 const CODINGS: readonly ContentCoding[] = ["br", "gzip"];
 
-/** Brotli quality: a page of 115 kB takes 3 ms and 10.0 kB; quality 9 takes 23 ms for 9.8 kB. */
+/**
+ * Brotli options. Quality 5 compresses a page of 115 kB to 10.0 kB in 3 ms; quality 9 takes 23 ms
+ * for 9.8 kB.
+ */
 const BROTLI = { params: { [constants.BROTLI_PARAM_QUALITY]: 5 } };
 
-/** The best level of gzip, 2 % smaller than the default. Without TLS, browsers accept only gzip. */
+/**
+ * Highest gzip level; its output is 2 % smaller than at the default level. Browsers accept Brotli
+ * only over TLS, so plain HTTP uses gzip.
+ */
 const GZIP = { level: 9 };
 
 const compressors = { br: promisify(brotliCompress), gzip: promisify(gzip) } as const;
 
 /**
- * The coding of a response by `Accept-Encoding` (RFC 9110 section 12.5.3).
+ * Selects the coding of a response by `Accept-Encoding` (RFC 9110 section 12.5.3).
  *
- * @returns `undefined` if the client prefers an uncoded body, or states no preference.
+ * @returns `undefined` if the client prefers an uncoded body, accepts none of the offered codings,
+ * or sends no `Accept-Encoding`.
  */
-export function codingFor(
+export function negotiateContentCoding(
   { "accept-encoding": accepted }: IncomingHttpHeaders,
   offered: readonly ContentCoding[] = CODINGS,
 ): ContentCoding | undefined {
@@ -35,7 +42,10 @@ export function codingFor(
   return offered.find((coding) => weightOf(coding) === most);
 }
 
-/** A coding of `Accept-Encoding` with its weight; an unreadable weight counts as 0. */
+/**
+ * Parses one member of `Accept-Encoding` into its coding and weight; a malformed weight counts as
+ * 0.
+ */
 function weighted(member: string): readonly [name: string, weight: number] {
   const [name = "", weight = "q=1"] = member.split(";");
   return [name.trim().toLowerCase(), Number(/^\s*q=([\d.]+)\s*$/i.exec(weight)?.[1]) || 0];
@@ -46,7 +56,7 @@ function weighted(member: string): readonly [name: string, weight: number] {
 export const codedEtag = (etag: string, coding: ContentCoding | undefined): string =>
   coding === undefined ? etag : `${etag.slice(0, -1)}-${coding}"`;
 
-/** Compresses a body outside the event loop. */
+/** Compresses a body in the thread pool, outside the event loop. */
 export const compress = (coding: ContentCoding, body: string | Uint8Array): Promise<Buffer> =>
   coding === "br" ? compressors.br(body, BROTLI) : compressors.gzip(body, GZIP);
 
@@ -54,20 +64,24 @@ export const compress = (coding: ContentCoding, body: string | Uint8Array): Prom
 export const createEncoder = (coding: ContentCoding): Transform =>
   coding === "br" ? createBrotliCompress(BROTLI) : createGzip(GZIP);
 
-/** Maximum total size of the cached bodies, before compression, in characters or bytes. Compressed,
- *  they take a sixth of that. */
+/**
+ * Maximum total size of the cached bodies, measured before compression in characters or bytes. The
+ * compressed bodies take a sixth of that.
+ */
 const MAX_CACHED = 32 * 1024 * 1024;
 
-/** Compressed bodies by their validators. These name contents, so that all parts of the service can
- *  share them. */
+/**
+ * Compressed bodies by ETag. An ETag is a hash of the body, so all parts of the service can share
+ * this cache.
+ */
 const cache = new LRUCache<string, Promise<Buffer>>({ maxSize: MAX_CACHED });
 
 /**
- * Like `compress`, but compresses each content once.
+ * Like `compress`, but caches the result, so that each body is compressed only once.
  *
- * @param etag The strong validator of the uncoded body: a hash of it.
+ * @param etag Strong validator of the uncompressed body: a hash of the body.
  */
-export function compressOnce(
+export function compressCached(
   coding: ContentCoding,
   { etag, body }: { readonly etag: string; readonly body: string | Uint8Array },
 ): Promise<Buffer> {

@@ -3,14 +3,20 @@ import { paths } from "../../wellknown/paths.ts";
 import { allOperations } from "../openapi/operations/all-operations.ts";
 import type { RequestContext } from "./request-context.ts";
 
-/** All API paths have one policy, so that pages can also read a 404. */
+/**
+ * Prefix of all API paths. They share one policy, so that pages of other origins can also read a
+ * 404 response.
+ */
 const API = "/api/";
 
-/** In the order of `Access-Control-Allow-Methods`. */
+/** HTTP methods in the order in which `Access-Control-Allow-Methods` lists them. */
 const METHODS = ["get", "post", "put", "patch", "delete"] as const;
 
-/** The value of `Access-Control-Allow-Methods` by path or, for paths with a variable, by the prefix
- *  before it; empty for paths where cookies authenticate, which other origins may not use. */
+/**
+ * The value of `Access-Control-Allow-Methods` by path or, for paths with a variable, by the prefix
+ * before the variable. The value is empty for paths that authenticate with cookies, because other
+ * origins may not use them.
+ */
 const policies: ReadonlyMap<string, string> = new Map(
   [
     ...Map.groupBy(allOperations(documents), ({ path, allowsAnyOrigin }) =>
@@ -23,7 +29,10 @@ const policies: ReadonlyMap<string, string> = new Map(
   }),
 );
 
-/** Folders whose paths have variables with slashes, or one policy for all. */
+/**
+ * Prefixes that match paths of any depth: API paths, which share one policy, and tile paths, whose
+ * variable contains slashes.
+ */
 const TREES = [API, `${paths.logTiles}/`];
 
 function policyFor(path: string): string | undefined {
@@ -43,8 +52,9 @@ const SHARED_HEADERS = {
 } as const;
 
 /**
- * Opens the documents, the API and the token endpoints to web pages of any origin, and answers
- * preflight requests (CORS). These paths ignore cookies, and credentials mode is not allowed.
+ * Allows web pages of any origin to use the documents, the API and the token endpoints, and answers
+ * preflight requests (CORS). These paths ignore cookies, and `Access-Control-Allow-Credentials` is
+ * never sent.
  *
  * @returns Whether the request was a preflight request and has been answered.
  */
@@ -52,8 +62,8 @@ export function applyCors({ req, res, path }: RequestContext): boolean {
   const { method, headers } = req;
   const methods = policyFor(path);
   if (!methods) return false;
-  // A request without `Origin` does not come from a page. Shared caches store one document for
-  // both.
+  // Pages of other origins always send `Origin`. Responses that allow only GET have the headers even
+  // without it, because shared caches store one response for both cases.
   if (methods === "GET" || headers.origin !== undefined) {
     res.setHeader("access-control-allow-methods", methods);
     for (const [name, value] of Object.entries(SHARED_HEADERS)) res.setHeader(name, value);

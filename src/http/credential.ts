@@ -7,7 +7,7 @@ import { queryOf } from "./request-context.ts";
  */
 export type CreateCredentialError = (detail: string, error?: "invalid_token") => Error;
 
-/** The errors of an endpoint for bad credentials. */
+/** Creates an endpoint's errors for bad credentials. */
 interface CredentialErrors {
   readonly unauthenticated: CreateCredentialError;
   /** Creates the error for more than one credential (RFC 6750 section 2). */
@@ -16,28 +16,34 @@ interface CredentialErrors {
 
 /** A credential that a caller sent. */
 export interface Credential {
-  /** `x-api-key` accepts API keys only. */
+  /**
+   * Header of the credential: `bearer` for `Authorization`, `key` for `x-api-key`, which accepts
+   * API keys only.
+   */
   readonly scheme: "bearer" | "key";
   readonly text: string;
 }
 
-/** Credentials of RFC 6750 section 2.1. */
+/** Matches bearer credentials (RFC 6750 section 2.1). */
 const BEARER = /^Bearer +([A-Za-z0-9._~+/-]+=*)$/i;
 
-/** Query parameters that carry credentials: that of RFC 6750 section 2.3, and common custom
- *  names. */
+/**
+ * Query parameters that carry credentials: `access_token` (RFC 6750 section 2.3) and common custom
+ * names.
+ */
 const credentialParameters = ["access_token", "api_key", "x-api-key"];
 
-/** Matches any of these names, or a percent escape that could hide one. */
+/** Matches a URL that may contain one of these names, or a percent escape that could hide one. */
 const MAY_HAVE_PARAMETER = /token|key|%/;
 
 /**
- * Reads the only credential of a request: a token or an API key in `Authorization`, or an API key
- * in `x-api-key`.
+ * Reads the credential of a request: a token or an API key in `Authorization`, or an API key in
+ * `x-api-key`.
  *
- * @throws The error that the endpoint creates.
+ * @throws The `unauthenticated` error if the credential is missing, malformed or in the URL; the
+ * `multiple` error if there is more than one.
  */
-export function credentialOf(
+export function readCredential(
   req: IncomingMessage,
   { unauthenticated, multiple }: CredentialErrors,
 ): Credential {
@@ -57,15 +63,17 @@ export function credentialOf(
   return { scheme: "key", text: parseKey(key, unauthenticated) };
 }
 
-/** Whether the URL has a credential. The query is parsed only if it may contain such a name, in any
- *  encoding. */
+/**
+ * Whether the query string contains a credential. The query is parsed only if the URL may contain
+ * one of the parameter names, plain or percent-encoded.
+ */
 function hasCredentialInUrl(req: IncomingMessage & { readonly originalUrl?: string }): boolean {
   if (!MAY_HAVE_PARAMETER.test(req.originalUrl ?? req.url ?? "")) return false;
   const query = queryOf(req);
   return credentialParameters.some((name) => query.has(name));
 }
 
-/** All values of a field; `headers` keeps only the first of some fields. */
+/** All values of a header field; for some repeated fields, `headers` keeps only the first value. */
 function headerValues({ rawHeaders }: IncomingMessage, name: string): readonly string[] {
   const values: string[] = [];
   for (let at = 0; at < rawHeaders.length; at += 2) {

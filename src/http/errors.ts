@@ -3,7 +3,10 @@ import type { ErrorRequestHandler, RequestHandler } from "express";
 import { Problem } from "../problem.ts";
 import { pathOf, requestIdOn, setRequestId } from "./request-context.ts";
 
-/** Headers of every data response: no sniffing, framing, default caching or script execution. */
+/**
+ * Headers of every data response. They forbid MIME sniffing, framing, referrers and script
+ * execution, and disable caching by default.
+ */
 export const SECURITY_HEADERS = {
   "x-content-type-options": "nosniff",
   "content-security-policy": "default-src 'none'; frame-ancestors 'none'",
@@ -14,21 +17,26 @@ export const SECURITY_HEADERS = {
 /** Media type of a problem (RFC 9457). */
 export const PROBLEM_TYPE = "application/problem+json; charset=utf-8";
 
-/** Members of an `OAuthError` besides its code. */
+/** Members of an `OAuthError` other than its code. */
 interface OAuthErrorDetail {
   /** HTTP status code. */
   readonly status: number;
-  /** Defined by RFC 6749 section 5.2; printable ASCII without quotes and backslashes. */
+  /**
+   * `error_description` of RFC 6749 section 5.2: printable ASCII without quotes and backslashes.
+   */
   readonly description: string;
   readonly headers?: Readonly<Record<string, string>>;
-  /** Further URLs in the body, named as in the registration response. */
+  /**
+   * Additional URLs in the body, keyed by member name; the names are those of the registration
+   * response.
+   */
   readonly links?: Readonly<Record<string, string>>;
 }
 
-/** An error of the OAuth protocol; `Problem` is the service's own. */
+/** An error with the response format of OAuth; `Problem` is the format of all other endpoints. */
 export class OAuthError extends Error {
   override readonly name = "OAuthError";
-  /** Error code of the protocol. */
+  /** Error code of OAuth, such as `invalid_request`. */
   readonly error: string;
   readonly detail: OAuthErrorDetail;
 
@@ -46,12 +54,12 @@ export type WriteError = (req: IncomingMessage, res: ServerResponse, error: unkn
 export type ShowErrorPage = (res: ServerResponse, error: unknown) => void;
 
 /**
- * Creates the only writer of error responses, for the route table and for Express: the body of RFC
- * 6749 for OAuth errors, a page for browser navigation, RFC 9457 for every other problem, and a 500
- * without details for unexpected errors.
+ * Creates the writer of error responses, which the route table and Express share. It sends the body
+ * of RFC 6749 for OAuth errors, a page for browser navigation, an RFC 9457 document for other
+ * problems, and a 500 without details for unexpected errors.
  *
  * @param onError Called with every error that the caller did not cause.
- * @param showPage Absent if there are no pages.
+ * @param showPage Absent if the application has no pages.
  */
 export function createErrorWriter(
   onError: (error: unknown) => void,
@@ -60,7 +68,7 @@ export function createErrorWriter(
   return (req, res, error) => {
     if (error instanceof OAuthError && !res.headersSent) return sendOAuthError(res, error);
     const problem = toProblem(error);
-    // An error that is already a problem was reported where it occurred.
+    // A 500 that is already a problem was reported where it was created.
     if (problem.status === 500 && problem !== error) onError(error);
     if (res.headersSent) return resetConnection(res);
     const path = pathOf(req.url ?? "");
@@ -72,14 +80,16 @@ export function createErrorWriter(
   };
 }
 
-/** Resets the connection of a response that cannot be completed: if it has neither a length nor
- *  chunks, an orderly close would make it look complete. */
+/**
+ * Resets the connection of a response that cannot be completed. If the response has neither a
+ * length nor chunks, an orderly close would make it look complete.
+ */
 export function resetConnection(res: ServerResponse): void {
   res.socket?.resetAndDestroy();
   res.destroy();
 }
 
-/** The error writer as the last handler of an Express application. */
+/** Wraps the error writer as the last handler of an Express application. */
 export const errorHandler =
   (writeError: WriteError): ErrorRequestHandler =>
   (error, req, res, _next) =>
@@ -130,7 +140,7 @@ export const notFound: RequestHandler = (req) => {
   });
 };
 
-/** Paths whose errors are problem documents, whoever asks. */
+/** Matches paths whose errors are problem documents even for browsers. */
 const FOR_PROGRAMS = /^\/(?:api|log)\//;
 
 /** Whether a person opened the URL in a browser. Browsers accept `text/html` explicitly; programs
@@ -141,7 +151,10 @@ export const isOpenedInBrowser = ({
 }: Pick<IncomingMessage, "method" | "headers">): boolean =>
   method === "GET" && headers.accept?.includes("text/html") === true;
 
-/** Clients of OAuth endpoints read the members of RFC 6749 section 5.2, so a problem there has both. */
+/**
+ * The members of a problem's response body. On OAuth paths, it also has the members of RFC 6749
+ * section 5.2, which OAuth clients read.
+ */
 function problemMembers(path: string, problem: Problem): object {
   if (!path.startsWith("/oauth/")) return problem.toJSON();
   const { status, detail } = problem;
@@ -185,7 +198,7 @@ function toProblem(error: unknown): Problem {
   }
 }
 
-/** The problem for unexpected errors. */
+/** Creates the 500 problem for unexpected errors. */
 export const internalError = (): Problem =>
   new Problem("internal_error", {
     detail: "The failure was logged.",

@@ -4,44 +4,65 @@ import { Problem } from "../problem.ts";
 import { sendProblem } from "./errors.ts";
 import { createRequestQueue, type RequestQueue } from "./request-queue.ts";
 
-/** Cost class of a request: `vital` for health checks, `quick` for responses from memory, `slow`
- *  for work that costs several times as much. */
+/**
+ * Cost class of a request: `vital` for health checks, `quick` for responses from memory, `slow` for
+ * work that takes several times as long.
+ */
 export type CostClass = "vital" | "quick" | "slow";
 
-/** Quick requests started per slow one when both wait. A slow request takes as long as 2 to 9 quick
- *  ones (measured with tokens and signals), so quick ones get about half of the time. */
+/**
+ * Number of quick requests started per slow request while both kinds wait. A slow request takes as
+ * long as 2 to 9 quick ones (measured with tokens and signals), so quick requests get about half of
+ * the time.
+ */
 const QUICK_PER_SLOW = 8;
 
-/** Time in which each turn of the event loop starts requests immediately, in milliseconds. Writes
- *  of several requests then share a group commit, and new connections are still accepted soon. */
+/**
+ * Time for which each turn of the event loop starts requests, in milliseconds. It is long enough
+ * for the writes of several requests to share a group commit, and short enough for new connections
+ * to be accepted soon.
+ */
 const TURN_MS = 5;
 
-/** Queued requests started per turn. */
+/** Maximum number of quick and slow requests started from the queues per turn. */
 const STARTS_PER_TURN = 8;
 
-/** Maximum consecutive turns that only accept connections while requests wait. Accepting one takes
- *  0.1 to 0.2 ms (measured), so a flood of connections leaves time for requests. */
+/**
+ * Maximum number of consecutive turns that only accept connections while requests wait. Accepting a
+ * connection takes 0.1 to 0.2 ms (measured), so a flood of connections still leaves time for
+ * requests.
+ */
 const MAX_ACCEPT_TURNS = 4;
 
-/** Delay before checking again whether a request has finished, in milliseconds. */
+/** Delay before checking again whether a waiting request can start, in milliseconds. */
 const RECHECK_MS = 5;
 
-/** Health checks start before all other requests, and are rejected only when hundreds of them
- *  wait. */
+/**
+ * Paths of health checks. They start before all other requests, and are rejected only when hundreds
+ * of them wait.
+ */
 const VITAL: ReadonlySet<string> = new Set(["/api/health", "/livez", "/readyz"]);
 
-/** A page of a hundred items or more, or a whole table, in any encoding. */
+/**
+ * Matches URLs that request a page of 100 or more items, or a table format; also URLs with a
+ * percent escape, which could hide such a parameter.
+ */
 const LARGE_PAGE = /[?&](?:limit|last)=(?!\d{1,2}(?:&|$))|[?&]format=(?!json)|%/;
 
-/** Matches the `Accept` field of a caller that asks for a table. */
+/** Matches the `Accept` field of a request for a table. */
 const TABLE_TYPE = /\btext\/csv\b/i;
 
-/** Matches paths that may be quick: no OAuth paths, no exports, and no unusual spellings. */
+/**
+ * Matches request targets that can be quick: paths other than those of OAuth and the export, in any
+ * letter case.
+ */
 const PLAIN_PATH = /^\/(?!oauth\/|api\/export\b)/i;
 
-/** `Retry-After` of rejected requests, in seconds. Until then the connection is not read: a
- *  rejection costs a third of a response (measured), so immediate retries would use up all
- *  capacity. */
+/**
+ * Value of `Retry-After` for rejected requests, in seconds. The connection is not read during this
+ * time: a rejection costs a third of a response (measured), so immediate retries would use up all
+ * capacity.
+ */
 const RETRY_AFTER_SECONDS = 3;
 
 const OVERLOADED = new Problem("overloaded", {
@@ -53,7 +74,9 @@ const OVERLOADED = new Problem("overloaded", {
 /** Dependencies of the load shedder. */
 export interface LoadSheddingOptions {
   readonly handle: (req: IncomingMessage, res: ServerResponse) => void;
-  /** Number of reverse proxies. Behind a proxy, a connection carries requests of many clients. */
+  /**
+   * Number of trusted reverse proxies. A connection from a proxy carries requests of many clients.
+   */
   readonly proxyHops: number;
   /** Monotonic clock, in milliseconds. */
   readonly now: () => number;
@@ -76,7 +99,7 @@ export function createLoadShedder(options: LoadSheddingOptions): RequestListener
   const pauseSocket = proxyHops === 0 ? createSocketPause() : () => {};
   const shed = (effort: CostClass, res: ServerResponse): void => {
     onShed?.(effort);
-    // Node.js reads the rest of the request in this turn, and would resume the socket.
+    // In this turn, Node.js still reads the rest of the request and would resume the socket.
     res.once("close", () => setImmediate(pauseSocket, res.req.socket));
     sendProblem(res, OVERLOADED);
   };
@@ -103,8 +126,9 @@ export function createLoadShedder(options: LoadSheddingOptions): RequestListener
 }
 
 /**
- * Pauses a socket for a while, so that data waits in the kernel. Node.js resumes reading as soon as the
- * pending responses are sent.
+ * Creates the function that pauses a socket for `RETRY_AFTER_SECONDS`, so that incoming data waits
+ * in the kernel. Node.js resumes a socket as soon as the pending responses are sent, so each resume
+ * is reversed during this time.
  */
 function createSocketPause(): (socket: Socket) => void {
   const paused = new WeakSet<Socket>();
@@ -122,9 +146,9 @@ function createSocketPause(): (socket: Socket) => void {
 }
 
 /**
- * Starts the next quick or slow request.
+ * Creates the function that starts the next quick or slow request, in the ratio `QUICK_PER_SLOW`.
  *
- * @returns Whether one was waiting.
+ * @returns A function that returns whether it started a request.
  */
 function createScheduler({
   quick,
@@ -140,11 +164,13 @@ function createScheduler({
 }
 
 interface Turns {
-  /** Starts a request if one waits, regardless of how many are in flight. */
+  /** Starts the oldest waiting health check. Returns whether a request was started. */
   readonly first: () => boolean;
-  /** Starts a request while there is time. */
+  /**
+   * Starts the next quick or slow request, if one can start. Returns whether a request was started.
+   */
   readonly next: () => boolean;
-  /** Whether a request waits that cannot start yet. */
+  /** Whether any request is still waiting. */
   readonly hasBlocked: () => boolean;
   /** Monotonic clock, in milliseconds. */
   readonly now: () => number;
@@ -152,8 +178,8 @@ interface Turns {
 
 /**
  * Starts requests immediately early in a turn of the event loop, and continues in later turns while
- * requests wait. Node.js accepts one connection per turn, so turns without other work follow while
- * clients connect.
+ * requests wait. Node.js accepts one connection per turn, so some turns only accept connections
+ * while clients connect.
  *
  * @returns A function that enqueues a request.
  */
@@ -165,7 +191,11 @@ function createTurnScheduler({ first, next, hasBlocked, now }: Turns): (add: () 
   let recheckTimer: NodeJS.Timeout | undefined;
 
   const hasTime = (): boolean => now() - startedAt < TURN_MS;
-  /** @returns Whether a request was waiting. */
+  /**
+   * Starts waiting requests, within the limits of a turn.
+   *
+   * @returns Whether any request was started.
+   */
   const startBatch = (): boolean => {
     let times = 0;
     while (times < STARTS_PER_TURN && [first(), next()].includes(true)) {
@@ -207,8 +237,10 @@ function pathOf(url: string): string {
   return query < 0 ? url : url.slice(0, query);
 }
 
-/** The cost class of a request. Signing, hashing, writes and large pages are slow; everything else
- *  is read from memory. */
+/**
+ * The cost class of a request. Signing, hashing, writes and large pages are slow; all other
+ * responses come from memory and are quick.
+ */
 function costClassOf({ method, url = "", headers }: IncomingMessage): CostClass {
   if (VITAL.has(pathOf(url))) return "vital";
   const isRead =

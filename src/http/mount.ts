@@ -3,19 +3,19 @@ import { addressKey } from "../limits/address-key.ts";
 import { countEachInNetworks } from "../limits/count-in-networks.ts";
 import type { Limits } from "../limits/quotas.ts";
 import type { Operation, RateLimit } from "../openapi/operation.ts";
-import { onlyMethods } from "./allowed-methods.ts";
-import { limitBy, requireWithinLimits } from "./rate-limits.ts";
+import { rejectOtherMethods } from "./allowed-methods.ts";
+import { limitRequestsBy, requireWithinLimits } from "./rate-limits.ts";
 import type { Handler, Route } from "./route-table.ts";
 
-/** The handlers of each operation by id, in order. */
+/** Handlers by operation id, in the order in which they run. */
 type HandlersOf<O extends Operation> = Readonly<Record<O["id"], readonly RequestHandler[]>>;
 
 /**
  * Registers operations with Express at the methods and paths of the operation table. Other methods
  * of these paths are rejected.
  *
- * @param limits Counts requests by the operation table, before any handler; absent if the handlers
- *   count.
+ * @param limits Counts each request before its handlers run, as the operation table specifies;
+ * absent if the handlers count requests.
  * @throws {Problem} `method_not_allowed`, `rate_limited`
  */
 export function mountOperations<const O extends Operation>(
@@ -30,19 +30,21 @@ export function mountOperations<const O extends Operation>(
       const counting = limit && limits ? [rateLimit(limits, limit)] : [];
       route[method](...counting, ...handlers[id as O["id"]]);
     }
-    route.all(onlyMethods(group.map(({ method }) => method)));
+    route.all(rejectOtherMethods(group.map(({ method }) => method)));
   }
 }
 
-/** The route of an operation for the route table. */
+/** Creates the entry of an operation for the route table. */
 export const routeOf = ({ method, path }: Operation, handle: Handler): Route => ({
   method: method.toUpperCase() as Route["method"],
   path,
   handle,
 });
 
-/** The path in the syntax of Express: `/oauth/register/{client_id}` becomes
- *  `/oauth/register/:clientId`. */
+/**
+ * The path of an operation in Express syntax: `/oauth/register/{client_id}` becomes
+ * `/oauth/register/:clientId`.
+ */
 const pathInExpress = ({ path }: Operation): string =>
   path.replace(/\{(\w+)\}/g, (_, name: string) => `:${camelCase(name)}`);
 
@@ -50,7 +52,7 @@ const camelCase = (name: string): string =>
   name.replace(/_(\w)/g, (_, letter: string) => letter.toUpperCase());
 
 /**
- * Counts a request by the limit in the operation table.
+ * Counts a request against the limit that the operation table specifies.
  *
  * @throws {Problem} `rate_limited`
  */
@@ -62,9 +64,9 @@ export function rateLimit(limits: Limits, limit: RateLimit): RequestHandler {
     };
   }
   const { per, quotas } = limit;
-  // Requests without authentication can name any client id. Counting the id together with the
-  // address prevents others from using up the client's quota.
-  return limitBy(limits, quotas, ({ params, ip }) =>
+  // Unauthenticated requests can contain any client id. The id is counted together with the address,
+  // so that others cannot use up the client's quota.
+  return limitRequestsBy(limits, quotas, ({ params, ip }) =>
     per === "client" ? `${params.clientId} ${addressKey(ip)}` : addressKey(ip),
   );
 }

@@ -2,48 +2,62 @@ import type { ServerResponse } from "node:http";
 import { type Caller, callerKey } from "../auth/caller.ts";
 import type { StartLoop } from "../lib/loop.ts";
 import { widestNetwork } from "../limits/address-key.ts";
-import { shareOf } from "../limits/share.ts";
+import { partyShare } from "../limits/share.ts";
 import { Problem } from "../problem.ts";
 import type { RequestContext } from "./request-context.ts";
 
-/** Interval between checks of a caller's credential, in milliseconds. When a credential ends, its
- *  streams close within half a second, or within a second and a half if the change notice was lost.
- *  Most checks hit the cache. */
+/**
+ * Interval between checks of a caller's credential, in milliseconds. When a credential ends, its
+ * streams close within half a second, or within a second and a half if the change notice was lost.
+ * Most checks are answered from a cache.
+ */
 const CHECK_INTERVAL_MS = 500;
 
-/** Consecutive checks without progress after which a stream is closed. Half a minute tolerates slow
- *  networks. */
+/**
+ * Consecutive checks without progress after which a stream is closed. They take half a minute, to
+ * tolerate slow networks.
+ */
 const MAX_STALLED_CHECKS = 60;
 
-/** Maximum open streams in one process: per caller; per person, with all clients, agents and keys;
- *  in total; and for all unclaimed agents together, so that these cannot block others. */
+/**
+ * Maximum numbers of open streams in one process: per caller; per person, across all clients,
+ * agents and keys; in total; and for all unclaimed agents together, so that they cannot block other
+ * callers.
+ */
 const MAX_PER_CALLER = 5;
 const MAX_PER_ACCOUNT = 50;
 const MAX_TOTAL = 500;
 const MAX_UNCLAIMED = 100;
 
-/** Maximum share of an account's streams that one application has, with the agents that it claimed,
- *  while nothing else of the account has any. As others open streams, the share shrinks. */
+/**
+ * Maximum share of an account's streams that one application and the agents that it claimed can
+ * have while no other caller of the account has streams. As others open streams, the share shrinks.
+ */
 const APPLICATION_SHARE = 1 / 2;
 
-/** Maximum share of the total, and of the unclaimed agents' part, that one network (/32 of IPv6,
- *  /24 of IPv4) can have while no other network has streams, because one network can have many
- *  addresses and credentials. As others open streams, the share shrinks. */
+/**
+ * Maximum share of all streams, and of the unclaimed agents' streams, that one network (/32 of
+ * IPv6, /24 of IPv4) can have while no other network has streams. The limit is per network because
+ * one network can have many addresses and credentials. As others open streams, the share shrinks.
+ */
 const NETWORK_SHARE = 1 / 2;
 
-/** `Retry-After` in seconds: until a stream may have closed, or another process is reached. */
+/**
+ * Values of `Retry-After`, in seconds: after `tooMany`, a stream may have closed; after `stopping`,
+ * the client reaches another process.
+ */
 const RETRY_SECONDS = { tooMany: "10", stopping: "1" };
 
-/** Open streaming responses. */
+/** Registry of open streaming responses. */
 export interface OpenStreams {
   /**
    * Tracks an open response, and ends it when its caller stops reading or the caller's credential
    * ends.
    *
    * @param end Ends the response normally; a response that is still open at the next check is
-   *   destroyed.
+   * destroyed.
    * @throws {Problem} `rate_limited` if the caller, their person, their network or all callers
-   *   together have too many; `not_ready` during shutdown.
+   * together have too many streams; `not_ready` during shutdown.
    */
   track(context: RequestContext, caller: Caller, end: () => void): void;
   /** Number of open streams. */
@@ -68,8 +82,10 @@ interface OpenStream {
   end(): void;
 }
 
-/** Creates the registry of open streams. While a credential cannot be looked up, its stream stays
- *  open. */
+/**
+ * Creates the registry of open streams. A stream stays open while the lookup of its credential
+ * fails.
+ */
 export function createStreams(repeat: StartLoop): OpenStreams {
   const open = new Map<ServerResponse, OpenStream>();
   let isClosed = false;
@@ -116,8 +132,10 @@ function ownerOf({ ip }: RequestContext, caller: Caller): StreamOwner {
   return { caller: callerKey(caller), accountId, application, network, isUnclaimed };
 }
 
-/** Ends the response at the first call, and destroys it at the second, if the caller does not
- *  read. */
+/**
+ * Creates a function that ends the response at its first call, and destroys it at its second call,
+ * in case the caller does not read.
+ */
 function endOrDestroy(res: ServerResponse, end: () => void): () => void {
   let isEnding = false;
   return () => {
@@ -127,7 +145,9 @@ function endOrDestroy(res: ServerResponse, end: () => void): () => void {
   };
 }
 
-/** Creates a check that reports whether a caller has read nothing for too long. */
+/**
+ * Creates a check that returns whether the caller has read nothing for `MAX_STALLED_CHECKS` calls.
+ */
 function createStallCheck(res: ServerResponse): () => boolean {
   let looks = 0;
   return () => {
@@ -167,7 +187,7 @@ function checkAccountLimit(
   if (application === undefined) return;
   const own = ofAccount.filter((stream) => stream.application === application).length;
   const most = MAX_PER_ACCOUNT * APPLICATION_SHARE;
-  if (own >= shareOf({ total: MAX_PER_ACCOUNT, most }, left)) {
+  if (own >= partyShare({ total: MAX_PER_ACCOUNT, most }, left)) {
     throw tooMany(`Your application has ${own} streams open, with the agents that it claimed.`);
   }
 }
@@ -186,7 +206,7 @@ function checkGroupLimit(
 ): void {
   if (open.length >= most) throw tooMany(`${most} streams of ${of} are open.`);
   const ofNetwork = open.filter((stream) => stream.network === network).length;
-  const share = shareOf({ total: most, most: most * NETWORK_SHARE }, most - open.length);
+  const share = partyShare({ total: most, most: most * NETWORK_SHARE }, most - open.length);
   if (ofNetwork >= share)
     throw tooMany(`${ofNetwork} streams of ${of} are open from your network.`);
 }

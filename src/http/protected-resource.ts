@@ -6,7 +6,7 @@ import { addressKey } from "../limits/address-key.ts";
 import { countInOrder } from "../limits/count-in-order.ts";
 import type { Limits, QuotaState } from "../limits/quotas.ts";
 import { Problem } from "../problem.ts";
-import { bearerChallenge, type Credential, credentialOf } from "./credential.ts";
+import { bearerChallenge, type Credential, readCredential } from "./credential.ts";
 import { countPublicRequest, requireWithinLimits } from "./rate-limits.ts";
 import type { RequestContext } from "./request-context.ts";
 
@@ -15,11 +15,11 @@ export interface AuthorizationOptions {
   readonly authenticate: Authenticate;
   /** Public origin without a trailing slash. */
   readonly baseUrl: string;
-  /** Scopes of agents without an owner, listed in challenges (RFC 6750 section 3). */
+  /** Scopes of unclaimed agents, which challenges list (RFC 6750 section 3). */
   readonly anonymousScopes: readonly Scope[];
   /**
-   * Quotas: `credential-address` counts invalid credentials, `calls` the calls of a caller, `calls-
-   * anonymous` those of an agent without an owner, `visits` requests without a credential.
+   * Quotas: `credential-address` counts invalid credentials; `calls` counts the calls of a caller;
+   * `calls-anonymous`, those of an unclaimed agent; `visits`, requests without a credential.
    */
   readonly limits: Limits;
 }
@@ -27,23 +27,25 @@ export interface AuthorizationOptions {
 /** One of the two protected resources: "" is the base URL, "/mcp" the MCP endpoint. */
 export type ResourcePath = "" | "/mcp";
 
-/** One message for every invalid credential, so that guessing reveals nothing. */
+/** The same message for every invalid credential, so that guesses reveal nothing. */
 const INVALID_CREDENTIAL = "The credential is unknown, expired or revoked.";
 
-/** The next step without a valid credential. */
+/** Advice for a caller without a valid credential. */
 const nextWithoutCredential = ({ anonymousScopes, baseUrl }: AuthorizationOptions): string =>
   anonymousScopes.length > 0
     ? `Get a token at ${baseUrl}/oauth/token with your client_id and client_secret; a claim ends earlier tokens. Without a client, register first at ${baseUrl}/oauth/register.`
     : `Agents need a person on this instance: see ${baseUrl}/auth.md.`;
 
-/** The next step with a token of another audience. */
+/** Advice for a caller whose token has another audience. */
 const nextForAudience = ({ kind, resource }: Caller, { baseUrl }: AuthorizationOptions): string =>
   kind === "agent"
     ? `Get a token at ${baseUrl}/oauth/token without the parameter resource: it is valid here and at ${resource}.`
     : `Send the person to ${baseUrl}/oauth/authorize again, without the parameter resource: the token is then valid here and at ${resource}.`;
 
-/** Whether a caller lacks scopes that only a claim can give it: an agent without an owner cannot
- *  request them by itself, so a challenge would lead it nowhere. */
+/**
+ * Whether a caller lacks scopes that it can get only through a claim. An unclaimed agent cannot
+ * request these itself, so a challenge would not help it.
+ */
 function isClaimNeeded(
   { kind, accountId, scopes }: Caller,
   needed: readonly Scope[],
@@ -53,7 +55,7 @@ function isClaimNeeded(
   return isUnclaimed && needed.some((name) => !scopes.has(name) && !anonymousScopes.includes(name));
 }
 
-/** The next step with a credential that lacks scopes. */
+/** Advice for a caller whose credential lacks scopes. */
 function nextForScopes(
   caller: Caller,
   missing: readonly Scope[],
@@ -82,8 +84,8 @@ const metadataUrlOf = ({ baseUrl }: AuthorizationOptions, path: ResourcePath): s
   `${baseUrl}/.well-known/oauth-protected-resource${path}`;
 
 /**
- * Authorizes requests to one of the two protected resources (RFC 6750, RFC 9728). Every bearer token
- * and API key is accepted or rejected here, and nowhere else.
+ * Authorizes requests to one of the two protected resources (RFC 6750, RFC 9728). It is the only
+ * place where bearer tokens and API keys are accepted or rejected.
  */
 export class ProtectedResource {
   readonly #options: AuthorizationOptions;
@@ -99,16 +101,17 @@ export class ProtectedResource {
   /**
    * Authenticates a request, counts it as a call, and checks its scopes.
    *
-   * @param scopes All are required; empty if they depend on the body, see `requireScopes`.
+   * @param scopes Scopes, all of which are required; empty if they depend on the body, see
+   * `requireScopes`.
    * @throws {Problem} `unauthenticated`, `rate_limited`, `insufficient_scope`, or `invalid_request`
-   *   for more than one credential.
+   * for more than one credential.
    */
   async authorize(context: RequestContext, scopes: readonly Scope[] = []): Promise<Caller> {
     const { authenticate, limits } = this.#options;
     const { res } = context;
     const credential = this.#credentialOf(context);
     if (credential instanceof Problem) {
-      // Requests without a usable credential are anonymous.
+      // A request without a usable credential counts as anonymous.
       await countPublicRequest(limits, context);
       throw credential;
     }
@@ -130,13 +133,16 @@ export class ProtectedResource {
     return caller;
   }
 
-  /** Whether a caller lacks scopes that only a claim can give it. */
+  /** Whether a caller lacks scopes that it can get only through a claim. */
   isClaimNeeded(caller: Caller, needed: readonly Scope[]): boolean {
     return isClaimNeeded(caller, needed, this.#options.anonymousScopes);
   }
 
-  /** Checks the scopes of a caller. @throws {Problem} `insufficient_scope` with a challenge that
-   *  lists every required scope. */
+  /**
+   * Checks the scopes of a caller.
+   *
+   * @throws {Problem} `insufficient_scope` with a challenge that lists every required scope.
+   */
   requireScopes(caller: Caller, needed: readonly Scope[]): void {
     const missing = needed.filter((scope) => !caller.scopes.has(scope));
     if (missing.length === 0) return;
@@ -167,7 +173,7 @@ export class ProtectedResource {
   }
 
   /**
-   * Counts the calls of a batch after the first.
+   * Counts the calls in a batch other than the first, which `authorize` has counted.
    *
    * @throws {Problem} `rate_limited`
    */
@@ -184,10 +190,10 @@ export class ProtectedResource {
     requireWithinLimits(res, counted.at(-1) ?? []);
   }
 
-  /** The credential of a request, or the problem with it. */
+  /** The credential of a request, or the problem if it has no usable one. */
   #credentialOf({ req }: RequestContext): Credential | Problem {
     try {
-      return credentialOf(req, {
+      return readCredential(req, {
         unauthenticated: (detail) => this.#unauthenticated(detail),
         multiple: multipleCredentials,
       });
@@ -197,7 +203,10 @@ export class ProtectedResource {
     }
   }
 
-  /** RFC 6750 section 3: the challenge has no error code if no credential was sent. */
+  /**
+   * Creates the problem for a missing or invalid credential. Its challenge has no error code if no
+   * credential was sent (RFC 6750 section 3).
+   */
   #unauthenticated(detail: string, { error, next }: ChallengeOptions = {}): Problem {
     const scope = this.#options.anonymousScopes.join(" ");
     return new Problem("unauthenticated", {
@@ -234,10 +243,11 @@ function isUnchanged({ kind, id, accountId, scopes }: Caller, now: Caller | unde
 }
 
 /**
- * Counts a call. Agents without an owner have a smaller quota; the applications of a person share a
- * wider one.
+ * Counts a call. Unclaimed agents have a smaller quota. All applications of a person share a larger
+ * one in addition to their own.
  *
- * @returns The quotas for the response: that of the person only if it is exceeded.
+ * @returns The quotas for the response headers; the person's shared quota is among them only if it
+ * is exceeded.
  */
 async function countCall(limits: Limits, caller: Caller): Promise<readonly QuotaState[]> {
   const { kind, id, accountId } = caller;

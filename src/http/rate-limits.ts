@@ -7,13 +7,15 @@ import { rateLimitProblem, secondsUntilReset } from "../limits/rate-limit-proble
 import type { RequestContext } from "./request-context.ts";
 
 /**
- * Counts each request against one or more quotas, in order, up to the first that is exceeded.
- * Several of these handlers on one route report all of their quotas.
+ * Creates a handler that counts each request against one or more quotas in order, and stops at the
+ * first that is exceeded. If a route has several of these handlers, the response reports the quotas
+ * of all of them.
  *
- * @param keyOf The key to count by; an address must come from `addressKey`.
+ * @param keyOf Returns the key by which requests are counted; an address must come from
+ * `addressKey`.
  * @throws {Problem} `rate_limited` if a quota is exceeded.
  */
-export function limitBy(
+export function limitRequestsBy(
   limits: Limits,
   quota: QuotaName | readonly QuotaName[],
   keyOf: (req: Request) => string,
@@ -45,7 +47,7 @@ export async function countPublicRequest(
 }
 
 /**
- * Sets the rate limit headers.
+ * Sets the rate limit headers of a response.
  *
  * @throws {Problem} `rate_limited` if a quota is exceeded.
  */

@@ -3,7 +3,7 @@ import type { Response } from "express";
 import type { Caller } from "../auth/caller.ts";
 import { requestIdFrom } from "../telemetry/request-id.ts";
 
-/** Header by which a client can set the id of its request; the response repeats it. */
+/** Header with which a client can set the id of its request; the response repeats the id. */
 const REQUEST_ID = "x-request-id";
 
 /**
@@ -32,8 +32,8 @@ export function pathOf(url: string): string {
  * The network address of the client, as Express computes `req.ip`: the peer of the connection or,
  * behind reverse proxies, the address that the outermost trusted proxy reports.
  *
- * @param proxyHops Number of trusted reverse proxies. Addresses further left in `X-Forwarded-For` are
- *   written by clients and are ignored.
+ * @param proxyHops Number of trusted reverse proxies. Addresses further left in `X-Forwarded-For`
+ * come from clients and are ignored.
  * @returns `undefined` after the connection has closed.
  */
 export function clientAddress(req: IncomingMessage, proxyHops: number): string | undefined {
@@ -43,8 +43,10 @@ export function clientAddress(req: IncomingMessage, proxyHops: number): string |
   return [...addresses, req.socket.remoteAddress].at(-1 - Math.min(proxyHops, addresses.length));
 }
 
-/** State of one request until its response has ended. It is created before routing; Express gets
- *  the same object as `res.locals`. */
+/**
+ * State of one request until its response has ended. It is created before routing; Express receives
+ * the same object as `res.locals`.
+ */
 export class RequestContext {
   readonly req: IncomingMessage;
   readonly res: ServerResponse;
@@ -55,12 +57,12 @@ export class RequestContext {
   route: string | undefined;
   /** Decoded values of the variable segments of the route. */
   params: Readonly<Record<string, string>> = {};
-  /** Set by authorization, like `isStillValid`. */
+  /** The authenticated caller. It is set by authorization, like `isStillValid`. */
   caller: Caller | undefined;
   /**
-   * Looks the credential up again.
+   * Looks up the credential again.
    *
-   * @returns Whether the caller still has its original rights.
+   * @returns Whether the caller still has all of its original rights.
    */
   isStillValid: () => Promise<boolean> = async () => false;
 
@@ -78,21 +80,23 @@ export class RequestContext {
   }
 }
 
-/** The context of a request within Express. */
+/** The context of a request that Express handles. */
 export const contextOf = (res: ServerResponse): RequestContext =>
   (res as Response).locals as unknown as RequestContext;
 
-/** A request; an Express router may have removed a prefix from its URL. */
+/** A request with its URL, from which an Express router may have removed a prefix. */
 type RequestUrl = Pick<IncomingMessage, "url"> & { readonly originalUrl?: string };
 
-/** The query of a request, which may be of any size. */
+/** The query of a request. It is never truncated, however many parameters it has. */
 export function queryOf({ url = "", originalUrl = url }: RequestUrl): URLSearchParams {
   const start = originalUrl.indexOf("?");
   return new URLSearchParams(start < 0 ? "" : originalUrl.slice(start + 1));
 }
 
-/** The values of each name in a query. Calling `getAll` for each name would take quadratic time,
- *  since 16 kB hold thousands of names. */
+/**
+ * The values of each parameter in a query. Calling `getAll` for each name would take quadratic
+ * time, because 16 kB can contain thousands of names.
+ */
 export function queryValues(request: RequestUrl): ReadonlyMap<string, readonly string[]> {
   const values = new Map<string, string[]>();
   for (const [name, value] of queryOf(request)) {
@@ -103,8 +107,10 @@ export function queryValues(request: RequestUrl): ReadonlyMap<string, readonly s
   return values;
 }
 
-/** The parameters of a query; a repeated parameter becomes a list, which schemas of single values
- *  reject. */
+/**
+ * The parameters of a query. A repeated parameter becomes a list, which schemas for single values
+ * reject.
+ */
 export const queryParameters = (request: RequestUrl): Readonly<Record<string, unknown>> =>
   Object.fromEntries(
     Array.from(queryValues(request), ([name, values]) => [

@@ -1,26 +1,41 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 
-/** Maximum expected wait, in milliseconds; above it, a request is rejected. A thousand agents that
- *  call at the same instant are all answered (measured: 0.2 to 0.6 ms each). */
+/**
+ * Maximum expected wait, in milliseconds. If the expected wait is longer, new requests are
+ * rejected. A thousand agents that call at the same instant are all answered (measured: 0.2 to 0.6
+ * ms each).
+ */
 const MAX_EXPECTED_WAIT_MS = 1_500;
 
-/** Maximum actual wait, in milliseconds, for a request that was admitted by a wrong estimate. */
+/**
+ * Maximum actual wait, in milliseconds; it ends the wait of requests that were admitted because of
+ * a wrong estimate.
+ */
 const MAX_WAIT_MS = 2 * MAX_EXPECTED_WAIT_MS;
 
-/** Number of requests that may always wait, because an estimate from few is unreliable. */
+/**
+ * Number of requests that may always wait, because an estimate based on few requests is unreliable.
+ */
 const MIN_QUEUE_LENGTH = 100;
 
-/** Maximum waiting requests, whatever they cost; one connection can carry thousands. */
+/**
+ * Maximum number of waiting requests, regardless of their cost; a single connection can send
+ * thousands.
+ */
 const MAX_WAITING = 5_000;
 
-/** Maximum requests in flight, so that they do not accumulate while the database does not answer.
- *  CPU-bound requests finish before the next one starts. */
+/**
+ * Maximum number of requests in flight, so that they do not accumulate while the database does not
+ * answer. CPU-bound requests finish before the next one starts.
+ */
 const MAX_IN_FLIGHT = 200;
 
-/** Weight of the newest interval in the moving average of the intervals between starts. */
+/** Weight of the newest value in the moving average of the time between two starts. */
 const EWMA_WEIGHT = 1 / 64;
-/** Longest interval that is averaged, in milliseconds, so that one pause of the machine does not
- *  cause hundreds of rejections. */
+/**
+ * Maximum time between two starts that enters the average, in milliseconds, so that a single pause
+ * of the machine does not cause hundreds of rejections.
+ */
 const MAX_INTERVAL_MS = 50;
 
 /** A request with its response. */
@@ -40,15 +55,15 @@ interface RequestQueueOptions {
 
 /** A first-in, first-out queue of requests of one kind. */
 export interface RequestQueue {
-  /** Whether one more request would wait too long. */
+  /** Whether an additional request would wait too long. */
   isFull(): boolean;
   add(exchange: Exchange): void;
-  /** Whether a request waits whose client is connected and which has not expired. */
+  /** Whether an unexpired request of a connected client is waiting. */
   hasWaiting(): boolean;
   /**
-   * Starts the oldest request.
+   * Starts the oldest waiting request.
    *
-   * @returns Whether one was started.
+   * @returns Whether a request was started.
    */
   startNext(): boolean;
 }
@@ -59,7 +74,10 @@ export function createRequestQueue({ now, start, onExpired }: RequestQueueOption
   const inFlight = createInFlight();
   /** Moving average of the time between two starts while other requests waited, in milliseconds. */
   let meanMs = 0;
-  /** Time of the last start if other requests waited then, by the monotonic clock. */
+  /**
+   * Time of the last start by the monotonic clock, in milliseconds; `undefined` if no other
+   * requests waited then.
+   */
   let lastStartAt: number | undefined;
 
   const dropStale = (): void => {
@@ -100,11 +118,13 @@ export function createRequestQueue({ now, start, onExpired }: RequestQueueOption
   };
 }
 
-/** Counts requests in flight: from the end of the body until the response begins, so that slow
- *  senders, slow readers and streams do not count. */
+/**
+ * Counts requests in flight. A request is in flight from the end of its body until its response
+ * begins, so that slow senders, slow readers and streams do not count.
+ */
 function createInFlight() {
-  // An array, because the tables of a Set that grows and shrinks reference each other, and so keep
-  // every response in them alive until the next full garbage collection.
+  // An array instead of a Set: the internal tables of a Set that grows and shrinks reference each
+  // other and would keep all their responses alive until the next full garbage collection.
   const answers: ServerResponse[] = [];
   return {
     add({ req, res }: Exchange): void {

@@ -6,14 +6,16 @@ import { underRequestId } from "../telemetry/request-id.ts";
 import { failSpan, runInContext, startRequest } from "../telemetry/traces.ts";
 import { RequestContext, setRequestId } from "./request-context.ts";
 
-/** Requests that take at least this long, in milliseconds, are logged as slow. */
+/** Minimum duration of a request that is logged as slow, in milliseconds. */
 const SLOW_MS = 1_000;
 
-/** Maximum log lines per second for slow and failed requests, so that an incident does not fill the
- *  disk. */
+/**
+ * Maximum number of log lines per second for slow and failed requests, so that an incident does not
+ * fill the disk.
+ */
 const MAX_LINES = 10;
 
-/** Methods counted by name; others count as `_OTHER`. */
+/** HTTP methods that metrics count by name; all others count as `_OTHER`. */
 const METHODS: ReadonlySet<string | undefined> = new Set([
   "GET",
   "HEAD",
@@ -32,8 +34,10 @@ export interface RequestTelemetryOptions {
   readonly meters: Meters;
 }
 
-/** Adds a request id, metrics, a trace and a log line to each request. They contain only route
- *  templates and the service's own text, never the URL or the body. */
+/**
+ * Wraps a request handler to add a request id, metrics, a trace and a log line to each request.
+ * They contain only route templates and the service's own text, never the URL or the body.
+ */
 export function withTelemetry(
   handle: (context: RequestContext) => void,
   options: RequestTelemetryOptions,
@@ -58,7 +62,9 @@ export function withTelemetry(
   };
 }
 
-/** The matching route of the route table, or of Express. */
+/**
+ * Template of the matching route, in the route table or in Express; `unmatched` if there is none.
+ */
 function routeOf({ route, req }: RequestContext): string {
   if (route !== undefined) return route;
   const { baseUrl = "", route: inExpress } = req as Partial<Request>;
@@ -68,7 +74,7 @@ function routeOf({ route, req }: RequestContext): string {
 const statusOf = (res: ServerResponse): string =>
   res.headersSent ? statusClass(res.statusCode) : "aborted";
 
-/** A completed request. */
+/** A request whose connection has been answered or closed. */
 interface CompletedRequest {
   readonly context: RequestContext;
   readonly requestId: string;
@@ -110,7 +116,7 @@ function logFields(
   };
 }
 
-/** The caller's id, which is not secret. */
+/** Log field with the caller's id, which is not secret. */
 function callerIdField({ caller }: RequestContext): Readonly<Record<string, string>> {
   if (caller === undefined) return {};
   if (caller.kind === "service") return { keyId: caller.id };
@@ -123,16 +129,16 @@ export interface RateCap {
    * Counts an event against the limit.
    *
    * @param nowMs Monotonic time, in milliseconds.
-   * @returns How many events were suppressed since the last permitted one; `undefined` if this one is suppressed
-   *   too.
+   * @returns Number of events suppressed since the last permitted event; `undefined` if this event
+   * is suppressed too.
    */
   take(nowMs: number): number | undefined;
 }
 
-/** Length of a window, in milliseconds. */
+/** Length of the window in which events are counted, in milliseconds. */
 const WINDOW_MS = 1_000;
 
-/** Creates a limit of `most` events per second. */
+/** Creates a cap of `most` events per second. */
 export function createRateCap(most: number): RateCap {
   let endsAt = Number.NEGATIVE_INFINITY;
   let taken = 0;

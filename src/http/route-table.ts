@@ -3,28 +3,39 @@ import { allowHeader, methodNotAllowed } from "./allowed-methods.ts";
 import type { WriteError } from "./errors.ts";
 import type { RequestContext } from "./request-context.ts";
 
-/** Handles a request. Its exceptions go to the error writer. */
+/** Handles a request. Exceptions that it throws go to the error writer. */
 export type Handler = (context: RequestContext) => void | Promise<void>;
 
-/** A method and a path with their handler. */
+/** A handler with the method and path that it serves. */
 export interface Route {
   readonly method: "GET" | "POST" | "PATCH" | "DELETE";
-  /** Path with `{name}` for a variable segment. */
+  /** Path in which `{name}` stands for a variable segment. */
   readonly path: string;
   readonly handle: Handler;
-  /** Whether a trailing slash makes a different path. Default: it is ignored. */
+  /**
+   * Whether a path with a trailing slash is a different path. By default, a trailing slash is
+   * ignored.
+   */
   readonly isStrict?: true;
-  /** The last variable takes the rest of the path, with its slashes. Default: one segment. */
+  /**
+   * Whether the last variable matches the rest of the path, including slashes. By default, it
+   * matches one segment.
+   */
   readonly takesRest?: true;
-  /** Handles other methods. Default: they are rejected with `method_not_allowed`. */
+  /**
+   * Handles requests with other methods. By default, they are rejected with `method_not_allowed`.
+   */
   readonly otherMethods?: Handler;
 }
 
-/** A path with its methods. */
+/** A path with the handlers of its methods. */
 interface Resource {
   /** Path for logs and metrics, with `:name` for a variable segment. */
   readonly template: string;
-  /** Segments in lower case, since paths match case-insensitively; only used for templates. */
+  /**
+   * Segments in lower case, because paths match case-insensitively; used only for paths with
+   * variables.
+   */
   readonly segments: readonly string[];
   readonly handlers: Map<string, Handler>;
   readonly isStrict: boolean;
@@ -32,7 +43,7 @@ interface Resource {
   readonly otherMethods: Handler;
 }
 
-/** A route in listings. */
+/** A method and path in the list of routes. */
 interface ListedRoute {
   readonly method: string;
   readonly path: string;
@@ -44,14 +55,18 @@ interface Match {
   readonly values: readonly (readonly [name: string, value: string])[];
 }
 
-/** The routes of programs: tools, MCP, tokens and health probes. A matching request is handled here
- *  completely, including its errors; Express gets all others. */
+/**
+ * The routes for programs: tools, MCP, tokens and health probes. A matching request is handled here
+ * completely, including its errors; all other requests go to Express.
+ */
 export class RouteTable {
   readonly routes: readonly ListedRoute[];
   readonly #writeError: WriteError;
   readonly #literal = new Map<string, Resource>();
-  /** Templates by their first segment, which is never variable; those with the fewest variable segments
-   *  first. */
+  /**
+   * Paths with variables, by their first segment, which is never variable. Paths with the fewest
+   * variable segments come first.
+   */
   readonly #templates: ReadonlyMap<string, readonly Resource[]>;
 
   constructor(routes: readonly Route[], writeError: WriteError) {
@@ -68,9 +83,9 @@ export class RouteTable {
   }
 
   /**
-   * Handles a request.
+   * Handles a request if its path matches a route.
    *
-   * @returns Whether a route matches its path.
+   * @returns Whether a route matches the path.
    */
   handle(context: RequestContext): boolean {
     const match = this.#find(context.path);
@@ -79,7 +94,10 @@ export class RouteTable {
     return true;
   }
 
-  /** Matches paths as Express does: case-insensitively, with an optional trailing slash. */
+  /**
+   * Finds the route of a path. Paths match as in Express: case-insensitively, with an optional
+   * trailing slash.
+   */
   #find(path: string): Match | undefined {
     const exact = this.#literal.get(path);
     if (exact !== undefined) return { resource: exact, values: [] };
@@ -109,7 +127,11 @@ async function runHandler({ resource, values }: Match, context: RequestContext):
   await (resource.handlers.get(method) ?? resource.otherMethods)(context);
 }
 
-/** Rejects every method but the allowed ones. */
+/**
+ * Creates the handler that rejects methods which a path does not support.
+ *
+ * @param allow Value of the `Allow` header.
+ */
 const rejectMethod =
   (allow: string): Handler =>
   ({ req }) => {
@@ -159,7 +181,11 @@ function valuesOf(
   return values;
 }
 
-/** @throws {Problem} `invalid_request` if the percent encoding is malformed. */
+/**
+ * Decodes a segment of a path.
+ *
+ * @throws {Problem} `invalid_request` if its percent-encoding is malformed.
+ */
 function decodeSegment(value: string): string {
   try {
     return decodeURIComponent(value);

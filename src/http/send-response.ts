@@ -1,19 +1,29 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { matchesEtag } from "../lib/etag.ts";
-import type { Answer } from "./api/answers.ts";
-import { type ContentCoding, codedEtag, codingFor, compressOnce } from "./content-coding.ts";
+import type { ToolAnswer } from "./api/answers.ts";
+import {
+  type ContentCoding,
+  codedEtag,
+  compressCached,
+  negotiateContentCoding,
+} from "./content-coding.ts";
 import type { RequestContext } from "./request-context.ts";
 
-/** Caches must not share a response between callers, nor between the formats of a response. */
+/** Value of `Vary`. Caches must not share a response between callers, nor between its formats. */
 const VARY = "Accept, Authorization, X-Api-Key";
 
-/** Responses are revalidated on each use: the next session or print may change them. */
+/**
+ * Value of `Cache-Control`. Responses are revalidated at each use, because the next session or
+ * print may change them.
+ */
 const REVALIDATE = "private, no-cache";
 
-/** Minimum length of a body that is compressed, in characters: shorter ones fit into one packet. */
+/**
+ * Minimum length of a body that is compressed, in characters; a shorter body fits into one packet.
+ */
 const MIN_COMPRESSED = 1_024;
 
-/** Media types of texts. */
+/** Media types of text formats. */
 export const MEDIA_TYPES = {
   css: "text/css; charset=utf-8",
   html: "text/html; charset=utf-8",
@@ -22,40 +32,40 @@ export const MEDIA_TYPES = {
   txt: "text/plain; charset=utf-8",
 } as const;
 
-/** A body that is the same for every caller who may read it. */
+/** A body that is identical for every caller who may read it. */
 export interface Representation {
   readonly type: string;
   readonly body: string | Uint8Array;
-  /** A strong validator: a hash of the body. */
+  /** Strong validator (ETag): a hash of the body. */
   readonly etag: string;
 }
 
 /**
- * Sends a representation, compressed where the client accepts that, or 304 if the client already has
- * it (RFC 9110 sections 8.8.3, 13.1.2 and 15.4.5). Must be called after all other headers are set.
+ * Sends a representation, compressed if the client accepts a coding, or 304 if the client already
+ * has it (RFC 9110 sections 8.8.3, 13.1.2 and 15.4.5). Must be called after all other headers are
+ * set.
  *
- * Nothing else is compressed: the length of a compressed body reveals whether an attacker's text
- * repeats a secret in it (BREACH). Answers for one caller, tokens, pages with form tokens (sign-in,
- * claim, consent, account) and MCP are therefore sent uncompressed.
+ * Other bodies are not compressed: the length of a compressed body reveals whether text from an
+ * attacker repeats a secret in the same body (BREACH). Answers for one caller, tokens, pages with
+ * form tokens (sign-in, claim, consent, account) and MCP responses are therefore sent uncompressed.
  */
 export async function sendRepresentation(
   req: IncomingMessage,
   res: ServerResponse,
   { type, body, etag }: Representation,
 ): Promise<void> {
-  const coding = body.length < MIN_COMPRESSED ? undefined : codingFor(req.headers);
+  const coding = body.length < MIN_COMPRESSED ? undefined : negotiateContentCoding(req.headers);
   if (isUnmodified(req, res, { etag, coding })) return;
   res.setHeader("Content-Type", type);
-  const sent = coding === undefined ? body : await compressOnce(coding, { etag, body });
+  const sent = coding === undefined ? body : await compressCached(coding, { etag, body });
   res.setHeader("Content-Length", Buffer.byteLength(sent));
   res.end(sent);
 }
 
 /**
- * Sets the headers by which a response can be validated and cached, and its coding, and sends 304 if
- * the client already has it.
+ * Sets `ETag`, `Vary` and `Content-Encoding`, and sends 304 if the client already has the response.
  *
- * @returns Whether it was sent.
+ * @returns Whether the 304 was sent.
  */
 export function isUnmodified(
   req: IncomingMessage,
@@ -74,7 +84,7 @@ export function isUnmodified(
   return false;
 }
 
-/** Sets the headers of an answer to authorized callers that can be validated. */
+/** Sets the caching headers of a response to authorized callers that has an ETag. */
 export function setPrivateHeaders(res: ServerResponse, cacheControl: string = REVALIDATE): void {
   res.setHeader("Cache-Control", cacheControl);
   res.setHeader("Vary", VARY);
@@ -83,11 +93,11 @@ export function setPrivateHeaders(res: ServerResponse, cacheControl: string = RE
 /**
  * Sends the result of a tool.
  *
- * @param cacheControl Value of Cache-Control for shared results.
+ * @param cacheControl Value of `Cache-Control` for results with an ETag.
  */
 export async function sendAnswer(
   { req, res }: Pick<RequestContext, "req" | "res">,
-  { json, etag }: Answer,
+  { json, etag }: ToolAnswer,
   cacheControl: string = REVALIDATE,
 ): Promise<void> {
   if (etag === undefined) return sendJson(res, json);
@@ -95,7 +105,7 @@ export async function sendAnswer(
   await sendRepresentation(req, res, { type: MEDIA_TYPES.json, body: json, etag });
 }
 
-/** Sends JSON with the headers Express would set, without its content negotiation. */
+/** Sends JSON with the headers that Express would set, but without content negotiation. */
 export function sendJson(res: ServerResponse, json: string): void {
   res.setHeader("Content-Type", MEDIA_TYPES.json);
   res.setHeader("Content-Length", Buffer.byteLength(json));

@@ -2,13 +2,13 @@ import type { Express, Router } from "express";
 
 /** A method and path that the application serves. */
 export interface ServedRoute {
-  /** In upper case; `*` for any method. */
+  /** HTTP method in upper case; `*` for any method. */
   readonly method: string;
   /** Path in the syntax of Express, with `:name` for a variable segment. */
   readonly path: string;
 }
 
-/** What Express 5.3 reports about a router; its published types lack it. */
+/** The properties that Express 5.3 reports for a route; its published types do not include them. */
 interface ListedRoute {
   readonly path: string | RegExp;
   readonly methods: readonly string[] | undefined;
@@ -29,8 +29,11 @@ function routesBelow(router: Router, prefix: string): readonly ServedRoute[] {
   });
 }
 
-/** The methods of a route without HEAD, which Express adds to every GET, and without `*` beside
- *  other methods, which is the handler that rejects the rest. */
+/**
+ * The methods of a route that it handles. HEAD is omitted, because Express adds it to every GET.
+ * `*` next to other methods is omitted too, because it is the handler that rejects all other
+ * methods.
+ */
 function ownMethods(methods: readonly string[]): readonly string[] {
   const own = methods.filter(
     (method) => method !== "*" && !(method === "HEAD" && methods.includes("GET")),

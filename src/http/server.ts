@@ -12,25 +12,40 @@ import { PROBLEM_TYPE, SECURITY_HEADERS } from "./errors.ts";
 
 /** Limits on the resources that an unauthenticated client can occupy. */
 const SERVER_LIMITS = {
-  /** Time for the header to arrive, in milliseconds; also closes idle new connections. */
+  /**
+   * Maximum time until the header has arrived, in milliseconds; it also closes new connections that
+   * stay idle.
+   */
   headersTimeout: 10_000,
-  /** Time for a whole request to arrive, in milliseconds: 100 kB over a slow mobile connection. */
+  /**
+   * Maximum time until a whole request has arrived, in milliseconds; enough for 100 kB over a slow
+   * mobile connection.
+   */
   requestTimeout: 30_000,
-  /** Time after which an unused connection closes, in milliseconds: the default of Node.js, which
-   *  responses announce. */
+  /**
+   * Time after which an unused connection is closed, in milliseconds: the default of Node.js, which
+   * responses announce.
+   */
   keepAliveTimeout: 5_000,
-  /** Interval of timeout checks, in milliseconds; short, so that few connections expire at once. */
+  /**
+   * Interval of timeout checks, in milliseconds; it is short, so that few connections expire at the
+   * same check.
+   */
   connectionsCheckingInterval: 250,
-  /** Maximum size of the header with the request line, in bytes; tokens and cookies of this service
-   *  take 2 kB. */
+  /**
+   * Maximum total size of the request line and the header, in bytes; tokens and cookies of this
+   * service take 2 kB.
+   */
   maxHeaderSize: 16 * 1024,
 } as const;
 
-/** Maximum number of connections. An idle one takes 6 to 10 kB (measured), so all together take at
- *  most 150 MB; many systems allow a process 20,000 open files. */
+/**
+ * Maximum number of connections. An idle connection takes 6 to 10 kB (measured), so all together
+ * take at most 150 MB; many systems allow a process 20,000 open files.
+ */
 const MAX_CONNECTIONS = 15_000;
 
-/** Time for sending the rejection of an unreadable request, in milliseconds. */
+/** Maximum time for sending the rejection of an unreadable request, in milliseconds. */
 const ERROR_RESPONSE_MS = 1_000;
 
 /** Problems for unreadable requests, by Node.js error code. */
@@ -54,32 +69,34 @@ const UNREADABLE = new Problem("invalid_request", {
   next: "Send a request that conforms to RFC 9112.",
 });
 
-/** Creates a server that slow, silent or trickling clients cannot exhaust. */
+/** Creates a server whose resources slow, silent or trickling clients cannot exhaust. */
 export function createBoundedServer(listener: RequestListener): Server {
   const server = createServer({ ...SERVER_LIMITS, requireHostHeader: false }, listener);
-  // One field more than the maximum is read, to detect an excess; further fields are dropped.
+  // Node.js keeps one field more than the maximum, so that an excess can be detected; it drops all
+  // further fields.
   server.maxHeadersCount = MAX_FIELDS + 1;
   server.maxConnections = MAX_CONNECTIONS;
   server.on("clientError", rejectUnreadable);
-  // RFC 9110 section 10.1.1 permits a server to ignore an unknown expectation.
+  // Requests with an unknown expectation are handled normally, because RFC 9110 section 10.1.1
+  // permits a server to ignore it.
   server.on("checkExpectation", (req, res) => server.emit("request", req, res));
   return server;
 }
 
-/** Answers what is not HTTP, in the format of every other error. */
+/** Answers a request that is not valid HTTP, in the same format as every other error. */
 function rejectUnreadable(error: NodeJS.ErrnoException, socket: Duplex): void {
   if (socket.writableEnded) return;
   if (!socket.writable || hasStartedResponse(socket)) {
     socket.destroy();
     return;
   }
-  // Stops reading but does not destroy the socket yet, since a reset could discard the response.
+  // The socket is paused but not destroyed yet, because a reset could discard the response.
   socket.pause();
   socket.end(rawResponse(problemsByCode[error.code ?? ""] ?? UNREADABLE));
   setTimeout(() => socket.destroy(), ERROR_RESPONSE_MS).unref();
 }
 
-/** Whether part of a response has been sent, so that another one would corrupt it. */
+/** Whether part of a response has been sent, so that a second response would corrupt it. */
 const hasStartedResponse = (
   socket: Duplex & { readonly _httpMessage?: ServerResponse | null },
 ): boolean => socket._httpMessage?.headersSent === true;
@@ -97,7 +114,7 @@ function rawResponse(problem: Problem): string {
   return `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${lines.join("")}\r\n${body}`;
 }
 
-/** Maximum header fields; browsers send about twenty. */
+/** Maximum number of header fields; browsers send about twenty. */
 const MAX_FIELDS = 100;
 
 const INVALID_TARGET = new Problem("invalid_request", {
@@ -115,8 +132,10 @@ const NOT_ONE_HOST = new Problem("invalid_request", {
   next: "Send one Host field.",
 });
 
-/** The problem with the form of a request, regardless of its target; `undefined` if it is
- *  well-formed. */
+/**
+ * The problem with the form of a request, independent of its target; `undefined` if the request is
+ * well-formed.
+ */
 export function requestFormProblem({
   url = "",
   rawHeaders,
@@ -125,12 +144,12 @@ export function requestFormProblem({
   if (!URL.canParse(url, "http://localhost")) return INVALID_TARGET;
   if (rawHeaders.length > 2 * MAX_FIELDS) return TOO_MANY_FIELDS;
   const hosts = countHosts(rawHeaders);
-  // RFC 9112 section 3.2; HTTP/1.0 has no Host field.
+  // Exactly one Host field is required (RFC 9112 section 3.2); HTTP/1.0 has no Host field.
   const isOne = hosts === 1 || (hosts === 0 && httpVersion === "1.0");
   return isOne ? undefined : NOT_ONE_HOST;
 }
 
-/** Names and values alternate in `rawHeaders`. */
+/** Counts the Host fields. In `rawHeaders`, names and values alternate. */
 function countHosts(rawHeaders: readonly string[]): number {
   let hosts = 0;
   for (let at = 0; at < rawHeaders.length; at += 2) {

@@ -2,25 +2,31 @@ import { createHmac, timingSafeEqual } from "node:crypto";
 import { Low } from "lowdb";
 import { JSONFile } from "lowdb/node";
 
-/** The content of the file, and HMAC-SHA256 of its JSON text in base64url. */
+/** The content of the file, and the HMAC-SHA256 of its JSON text in base64url. */
 interface Authenticated<T> {
   readonly mac: string;
   readonly content: T;
 }
 
-/** A JSON file in the data folder, authenticated with a key, so that nobody without the key can
- *  create or change it. Its content may be lost without harm. */
+/**
+ * A JSON file in the data folder, authenticated with a key, so that nobody without the key can
+ * create or change it. It holds only data that may be lost without harm.
+ */
 export class AuthenticatedFile<T> {
   readonly #low: Low<Authenticated<T> | null>;
   readonly #key: Uint8Array;
 
-  /** @param path Its folder must exist. */
+  /** @param path Path of the file; its folder must exist. */
   constructor(path: string, key: Uint8Array) {
     this.#low = new Low<Authenticated<T> | null>(new JSONFile(path), null);
     this.#key = key;
   }
 
-  /** The content; `undefined` when there is no file. @throws {Error} When it is not authentic. */
+  /**
+   * Reads the content; `undefined` if there is no file.
+   *
+   * @throws {Error} If the HMAC does not match.
+   */
   async read(): Promise<T | undefined> {
     await this.#low.read();
     const { data } = this.#low;

@@ -3,11 +3,11 @@ import { quoted } from "../sources/live/provider-response.ts";
 
 const MINUTE_MS = 60_000;
 
-/** Pauses after faults of one kind, in milliseconds. */
+/** Pauses after consecutive faults of one kind, in milliseconds. */
 interface Pauses {
-  /** After the first fault; each further one in a row doubles it. */
+  /** Pause after the first fault; each further consecutive fault doubles it. */
   readonly firstMs: number;
-  /** Upper bound, unless the provider asks for more. */
+  /** Upper bound of the pause, unless the provider asks for a longer one. */
   readonly longestMs: number;
 }
 
@@ -16,28 +16,32 @@ const PAUSES: Readonly<Record<FaultKind, Pauses>> = {
   failing: { firstMs: 5_000, longestMs: 30 * MINUTE_MS },
   limited: { firstMs: 30_000, longestMs: 30 * MINUTE_MS },
   malformed: { firstMs: MINUTE_MS, longestMs: 30 * MINUTE_MS },
-  // An operator has to correct a refused key.
+  // A refused key stays refused until an operator corrects it.
   refused: { firstMs: 5 * MINUTE_MS, longestMs: 30 * MINUTE_MS },
-  // An operator has to correct a clock; requests before that are useless.
+  // Requests are useless until an operator corrects the clock.
   clock: { firstMs: MINUTE_MS, longestMs: 10 * MINUTE_MS },
   // Our own store usually recovers soon.
   unkept: { firstMs: 5_000, longestMs: MINUTE_MS },
 };
 
-/** Longest pause that a provider may ask for, and so the longest of all, in milliseconds. */
-export const LONGEST_BACKOFF_MS = 24 * 60 * MINUTE_MS;
+/**
+ * Longest pause that a provider may ask for, and so the upper bound of every pause, in
+ * milliseconds.
+ */
+export const MAX_BACKOFF_MS = 24 * 60 * MINUTE_MS;
 
 /**
- * Pause after a fault: exponential backoff with 50 % jitter, so that many instances do not return at
+ * Pause after a fault: exponential backoff with 50 % jitter, so that many instances do not retry at
  * once, and never less than the provider asks for.
  *
- * @param failures Consecutive faults, including this one.
+ * @param failures Number of consecutive faults, including this one.
  * @param random A number in [0, 1).
+ * @returns Milliseconds.
  */
 export function backoffMs(fault: ProviderFault, failures: number, random: number): number {
   const { firstMs, longestMs } = PAUSES[fault.kind];
   const full = Math.min(longestMs, firstMs * 2 ** (failures - 1));
-  const requested = Math.min(LONGEST_BACKOFF_MS, fault.retryAfterMs ?? 0);
+  const requested = Math.min(MAX_BACKOFF_MS, fault.retryAfterMs ?? 0);
   return Math.max(requested, full * (0.5 + random / 2));
 }
 
@@ -45,13 +49,17 @@ export function backoffMs(fault: ProviderFault, failures: number, random: number
 export interface FailureBackoff {
   /** When the next attempt is due, Unix milliseconds; in the past if there was no failure. */
   until(): number;
-  /** Runs the work. @throws The error of the work; the next attempt is then due after a pause. */
+  /**
+   * Runs the work.
+   *
+   * @throws The error of the work; the next attempt is then due after a pause.
+   */
   run(work: () => Promise<number>): Promise<number>;
 }
 
 /**
- * Keeps work from being repeated while the store rejects its results: every attempt costs a provider
- * a request. The state is in memory, since the store may be what fails.
+ * Delays retries while the store rejects results, because every attempt costs a request to a
+ * provider. The state is in memory, since the store may be what fails.
  */
 export function createFailureBackoff({
   now,
@@ -64,7 +72,7 @@ export function createFailureBackoff({
   let failedAt = 0;
   let pauseMs = 0;
   return {
-    // Before the failure: the clock was set back.
+    // A time before the failure means that the clock was set back, which voids the pause.
     until: () => (now() < failedAt ? 0 : failedAt + pauseMs),
     async run(work) {
       try {
@@ -81,6 +89,8 @@ export function createFailureBackoff({
   };
 }
 
-/** A failure of our own store, as a fault that is shown beside those of the provider. */
+/**
+ * Wraps a failure of our own store as a fault, so that it is shown with the faults of the provider.
+ */
 export const storeFault = (error: unknown): ProviderFault =>
   new ProviderFault("unkept", `what came could not be kept: ${quoted(String(error))}`);

@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { schedule, startLoop } from "../lib/loop.ts";
+import { scheduleTimer, startLoop } from "../lib/loop.ts";
 import type { Feed } from "../market/records.ts";
 import type { Observation } from "../sources/live/provider.ts";
 import type { ReceivedObservation } from "../sources/live/record-book.ts";
@@ -13,57 +13,69 @@ import { archiveKindOf, type ObservationBody } from "./market-rows.ts";
 /**
  * Change notices tell every process which rows of the archive are new. The process that persists
  * rows commits a notice with them; every process, this one included, follows the notices in the
- * order of their revisions and reads the rows that they name.
+ * order of their revisions and reads the rows that they describe.
  */
 
-/** Topic that wakes the readers of notices. */
+/** Announcement topic that wakes the readers of notices. */
 const NOTICE_TOPIC = "market-data";
 
-/** Notices by the revision of their record; a reader continues after the last one that it saw. */
+/**
+ * Batches of notices, ordered by revision; a reader continues after the last revision that it read.
+ */
 export const noticeRecords = collection<NoticeBatch>("ingest-news");
 
-/** How long a notice is stored, in milliseconds. A reader that was away for longer reads all rows. */
+/**
+ * How long a notice is stored, in milliseconds. A reader that pauses for more than half of this
+ * rereads all rows.
+ */
 export const NOTICE_TTL_MS = 1_800_000;
 
-/** How long a notice is stored if only one process reads, in milliseconds; shorter, since every
- *  answer creates a notice, up to 20 a second. */
+/**
+ * How long the embedded store keeps a notice, in milliseconds. It is shorter because only one
+ * process reads, while up to 20 answers a second create one notice each.
+ */
 const NOTICE_TTL_ALONE_MS = 300_000;
 
 /** How long a store keeps a notice, in milliseconds. */
 export const noticeTtlMs = (engine: Store["engine"] | undefined): number =>
   engine === "embedded" ? NOTICE_TTL_ALONE_MS : NOTICE_TTL_MS;
 
-/** Largest number of symbols that are named one by one; beyond it a notice is about all symbols. */
+/**
+ * Maximum number of symbols that get notices of their own; beyond it, notices cover all symbols of
+ * a feed.
+ */
 const MAX_NAMED_SYMBOLS = 25;
 
 /**
- * Rows of these feeds that are further apart, in milliseconds, get notices of their own, so that
- * one message dated back by a day does not make every process read that whole day again.
+ * Maximum gap in milliseconds between rows that share a notice, so that one message dated a day ago
+ * does not make every process reread that whole day. Other feeds have no limit.
  */
 const MAX_GAP_MS: Readonly<Partial<Record<Feed, number>>> = { mentions: 600_000, prints: 600_000 };
 
-/** Rows of a feed that may be new: of one symbol or, `null`, of any, within a span. */
+/** A span of rows of a feed that may be new, for one symbol or, if `null`, for all symbols. */
 export interface ChangeNotice {
   readonly feed: Feed;
   readonly symbol: string | null;
-  /** Earliest instant, included; Unix milliseconds. */
+  /** Start of the span, inclusive; Unix milliseconds. */
   readonly from: number;
-  /** Latest instant, included; Unix milliseconds. */
+  /** End of the span, inclusive; Unix milliseconds. */
   readonly to: number;
 }
 
-/** The notices of one answer. */
+/** The notices about one answer of a provider. */
 interface NoticeBatch {
   readonly news: readonly ChangeNotice[];
-  /** When the answer arrived by the clock of the process that asked, Unix milliseconds. */
+  /**
+   * When the answer arrived, by the clock of the process that sent the request, Unix milliseconds.
+   */
   readonly observedAt: number;
 }
 
 /**
- * The operations that announce observations. Observations that were stored before are announced
- * too: the process may have been killed between writing the rows and the notice.
+ * Creates the operations that announce observations. Observations that were already stored are
+ * announced again: the process may have been killed between writing the rows and the notice.
  *
- * @param options.observedAt When they arrived, Unix milliseconds.
+ * @param options.observedAt When the observations arrived, Unix milliseconds.
  */
 export function announceChanges(
   data: readonly Observation[],
@@ -74,7 +86,7 @@ export function announceChanges(
   return [put(noticeRecords, { key: randomUUID(), value, ttlMs }), announce(NOTICE_TOPIC)];
 }
 
-/** The spans of rows that hold some observations. */
+/** Notices whose spans cover the given observations. */
 export function noticesOf(data: readonly Observation[]): readonly ChangeNotice[] {
   const isNamed = new Set(data.map(({ symbol }) => symbol)).size <= MAX_NAMED_SYMBOLS;
   return mergeNotices(
@@ -87,13 +99,13 @@ export function noticesOf(data: readonly Observation[]): readonly ChangeNotice[]
   );
 }
 
-/** Merges notices into as few spans as possible, with the same rows. */
+/** Merges notices of the same feed and symbol, so that their spans are read once. */
 export function mergeNotices(notices: readonly ChangeNotice[]): readonly ChangeNotice[] {
   const groups = Map.groupBy(notices, ({ feed, symbol }) => `${feed} ${symbol ?? ""}`);
   return [...groups.values()].flatMap(spansOf);
 }
 
-/** Spans of one feed and symbol; adjacent ones become one. */
+/** Merges the spans of one feed and symbol whose gap is at most `MAX_GAP_MS`. */
 function spansOf(group: readonly ChangeNotice[]): readonly ChangeNotice[] {
   const spans: ChangeNotice[] = [];
   for (const one of group.toSorted((a, b) => a.from - b.from)) {
@@ -105,24 +117,27 @@ function spansOf(group: readonly ChangeNotice[]): readonly ChangeNotice[] {
   return spans;
 }
 
-/** Rows that are read at once. */
+/** Number of rows per read. */
 const ROW_PAGE = 5_000;
 
-/** Notices that are read at once. */
+/** Number of notices per read. */
 const NOTICE_PAGE = 100;
 
 /**
- * Interval of checks for notices, in milliseconds, since an announcement on the topic may be lost.
+ * Interval at which readers check for notices, in milliseconds, because an announcement on the
+ * topic may be lost.
  */
 const POLL_EVERY_MS = 2_000;
 
-/** A notice that appears older than this comes from a process with another clock. Milliseconds. */
+/**
+ * A notice that appears older than this, in milliseconds, comes from a process whose clock differs.
+ */
 const MAX_NOTICE_AGE_MS = 3_600_000;
 
-/** Pause between two warnings about clocks, in milliseconds. */
+/** Minimum time between two warnings about differing clocks, in milliseconds. */
 const WARN_EVERY_MS = 3_600_000;
 
-/** Rows of a feed; without `to` all from an instant on. */
+/** A span of rows of a feed; open-ended without `to`. */
 interface RowSpan {
   readonly feed: Feed;
   readonly symbol: string | null;
@@ -130,7 +145,7 @@ interface RowSpan {
   readonly to?: number;
 }
 
-/** Observations as they were persisted, page by page and oldest first. */
+/** Reads persisted observations in pages, oldest first. */
 export async function* readObserved(
   archive: Archive,
   { feed, symbol, from, to }: RowSpan,
@@ -166,21 +181,26 @@ function observationOf(
 /** Dependencies of a reader of notices. */
 export interface ChangeReaderOptions {
   readonly store: Pick<Store, "records" | "archive">;
-  /** Milliseconds since the epoch. */
+  /** Returns the current time in Unix milliseconds. */
   readonly now: () => number;
   /** Receives new observations; some may have been received before. */
   readonly market: { take(observed: readonly ReceivedObservation[]): void };
-  /** Receives all observations of the archive. */
+  /** Rereads all observations of the archive. */
   takeAll(): Promise<void>;
   /** How long notices are stored, in milliseconds. Default: half an hour. */
   readonly ttlMs?: number;
-  /** Called at most once an hour when notices appear to be this many milliseconds old. */
+  /**
+   * Called at most once an hour, with the apparent age in milliseconds, when a notice appears more
+   * than an hour old.
+   */
   readonly onOtherTime?: (ageMs: number) => void;
 }
 
-/** Reads all observations, then returns a function that reads those of the notices committed since
- *  by any process, one page of notices per call. The function resolves with the number of notices;
- *  after a failure it reads the same notices again. */
+/**
+ * Reads all observations, then returns a function that reads the observations announced since then
+ * by any process, one page of notices per call. The function resolves with the number of notices;
+ * after a failure, the next call reads the same notices again.
+ */
 export async function openChangeReader(
   options: ChangeReaderOptions,
 ): Promise<() => Promise<number>> {
@@ -199,7 +219,7 @@ export async function openChangeReader(
   await takeAll();
   return async () => {
     const at = now();
-    // Some notices may have expired unread.
+    // Notices may have expired unread, so everything is read again.
     if (Math.abs(at - readAt) > ttlMs / 2) await takeAll();
     const page = await records.list(noticeRecords, { after: position, limit: NOTICE_PAGE });
     for (const span of mergeNotices(page.flatMap(({ value }) => value.news))) {
@@ -212,12 +232,12 @@ export async function openChangeReader(
   };
 }
 
-/** Reads notices whenever one is announced, and from time to time. */
+/** Calls `step` whenever a notice is announced, and every 2 s in case an announcement is lost. */
 export function startChangeReading(
   step: () => Promise<number>,
   { records, onError }: Pick<Store, "records"> & { readonly onError: (error: unknown) => void },
 ) {
-  const loop = startLoop({ tick: step, everyMs: POLL_EVERY_MS, onError, schedule });
+  const loop = startLoop({ tick: step, everyMs: POLL_EVERY_MS, onError, schedule: scheduleTimer });
   const stopListening = records.onAnnounce(NOTICE_TOPIC, loop.wake);
   return {
     /** Resolves when the read in progress has ended. */

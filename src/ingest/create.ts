@@ -1,45 +1,52 @@
 import type { Config } from "../config/config.ts";
 import type { Market } from "../market/market.ts";
 import type { ComponentState } from "../process/readiness.ts";
-import type { SignalKeeper } from "../score/kept-signals.ts";
 import { ScoreRefresh, type SignalUpdates } from "../score/refresh.ts";
+import type { SavedSignalsStore } from "../score/saved-signals.ts";
 import { ScoringEngine } from "../score/scoring-engine.ts";
 import { METHOD_VERSION } from "../score/snapshot.ts";
 import { createSnapshotArchive, type MemoryArchive } from "../score/snapshot-archive.ts";
 import type { MarketClock } from "../sources/market-clock.ts";
 import { type OpenedMarket, openMarket } from "../sources/open-market.ts";
-import { serveRecorded } from "../store/session-archive.ts";
-import type { KeptSignalsFile } from "./kept-signals.ts";
+import { serveRecordedSnapshots } from "../store/session-archive.ts";
 import type { LiveMarkets, LiveOptions } from "./live.ts";
+import type { SavedSignalsFile } from "./saved-signals.ts";
 import { type Analyzer, openSentimentReader, type SentimentReader } from "./sentiment-model.ts";
 import type { WarmStart } from "./warm-start.ts";
 
-/** A session that closes within this time after an observation has its data, in milliseconds: data
- *  arrive before they count. */
+/**
+ * How long after the last confirmed observation a session may close and still count as complete, in
+ * milliseconds: data arrive before the instant from which they count.
+ */
 const CONFIRMED_MS = 3_600_000;
 
 /** Interval at which a waiting replay checks whether the work on its sessions is done, in
  *  milliseconds. */
 const HELD_MS = 10;
 
-/** Options of the scoring. */
+/** Options of `openScoring`. */
 export interface ScoringOptions {
   readonly config: Pick<Config, "market" | "store" | "socialModelFile">;
   readonly now: () => Date;
-  /** A clock that is never set, Unix milliseconds; absent: the machine's clock is trusted. */
+  /**
+   * A clock that is never adjusted, in Unix milliseconds; if absent, the machine's clock is
+   * trusted.
+   */
   readonly storeNow?: (() => number) | undefined;
   readonly store: LiveOptions["store"];
-  /** 32 bytes for one purpose, derived from the master key. */
+  /** Derives a 32-byte key for one purpose from the master key. */
   readonly deriveKey: (purpose: string) => Uint8Array;
   readonly log: LiveOptions["log"];
-  /** A sandbox that is already scored, which several services use one after another; absent for a
-   *  new one. */
+  /**
+   * A sandbox that is already scored, which several services use one after another; if absent, a
+   * new one is opened.
+   */
   readonly sandbox?: ScoredMarket | undefined;
   /** Called with the progress of reading the market. */
   readonly onProgress?: ((done: number, total: number) => void) | undefined;
 }
 
-/** An open market with its engine and its snapshots. */
+/** An open market with its scoring engine and the snapshots of its scores. */
 export interface ScoredMarket {
   readonly market: Market;
   readonly clock: MarketClock;
@@ -50,14 +57,15 @@ export interface ScoredMarket {
 /**
  * Adds an engine to a market; nothing is scored yet.
  *
- * @param polarityOf How bullish (1) or bearish (-1) a message is; absent: the lexicon decides.
- * @param keeper Signals stored by earlier replays of the same records; absent: every session is scored.
- * @param model SHA-256 of the sentiment model; absent: the lexicon alone is used.
+ * @param polarityOf How bullish (1) or bearish (-1) a message is. Default: the lexicon decides.
+ * @param keeper Signals stored by earlier replays of the same records. Default: every session is
+ * scored.
+ * @param model SHA-256 of the sentiment model. Default: the lexicon alone is used.
  */
 export function scoredMarket(
   { market, clock }: OpenedMarket,
   polarityOf?: SentimentReader["polarityOf"],
-  keeper?: SignalKeeper,
+  keeper?: SavedSignalsStore,
   model?: Analyzer["modelSha256"],
 ): ScoredMarket {
   const snapshots = createSnapshotArchive();
@@ -71,39 +79,49 @@ export interface Scoring {
   readonly analyser: Analyzer;
   readonly snapshots: MemoryArchive;
   readonly updates: Pick<SignalUpdates, "onUpdate">;
-  /** The live providers; absent where the market is recorded or simulated. */
+  /** The live providers; `undefined` if the market is recorded or simulated. */
   readonly live: Pick<LiveMarkets, "setup" | "work" | "check"> | undefined;
   /** The current time of the market, Unix milliseconds. */
   marketNow(): number;
   /** Where the recording ends, Unix milliseconds; absent for a market without an end. */
   readonly recordedUntil?: number;
-  /** Instant up to which everything is known and scored, at most now. */
+  /** Instant up to which everything is known and scored, at most now; Unix milliseconds. */
   knownUntil(): number;
-  /** Like `knownUntil`, for recording sessions: excludes sessions that only a wrong clock has
-   *  reached. */
+  /**
+   * Like `knownUntil`, but without sessions that only a wrong machine clock has reached, so that
+   * they are not recorded.
+   */
   recordableUntil(): number;
-  /** Whether scores are still those of the previous run while they are being computed again. */
+  /**
+   * Whether the scores shown are still those of the previous run, while new ones are being
+   * computed.
+   */
   isWarm(): boolean;
-  /** Stops work that is running. */
+  /** Stops the work in progress. */
   close(): Promise<void>;
-  /** Starts market time. */
+  /** Starts the market's clock. */
   start(): void;
   /** Scores everything that became known since the last call. */
   refresh(): void;
   /** Milliseconds until there may be something new to score; `undefined` if the market's clock is
    *  stopped. */
   untilNextRefresh(): number | undefined;
-  /** Makes the clock of a replay wait, at every step, until the work on the sessions so far is done. */
+  /**
+   * Makes the clock of a replay wait at each step while `isBehind` returns true, i.e. while earlier
+   * sessions are still being processed.
+   */
   waitFor(isBehind: () => boolean): void;
-  /** The current instant of the market. The end of a recording is not a fault: answers are then as
-   *  of its last instant. */
+  /**
+   * Reports the current instant of the market. The end of a recording is not a fault: answers then
+   * refer to its last instant.
+   */
   check(): ComponentState;
 }
 
 /**
- * Opens the configured market and scores everything that is known of it.
+ * Opens the configured market and scores all of its data known so far.
  *
- * @throws {Error} When a file or folder cannot be used; says what to do.
+ * @throws {Error} If a file or folder cannot be used; the message says what to do.
  */
 export async function openScoring(options: ScoringOptions): Promise<Scoring> {
   const { config, log } = options;
@@ -125,7 +143,8 @@ export async function openScoring(options: ScoringOptions): Promise<Scoring> {
     onSetBack: live && ((at) => live.market.startOver(at)),
     onError: (error) => log.error({ err: error }, "scoring failed; it is tried again"),
     onPublished(at) {
-      // History that arrived later changes what is computed, not what was said.
+      // History that arrives late changes the computed scores but not the recorded statements, so these
+      // are reread.
       if (warm?.isShown || (settledOf !== undefined && settledOf !== market.revision?.())) {
         warm?.settle();
         settling = settling.then(settled).catch((error: unknown) => {
@@ -135,7 +154,10 @@ export async function openScoring(options: ScoringOptions): Promise<Scoring> {
       warm?.write(at, wall());
     },
   });
-  /** Revision of the market for which recorded sessions were last read; absent if it has none. */
+  /**
+   * Market revision for which recorded sessions were last read; `undefined` if the market has no
+   * revisions.
+   */
   let settledOf: number | undefined;
   let settling = Promise.resolve();
   /** Runs after the first scores, and whenever all scores were recomputed. */
@@ -144,7 +166,10 @@ export async function openScoring(options: ScoringOptions): Promise<Scoring> {
     void kept?.write();
     if (market.mode === "sandbox") return;
     const to = refresh.knownUntil;
-    await serveRecorded(options.store.archive, snapshots, { from: market.servedFrom(to), to });
+    await serveRecordedSnapshots(options.store.archive, snapshots, {
+      from: market.servedFrom(to),
+      to,
+    });
   };
   if (shownUntil === undefined) {
     refresh.run();
@@ -183,7 +208,8 @@ export async function openScoring(options: ScoringOptions): Promise<Scoring> {
 }
 
 /**
- * Instant up to which sessions have their data. Without observations there is nothing to record.
+ * Instant up to which sessions have complete data, Unix milliseconds; infinity if no observation
+ * has been confirmed, since there is then nothing to record.
  */
 function confirmedUntil(live: LiveMarkets | undefined): number {
   const confirmedAt = live?.confirmedAt() ?? Number.NEGATIVE_INFINITY;
@@ -191,17 +217,17 @@ function confirmedUntil(live: LiveMarkets | undefined): number {
 }
 
 /**
- * Signals at year ends, stored by earlier replays of a recorded market. The sandbox's record is too short
- * to need them, and a live market's past changes while providers backfill it.
+ * Opens the signals at year ends that earlier replays of a recorded market stored. The sandbox's
+ * record is too short to need them, and a live market's past changes while providers backfill it.
  */
 async function openKeptSignals(
   { mode }: Market,
   { modelSha256 }: Analyzer,
   { config, log, deriveKey }: ScoringOptions,
-): Promise<KeptSignalsFile | undefined> {
+): Promise<SavedSignalsFile | undefined> {
   if (mode !== "files" && mode !== "replay") return undefined;
-  const { KeptSignalsFile } = await import("./kept-signals.ts");
-  const kept = new KeptSignalsFile({
+  const { SavedSignalsFile } = await import("./saved-signals.ts");
+  const kept = new SavedSignalsFile({
     folder: config.store.folder,
     key: deriveKey("kept-signals"),
     method: `${METHOD_VERSION} ${modelSha256 ?? "lexicon"}`,
@@ -212,8 +238,9 @@ async function openKeptSignals(
 }
 
 /**
- * Scores of the previous run, for markets that a later run scores the same. Not for a replay, which
- * begins again, nor for a live market, which may have received more data meanwhile.
+ * Opens the scores of the previous run, for markets whose scores do not change between runs. A
+ * replay begins again, and a live market may have received more data meanwhile, so neither uses
+ * them.
  */
 async function openWarmStart(
   { market, snapshots }: ScoredMarket,
@@ -233,14 +260,14 @@ async function openWarmStart(
   });
 }
 
-/** Live providers are loaded only where they are configured. */
+/** Opens the configured market. The code of live providers is loaded only for a live market. */
 async function openConfigured(options: ScoringOptions) {
   const { config, now, storeNow, store, log, onProgress } = options;
   const choice = config.market;
   const progress = onProgress ? { onProgress } : {};
   if (choice.kind !== "live") return { ...(await openMarket(choice, progress)), live: undefined };
-  const { openLive } = await import("./live.ts");
-  const live = await openLive(choice, {
+  const { openLiveMarkets } = await import("./live.ts");
+  const live = await openLiveMarkets(choice, {
     store,
     folder: config.store.folder,
     log,

@@ -15,34 +15,47 @@ import {
   seriesKey,
   seriesProgress,
 } from "./provider-progress.ts";
-import { openStreamConnection, SILENCE_MS, type StreamConnection } from "./stream-connection.ts";
+import {
+  openStreamConnection,
+  STREAM_SILENCE_MS,
+  type StreamConnection,
+} from "./stream-connection.ts";
 
-/** How often the position in a stream is saved when there are no observations, in milliseconds. */
+/**
+ * Interval at which the position in a stream is saved when there are no observations, in
+ * milliseconds.
+ */
 const MARK_EVERY_MS = 5_000;
 
-/** Time without a call of `step` after which the connection ends, in milliseconds: only the leading
- *  process calls it. */
+/**
+ * The connection ends after this time without a call of `step`, in milliseconds: only the leading
+ * process calls it.
+ */
 const LED_MS = 15_000;
 
-/** Name of the one series of a stream. */
+/** Key of the only series of a stream. */
 const SERIES = "stream";
 
 /** Dependencies of a listener. */
-export interface ListenerOptions extends PersistOptions {
+export interface StreamListenerOptions extends PersistOptions {
   readonly provider: StreamedProvider;
   readonly options: ProviderOptions;
   /** Origin, `ws:` or `wss:`, without a trailing slash. */
   readonly origin: string;
   readonly records: Records;
-  /** Milliseconds since the epoch. */
+  /** Returns the current time in Unix milliseconds. */
   readonly now: () => number;
-  /** A number in [0, 1). */
+  /** Returns a random number in [0, 1). */
   readonly random: () => number;
 }
 
 /** Follows one stream. */
-export interface Listener {
-  /** Connects if necessary, and writes new observations. @returns How many it wrote. */
+export interface StreamListener {
+  /**
+   * Connects if necessary, and writes the observations that have arrived.
+   *
+   * @returns Number of messages processed.
+   */
   step(): Promise<number>;
   /** Ends the connection. */
   close(): void;
@@ -59,7 +72,7 @@ interface State {
  * Follows a stream from its saved position. Observations are written before the position, so that
  * after an interruption messages arrive again rather than get lost; duplicates are stored once.
  */
-export function createListener(options: ListenerOptions): Listener {
+export function createStreamListener(options: StreamListenerOptions): StreamListener {
   const { now } = options;
   const read = options.provider.reader(options.options);
   const refused = new Set<string>();
@@ -73,7 +86,7 @@ export function createListener(options: ListenerOptions): Listener {
     connection = undefined;
   };
   const work = async (): Promise<number> => {
-    // Another process may have led in between, or our clock was wrong.
+    // Another process may have been the leader meanwhile, or our clock was wrong.
     if (!isLed() || now() < askedAt) state = undefined;
     askedAt = now();
     state ??= await load(options);
@@ -86,12 +99,15 @@ export function createListener(options: ListenerOptions): Listener {
     if (await drain(connection, state, options)) connection = undefined;
     return length;
   };
-  /** Readings that are not on disk arrive again from the saved position. */
+  /**
+   * Drops the connection and the state in memory; messages that are not on disk arrive again from
+   * the saved position.
+   */
   const giveUp = async (error: unknown): Promise<never> => {
     hang();
     const known = state;
     state = undefined;
-    // Shown to the operator, if the store accepts that much.
+    // The fault is shown to the operator, if the store accepts this small write.
     if (known) await pause(storeFault(error), known, options).catch(() => undefined);
     throw error;
   };
@@ -101,13 +117,17 @@ export function createListener(options: ListenerOptions): Listener {
   };
 }
 
-/** Writes new readings. @returns Whether the connection has ended. */
+/**
+ * Writes the waiting messages.
+ *
+ * @returns Whether the connection has ended.
+ */
 async function drain(
   connection: StreamConnection,
   state: State,
-  options: ListenerOptions,
+  options: StreamListenerOptions,
 ): Promise<boolean> {
-  if (Math.abs(options.now() - connection.heardAt) > SILENCE_MS)
+  if (Math.abs(options.now() - connection.heardAt) > STREAM_SILENCE_MS)
     connection.end("nothing came for a minute");
   const { fault } = connection;
   await write(connection, state, options);
@@ -118,7 +138,7 @@ async function drain(
 async function write(
   { waiting: buffer, heardAt: observedAt }: StreamConnection,
   state: State,
-  options: ListenerOptions,
+  options: StreamListenerOptions,
 ): Promise<void> {
   const { provider, now, records } = options;
   const waiting = buffer.splice(0);
@@ -157,7 +177,7 @@ async function write(
 async function pause(
   fault: ProviderFault,
   state: State,
-  { provider, now, random, records }: ListenerOptions,
+  { provider, now, random, records }: StreamListenerOptions,
 ): Promise<void> {
   const failures = state.provider.failures + 1;
   const at = now();
@@ -170,7 +190,7 @@ async function pause(
   await records.commit([put(providerProgress, { key: provider.id, value: state.provider })]);
 }
 
-async function load({ provider, records, now }: ListenerOptions): Promise<State> {
+async function load({ provider, records, now }: StreamListenerOptions): Promise<State> {
   const stored = await records.get(providerProgress, provider.id);
   const series = await records.get(seriesProgress, seriesKey(provider.id, SERIES));
   return {

@@ -12,14 +12,14 @@ import type { LeaderJob } from "../store/maintenance.ts";
 import type { Archive } from "../store/port/archive.ts";
 import { put } from "../store/port/operations.ts";
 import type { Store } from "../store/port/store.ts";
-import { tracedAsk } from "../telemetry/instrumented.ts";
+import { tracedProviderRequests } from "../telemetry/instrumented.ts";
 import {
   noticeTtlMs,
   openChangeReader,
   readObserved,
   startChangeReading,
 } from "./change-notices.ts";
-import { createListener } from "./listener.ts";
+import { createStreamListener } from "./listener.ts";
 import { archiveKindOf } from "./market-rows.ts";
 import { createPoller } from "./poller.ts";
 import { openProviderClient } from "./provider-client.ts";
@@ -27,49 +27,61 @@ import { type LiveHealth, liveHealth } from "./provider-status.ts";
 import { openResponseCache, type ResponseCache } from "./response-cache.ts";
 import {
   assignProviders,
+  INGEST_SETUP_KEY,
+  type IngestSetup,
+  ingestSetupOf,
+  ingestSetups,
   missingSettings,
   type ProviderAssignment,
-  SETUP_KEY,
-  type Setup,
-  setupOf,
-  setups,
 } from "./setup.ts";
 
 const DAY_MS = 86_400_000;
 
-/** History before the first session that is served, in milliseconds: a year of returns. */
+/**
+ * Length of the history before the first served session, in milliseconds: enough for a year of
+ * returns.
+ */
 const HISTORY_BEFORE_SERVED_MS = 400 * DAY_MS;
 
-/** Interval of checks for a due request, in milliseconds; budgets are per second or longer. */
+/**
+ * Interval of checks for a due request, in milliseconds; provider budgets span a second or longer.
+ */
 const POLL_EVERY_MS = 500;
 
-/** How far rows are read before that history, in milliseconds: a year's filings are dated long before
- *  it. */
+/**
+ * How far before that history rows are read, in milliseconds: the filings of a year can be dated
+ * long before it.
+ */
 const EARLIER_MS = 800 * DAY_MS;
 
 /** Dependencies of live markets. */
 export interface LiveOptions {
   readonly store: Pick<Store, "records" | "archive"> & Partial<Pick<Store, "engine">>;
-  /** Directory of the data of this machine. */
+  /** Data directory of this machine. */
   readonly folder: string;
   readonly now: () => number;
-  /** A clock that is never set, Unix milliseconds; absent: the machine's clock is trusted. */
+  /**
+   * A clock that is never adjusted, in Unix milliseconds; if absent, the machine's clock is
+   * trusted.
+   */
   readonly steady?: (() => number) | undefined;
   readonly log: Logger;
-  /** Called with the number of feeds that have been read. */
+  /** Called with the number of feeds read so far, and the number of all feeds. */
   readonly onProgress?: ((done: number, total: number) => void) | undefined;
 }
 
-/** Live markets. */
+/** An open live market, with its clock and the jobs that collect its data. */
 export interface LiveMarkets {
   readonly market: LiveMarket;
   readonly clock: MarketClock;
   /** Providers and instruments as configured. */
-  readonly setup: Setup;
-  /** Jobs that poll the providers, in the leading process alone. */
+  readonly setup: IngestSetup;
+  /** Jobs that poll providers or follow streams; only the leading process runs them. */
   readonly work: readonly LeaderJob[];
-  /** When an observation last arrived whose provider's clock agreed with ours, Unix milliseconds;
-   *  -Infinity before the first. */
+  /**
+   * When the last observation arrived from a provider whose clock agreed with ours, Unix
+   * milliseconds; -Infinity before the first.
+   */
   confirmedAt(): number;
   /** Health of the providers. */
   check(): Promise<LiveHealth>;
@@ -77,12 +89,15 @@ export interface LiveMarkets {
 }
 
 /**
- * Opens live markets. Past observations are read from the archive, and new ones are taken in every
- * process as they are announced.
+ * Opens live markets. Every process reads past observations from the archive, and new ones as they
+ * are announced.
  *
- * @throws {Error} When the universe cannot be read.
+ * @throws {Error} If the universe cannot be read.
  */
-export async function openLive(choice: LiveChoice, options: LiveOptions): Promise<LiveMarkets> {
+export async function openLiveMarkets(
+  choice: LiveChoice,
+  options: LiveOptions,
+): Promise<LiveMarkets> {
   const { store, now, log } = options;
   const { records } = store;
   const instruments = await openUniverse(choice.universe);
@@ -95,8 +110,8 @@ export async function openLive(choice: LiveChoice, options: LiveOptions): Promis
   const market = new LiveMarket(instruments, new Map(sources), new Set(polled));
   const historyFrom = market.servedFrom(now()) - HISTORY_BEFORE_SERVED_MS;
   const reading = await followChanges(market, { ...options, historyFrom });
-  const setup = setupOf({ instruments, providers, wanted, assigned, settings });
-  await records.commit([put(setups, { key: SETUP_KEY, value: setup })]);
+  const setup = ingestSetupOf({ instruments, providers, wanted, assigned, settings });
+  await records.commit([put(ingestSetups, { key: INGEST_SETUP_KEY, value: setup })]);
   const cache = openResponseCache(join(options.folder, "answers"));
   const followers = assigned.map((one) => follow(one, { ...choice, historyFrom, cache }, options));
   return {
@@ -116,10 +131,10 @@ export async function openLive(choice: LiveChoice, options: LiveOptions): Promis
 
 const sourceOf = ({ id, name, terms }: (typeof providers)[number]) => ({ id, name, terms });
 
-/** Live options with the first instant of history, Unix milliseconds. */
+/** Live options, and the start of the history in Unix milliseconds. */
 type HistoryOptions = LiveOptions & Pick<ProviderOptions, "historyFrom">;
 
-/** Reads every observation of the archive, then those that any process persists. */
+/** Reads every observation of the archive, then every new one that any process persists. */
 async function followChanges(market: LiveMarket, options: HistoryOptions) {
   const { store, now, log } = options;
   let { onProgress } = options;
@@ -134,7 +149,7 @@ async function followChanges(market: LiveMarket, options: HistoryOptions) {
       ),
     async takeAll() {
       await takeAll(market, { ...options, onProgress });
-      // Only the first reading is part of a start.
+      // Only the first read is part of the startup, so later ones report no progress.
       onProgress = undefined;
     },
   });
@@ -156,8 +171,10 @@ async function takeAll(
   }
 }
 
-/** When the oldest message was written that may stay in memory, Unix milliseconds. It counts from its
- *  arrival, so it may be older than those that stay. */
+/**
+ * Earliest time at which a message that stays in memory can have been written, Unix milliseconds.
+ * Messages are kept by their time of arrival, up to `STALE_MENTION_MS` after they were written.
+ */
 async function oldestMessageAt(archive: Archive, at: number): Promise<number> {
   const newest = { order: "newest", limit: 1 } as const;
   const [row] = await archive.read(archiveKindOf("mentions"), newest);
@@ -176,7 +193,7 @@ function follow(
   const options = { instruments, feeds, historyFrom, settings };
   const common = { records, archive, now, random: Math.random, noticeTtlMs: noticeTtlMs(engine) };
   if (provider.kind === "streamed") {
-    const listener = createListener({
+    const listener = createStreamListener({
       ...common,
       provider,
       options,
@@ -192,7 +209,7 @@ function follow(
     ...common,
     provider,
     series,
-    ask: tracedAsk(provider.id, client.ask),
+    ask: tracedProviderRequests(provider.id, client.ask),
     cache,
     mirror,
   });

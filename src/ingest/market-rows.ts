@@ -1,6 +1,6 @@
 import type { Feed } from "../market/records.ts";
-import { neutralText } from "../outbound/neutral-text.ts";
-import type { Observation, Rejected } from "../sources/live/provider.ts";
+import { neutralizeText } from "../outbound/neutral-text.ts";
+import type { Observation, RejectedObservation } from "../sources/live/provider.ts";
 import type { ArchiveRow } from "../store/port/archive.ts";
 
 /** Kind of the archive rows of a feed. */
@@ -18,8 +18,8 @@ const OLDEST_MS = 10 * 365 * DAY_MS;
  *  and no score looks back further. */
 const RETENTION_MS = 400 * DAY_MS;
 
-/** Retention of rows that are not kept forever, in milliseconds by their kind. */
-export const ROWS_KEPT_MS: Readonly<Record<string, number>> = {
+/** Retention in milliseconds by kind of row; rows of other kinds are kept forever. */
+export const ROW_RETENTION_MS: Readonly<Record<string, number>> = {
   [archiveKindOf("mentions")]: RETENTION_MS,
   [archiveKindOf("prints")]: RETENTION_MS,
   [REJECTED_KIND]: RETENTION_MS,
@@ -37,14 +37,16 @@ export interface ObservationBody extends Provenance {
 }
 
 /** Body of the row of a quarantined observation. */
-export interface RejectedBody extends Provenance, Pick<Rejected, "feed" | "symbol" | "reason"> {}
+export interface RejectedBody
+  extends Provenance,
+    Pick<RejectedObservation, "feed" | "symbol" | "reason"> {}
 
 /** Maximum length of an id that a provider assigned, in characters. */
 const MAX_ID = 200;
 
-/** Why an observation cannot be stored under its id, `undefined` when it can. */
+/** Why an observation cannot be stored under its id; `undefined` if it can. */
 export const invalidIdReason = (id: string): string | undefined =>
-  id.length <= MAX_ID && neutralText(id) === id
+  id.length <= MAX_ID && neutralizeText(id) === id
     ? undefined
     : "its id is too long, or has characters that no text has";
 
@@ -60,17 +62,22 @@ export const observationRow = (
   body: { ...provenance, record } satisfies ObservationBody,
 });
 
-/** Subject of a quarantined observation; by feed, so that each feed of a symbol is read alone. */
-export const rejectedSubject = ({ feed, symbol }: Pick<Rejected, "feed" | "symbol">): string =>
-  `${symbol} ${feed}`;
+/**
+ * Archive subject of a quarantined observation. It includes the feed, so that the feeds of a symbol
+ * can be read separately.
+ */
+export const rejectedSubject = ({
+  feed,
+  symbol,
+}: Pick<RejectedObservation, "feed" | "symbol">): string => `${symbol} ${feed}`;
 
 /** Archive row of a quarantined observation. */
-export const rejectedRow = (rejected: Rejected, provenance: Provenance): ArchiveRow => {
+export const rejectedRow = (rejected: RejectedObservation, provenance: Provenance): ArchiveRow => {
   const { feed, symbol, at, id, reason } = rejected;
   return {
     kind: REJECTED_KIND,
     at: plausible(at, provenance.observedAt),
-    id: `${provenance.provider} ${feed} ${symbol} ${neutralText(id.slice(0, MAX_ID))}`,
+    id: `${provenance.provider} ${feed} ${symbol} ${neutralizeText(id.slice(0, MAX_ID))}`,
     subject: rejectedSubject(rejected),
     body: {
       ...provenance,
@@ -81,7 +88,9 @@ export const rejectedRow = (rejected: Rejected, provenance: Provenance): Archive
   };
 };
 
-/** The instant itself, or the day of arrival where it is implausible: the archive has a partition
- *  for each month. */
+/**
+ * Returns the instant, or the start of the day of arrival if the instant is implausible: the
+ * archive has a partition for each month.
+ */
 const plausible = (at: number, observedAt: number): number =>
   at <= observedAt && at > observedAt - OLDEST_MS ? at : observedAt - (observedAt % DAY_MS);

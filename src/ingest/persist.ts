@@ -1,5 +1,5 @@
 import { ProviderFault } from "../sources/live/fault.ts";
-import type { Observation, ParsedResponse, Rejected } from "../sources/live/provider.ts";
+import type { Observation, ParsedResponse, RejectedObservation } from "../sources/live/provider.ts";
 import type { Archive, ArchiveRow } from "../store/port/archive.ts";
 import type { Operation } from "../store/port/records.ts";
 import { announceChanges, NOTICE_TTL_MS } from "./change-notices.ts";
@@ -9,23 +9,23 @@ import { invalidIdReason, observationRow, rejectedRow } from "./market-rows.ts";
 interface Persisted {
   /** Instant of the newest observation, Unix milliseconds; `null` without any. */
   readonly newestAt: number | null;
-  /** Operations to commit, so that every process reads the new observations. */
+  /** Operations to commit, so that every process learns of the new observations. */
   readonly announcements: readonly Operation[];
 }
 
-/** Where observations are persisted. */
+/** Options of `persistObservations`. */
 export interface PersistOptions {
   readonly archive: Archive;
-  /** How long their change notices are stored, in milliseconds. Default: half an hour. */
+  /** How long change notices are stored, in milliseconds. Default: half an hour. */
   readonly noticeTtlMs?: number;
 }
 
 /**
- * Writes the observations of an answer to the archive, and those that cannot be true to the
- * quarantine. Resolves once both are on disk.
+ * Writes the observations of an answer to the archive, and the rejected ones to the quarantine.
+ * Resolves once all are on disk.
  *
  * @param provenance Provider of the answer, and when it arrived (Unix milliseconds).
- * @throws {ProviderFault} `malformed` when no store can hold them.
+ * @throws {ProviderFault} `malformed` if the store refuses their content.
  */
 export async function persistObservations(
   reading: Pick<ParsedResponse, "data" | "rejected">,
@@ -40,9 +40,12 @@ export async function persistObservations(
   return { newestAt: newestOf(data), announcements: announceChanges(data, { observedAt, ttlMs }) };
 }
 
-/** Rejects observations whose id no store can hold, so that they do not block all others. */
+/**
+ * Moves observations with an invalid id to the rejected ones, so that they do not block the rest of
+ * the answer.
+ */
 function withValidIds({ data, rejected = [] }: Pick<ParsedResponse, "data" | "rejected">) {
-  const bad = data.flatMap(({ feed, symbol, at, id }): Rejected[] => {
+  const bad = data.flatMap(({ feed, symbol, at, id }): RejectedObservation[] => {
     const reason = invalidIdReason(id);
     return reason === undefined ? [] : [{ feed, symbol, at, id, reason }];
   });
@@ -51,7 +54,10 @@ function withValidIds({ data, rejected = [] }: Pick<ParsedResponse, "data" | "re
   return { data: good, rejected: [...rejected, ...bad] };
 }
 
-/** A row that a store refuses for its content is refused every time: the answer is at fault. */
+/**
+ * Appends rows. A row that the store refuses because of its content would be refused again, so the
+ * answer counts as malformed.
+ */
 async function append(
   rows: readonly ArchiveRow[],
   archive: PersistOptions["archive"],

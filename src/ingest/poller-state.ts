@@ -1,6 +1,11 @@
 import { randomUUID } from "node:crypto";
 import { ProviderFault } from "../sources/live/fault.ts";
-import type { Budget, PolledProvider, PollStep, Series } from "../sources/live/provider.ts";
+import type {
+  PolledProvider,
+  PollStep,
+  ProviderSeries,
+  RequestBudget,
+} from "../sources/live/provider.ts";
 import { catchFault } from "../sources/live/provider-response.ts";
 import { readAll } from "../store/port/read-all.ts";
 import type { Records } from "../store/port/records.ts";
@@ -15,50 +20,55 @@ import {
   seriesProgress,
 } from "./provider-progress.ts";
 
-/** Length of a budget's window from which it does not recover during a restart of the process, in
- *  milliseconds. */
+/** Minimum length of a budget's window, in milliseconds, that outlasts a restart of the process. */
 const LONG_MS = 60_000;
 
-/** Whether a request is recorded on disk before it is sent. For short budgets, the next process counts
- *  one more request instead, which costs less. */
-export const mustRecordBeforeSending = ({ perMs }: Budget): boolean => perMs >= LONG_MS;
+/**
+ * Whether a request is recorded on disk before it is sent. For shorter windows, the next process
+ * counts one additional request instead, which is cheaper.
+ */
+export const mustRecordBeforeSending = ({ perMs }: RequestBudget): boolean => perMs >= LONG_MS;
 
 /**
- * When the next request may go out, so that no window of the budget ever holds more than it allows.
+ * When the next request may be sent, so that no time window contains more requests than the budget
+ * allows.
  *
- * @param sentAt When requests went out, Unix milliseconds, ascending; at least the last
- *   `budget.requests` of them.
- * @returns Unix milliseconds; in the past when there is room now.
+ * @param sentAt When requests were sent, Unix milliseconds, ascending; at least the last
+ * `budget.requests` of them.
+ * @returns Unix milliseconds; in the past if a request may be sent now.
  */
-export function nextSendAt(sentAt: readonly number[], { requests, perMs }: Budget): number {
+export function nextSendAt(sentAt: readonly number[], { requests, perMs }: RequestBudget): number {
   const oldest = sentAt.at(-requests);
   return oldest === undefined ? 0 : oldest + perMs;
 }
 
-/** The requests that the budget counts, with one more. */
-export const withRequest = (sentAt: readonly number[], { requests }: Budget, now: number) =>
+/** Adds a request to the send times, and keeps as many of them as the budget allows requests. */
+export const withRequest = (sentAt: readonly number[], { requests }: RequestBudget, now: number) =>
   [...sentAt, now].slice(-requests);
 
 /** One series and its progress. */
 export interface SeriesState {
-  readonly series: Series;
+  readonly series: ProviderSeries;
   progress: SeriesProgress;
-  /** When to look at it again, Unix milliseconds. */
+  /** When the series is next checked for a due request, Unix milliseconds. */
   lookAt: number;
 }
 
 /** Progress of a provider and of all its series. */
 export interface PollerState {
-  /** Process that had written last when it was loaded. */
+  /**
+   * Random id of the process that last wrote the progress before it was loaded; `undefined` if none
+   * did.
+   */
   readonly foundBy: string | undefined;
   provider: ProviderProgress;
   readonly series: readonly SeriesState[];
 }
 
-/** A step with a request. */
+/** A poll step that sends a request. */
 export type RequestStep = Extract<PollStep, { readonly request: unknown }>;
 
-/** A due request, or the fault that occurred in building it. */
+/** A due request, or the fault that occurred while building it. */
 export type DueRequest = { readonly followed: SeriesState } & (
   | { readonly step: RequestStep }
   | { readonly fault: ProviderFault }
@@ -67,13 +77,17 @@ export type DueRequest = { readonly followed: SeriesState } & (
 /** Dependencies of `loadState`. */
 export interface LoadOptions {
   readonly provider: PolledProvider;
-  readonly series: readonly Series[];
+  readonly series: readonly ProviderSeries[];
   readonly records: Records;
-  /** Milliseconds since the epoch. */
+  /** Returns the current time in Unix milliseconds. */
   readonly now: () => number;
 }
 
-/** Loads the progress of a provider. @param found Its record. */
+/**
+ * Loads the progress of a provider.
+ *
+ * @param found Stored progress of the provider; `undefined` before its first request.
+ */
 export async function loadState(
   { provider, series, records, now }: LoadOptions,
   found: ProviderProgress | undefined,
@@ -82,7 +96,7 @@ export async function loadState(
   const byKey = new Map(kept.map(({ key, value }) => [key, value]));
   const { budget } = provider;
   const before = correctedProgress(found ?? NEW_PROVIDER, now());
-  // The process that asked last may have ended with an unrecorded request.
+  // The previous process may have ended after sending a request that it had not recorded.
   const sentAt = mustRecordBeforeSending(budget)
     ? before.sentAt
     : withRequest(before.sentAt, budget, now());
@@ -96,7 +110,10 @@ export async function loadState(
   };
 }
 
-/** The series that has waited longest among those with a request. */
+/**
+ * The request or fault of the series that has been due longest; series without a request are
+ * skipped.
+ */
 export function firstDue(all: readonly SeriesState[], now: number): DueRequest | undefined {
   const candidates = all.filter(({ lookAt }) => lookAt <= now);
   for (const followed of candidates.sort((one, other) => one.lookAt - other.lookAt)) {

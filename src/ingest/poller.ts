@@ -16,7 +16,7 @@ import {
   type SeriesState,
   withRequest,
 } from "./poller-state.ts";
-import type { AskProvider } from "./provider-client.ts";
+import type { SendProviderRequest } from "./provider-client.ts";
 import {
   type ProviderProgress,
   providerProgress,
@@ -27,34 +27,39 @@ import {
 } from "./provider-progress.ts";
 import type { ResponseCache } from "./response-cache.ts";
 
-/** When our clock is set back by more than this, in milliseconds, it was wrong before. */
+/** If our clock is set back by more than this, in milliseconds, it was wrong before. */
 const SET_BACK_MS = 60_000;
 
 /** Dependencies of a poller. */
 export interface PollerOptions extends LoadOptions, PersistOptions {
-  readonly ask: AskProvider;
-  /** Answers that never change. */
+  readonly ask: SendProviderRequest;
+  /** Cache of answers that never change. */
   readonly cache?: ResponseCache | undefined;
-  /** Mirror configured by the operator; its answers are cached apart from the provider's. */
+  /** Mirror configured by the operator; its answers are cached separately from the provider's. */
   readonly mirror?: string | undefined;
-  /** A number in [0, 1). */
+  /** Returns a random number in [0, 1). */
   readonly random: () => number;
 }
 
 /** Polls one provider. */
 export interface Poller {
-  /** Sends one request, if one is due now. @returns 1 if it did, otherwise 0. */
+  /**
+   * Sends one request if one is due now.
+   *
+   * @returns 1 if a request was due, otherwise 0.
+   */
   step(): Promise<number>;
   /** When the next request may be due, Unix milliseconds. */
   nextAt(): number;
 }
 
 /**
- * Polls the series of one provider, the longest due first: one request at a time, within the budget,
- * each answer on disk before the next request. Observations are written before the cursor, so that
- * after a kill an answer is requested again rather than lost; duplicates are stored once. A fault
- * pauses the whole provider; an answer that cannot be read pauses its series alone, since others may
- * be fine. When the store fails, the state in memory is discarded and loaded from disk.
+ * Polls the series of one provider, the one due longest first: one request at a time, within the
+ * budget, each answer on disk before the next request. Observations are written before the cursor,
+ * so that after a kill an answer is requested again rather than lost; duplicates are stored once. A
+ * fault pauses the whole provider; an answer that cannot be read pauses its series alone, since
+ * other series may be fine. When the store fails, the state in memory is discarded and loaded from
+ * disk.
  */
 export function createPoller(options: PollerOptions): Poller {
   const { now } = options;
@@ -62,7 +67,7 @@ export function createPoller(options: PollerOptions): Poller {
   const rest = createFailureBackoff(options);
   let state: PollerState | undefined;
   let seenAt = 0;
-  /** Reloads when another process led in between, or when our clock was wrong. */
+  /** Reloads the state if another process was the leader meanwhile, or if our clock was wrong. */
   const current = async (): Promise<PollerState> => {
     if (now() < seenAt - SET_BACK_MS) state = undefined;
     seenAt = now();
@@ -80,7 +85,7 @@ export function createPoller(options: PollerOptions): Poller {
     if (at < mayAskAt(known)) return 0;
     const due = firstDue(known.series, at);
     if (due === undefined) return 0;
-    // Discarded until everything is on disk.
+    // If saving fails, the next step reloads the state from disk.
     state = undefined;
     const { followed } = due;
     if ("fault" in due) await fail(followed, { state: known, fault: due.fault }, options);
@@ -111,7 +116,7 @@ async function attempt(due: DueRequest, options: PollerOptions): Promise<void> {
     await succeed(due, options);
   } catch (error) {
     if (error instanceof ProviderFault) return fail(followed, { state, fault: error }, options);
-    // Shown to the operator, if the store accepts that much.
+    // The fault is shown to the operator, if the store accepts this small write.
     await fail(followed, { state, fault: storeFault(error) }, options).catch(() => undefined);
     throw error;
   }
@@ -136,7 +141,7 @@ async function succeed(due: DueRequest, options: PollerOptions): Promise<void> {
   await save(followed, { state, progress, provider, announcements }, options);
 }
 
-/** The reading of an answer from the cache or from the provider. */
+/** The parsed answer, from the cache or from the provider, and when it was received. */
 async function readingOf(
   { state, step }: DueRequest,
   options: PollerOptions,
@@ -145,7 +150,7 @@ async function readingOf(
   const { request } = step;
   const key = cacheKey(request, options);
   const kept = request.keepMs ? await cache?.get(key, now()) : undefined;
-  // Counted before it is sent: a request without an answer counts, too.
+  // Counted before it is sent, because a request without an answer counts too.
   if (kept === undefined) await count(state, options);
   const answer = kept ?? (await ask(request));
   const reading = catchFault(() => step.read(answer), "its answer");
@@ -153,7 +158,7 @@ async function readingOf(
     if (kept !== undefined) await cache?.remove(key);
     throw reading;
   }
-  // An answer that says when to come again may change.
+  // An answer with `notBefore` may change until then, so it is not cached.
   if (kept === undefined && request.keepMs && reading.notBefore === undefined) {
     await cache?.put(key, answer, request.keepMs);
   }
@@ -214,7 +219,7 @@ async function save(
     ...announcements,
   ]);
   followed.progress = progress;
-  // Other series that are due come first.
+  // Moves the series behind others that are due.
   followed.lookAt = Math.max(progress.notBefore, now());
   state.provider = provider;
 }

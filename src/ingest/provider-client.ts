@@ -1,25 +1,28 @@
 import { Agent, fetch, type Response } from "undici";
 import pkg from "../../package.json" with { type: "json" };
 import { retryAfterMs } from "../outbound/retry-after.ts";
-import { wholeBody } from "../outbound/whole-body.ts";
+import { readWholeBody } from "../outbound/whole-body.ts";
 import { ProviderFault } from "../sources/live/fault.ts";
 import type { ProviderRequest } from "../sources/live/provider.ts";
 import type { ProviderResponse } from "../sources/live/provider-response.ts";
 
-/** Timeout of a whole answer in milliseconds; filings of large companies have megabytes. */
+/**
+ * Timeout for a complete answer, in milliseconds; filings of large companies have several
+ * megabytes.
+ */
 const TOTAL_MS = 60_000;
 
-/** Timeout of the connection, of the first byte and of each further one, in milliseconds. */
+/** Timeout for connecting, for the first byte and between bytes, in milliseconds. */
 const SILENCE_MS = 15_000;
 
-/** Default bound of a body in bytes. */
+/** Default maximum size of a response body, in bytes. */
 const MAX_BYTES = 16 * 1024 * 1024;
 
 /** Some venues refuse requests without a user agent. */
 const USER_AGENT = `market-signal/${pkg.version}`;
 
 /** Sends a request to a provider. */
-export type AskProvider = (request: ProviderRequest) => Promise<ProviderResponse>;
+export type SendProviderRequest = (request: ProviderRequest) => Promise<ProviderResponse>;
 
 /** Dependencies of a client. */
 export interface ProviderClientOptions {
@@ -27,23 +30,23 @@ export interface ProviderClientOptions {
   readonly origin: string;
   /** Mirror configured by the operator; it replaces every origin of the provider. */
   readonly mirror?: string | undefined;
-  /** Milliseconds since the epoch. */
+  /** Returns the current time in Unix milliseconds. */
   readonly now: () => number;
-  /** Timeouts. Default: the bounds above. */
+  /** Timeouts in milliseconds. Default: 60 s for the whole answer, 15 s of silence. */
   readonly patience?: { readonly totalMs: number; readonly silenceMs: number };
 }
 
 /** HTTP client of one provider. */
 export interface ProviderClient {
-  /** @throws {ProviderFault} When there is no answer with a status that the request accepts. */
-  readonly ask: AskProvider;
+  /** @throws {ProviderFault} If there is no answer with a status that the request accepts. */
+  readonly ask: SendProviderRequest;
   /** Aborts requests in progress. */
   close(): Promise<void>;
 }
 
 /**
- * Opens the client of one provider. Redirects are not followed: none is documented, and the key
- * would be sent along.
+ * Opens the client of one provider. Redirects are not followed: no provider documents any, and the
+ * API key would be sent along.
  */
 export function openProviderClient({
   origin,
@@ -72,7 +75,7 @@ export function openProviderClient({
       signal: AbortSignal.timeout(totalMs),
       dispatcher,
     });
-    const body = response.body ? await wholeBody(response.body, maxBytes) : Buffer.alloc(0);
+    const body = response.body ? await readWholeBody(response.body, maxBytes) : Buffer.alloc(0);
     return { response, body };
   };
   return {
@@ -101,7 +104,7 @@ function faultOf({ status, headers }: Response, now: number): ProviderFault {
   return new ProviderFault("malformed", reason);
 }
 
-/** Why there was no answer; without the URL, which may hold a key. */
+/** Why there was no answer, without the URL, which may contain a key. */
 function reasonOf(error: unknown): string {
   const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
   if (!(cause instanceof Error)) return "no answer";
@@ -115,10 +118,10 @@ const MAX_SKEW_MS = 10 * 60_000;
 
 /**
  * The fault of an answer whose `Date` and `Age` (RFC 9110 6.6.1, RFC 9111 5.1) differ from our
- * clock. With our clock ahead, the days in between would count as days without data.
+ * clock. If our clock were ahead, the days up to its time would count as days without data.
  *
  * @param now Unix milliseconds.
- * @returns `undefined` when the clocks agree or the answer has no date.
+ * @returns `undefined` if the clocks agree or the answer has no date.
  */
 export function clockFault(
   header: ProviderResponse["header"],

@@ -1,33 +1,35 @@
 import type { FaultKind } from "../sources/live/fault.ts";
 import { collection } from "../store/port/records.ts";
-import { LONGEST_BACKOFF_MS } from "./backoff.ts";
+import { MAX_BACKOFF_MS } from "./backoff.ts";
 
-/** Longest time that a series waits for its next file or filing, in milliseconds. */
+/** Maximum time that a series waits for its next file or filing, in milliseconds. */
 const LONGEST_WAIT_MS = 48 * 3_600_000;
 
 /** Progress of a series. */
 export interface SeriesProgress {
-  /** In the format of the provider. */
+  /** Position in the series, in the provider's format; `null` before the first answer. */
   readonly cursor: string | null;
   /** No request before this instant, Unix milliseconds. */
   readonly notBefore: number;
-  /** Malformed answers in a row. */
+  /** Number of consecutive malformed answers. */
   readonly failures: number;
-  /** Fault of the last of them; `null` when the last answer was read. */
+  /** Fault of the last malformed answer; `null` if the last answer was valid. */
   readonly fault: string | null;
   /** Symbols of the series that the provider does not know. */
   readonly unknown: readonly string[];
-  /** When an answer was last read or refused, Unix milliseconds. */
+  /** When an answer was last read or refused as malformed, Unix milliseconds. */
   readonly askedAt: number;
 }
 
 /** Progress of a provider, for its budget, its circuit breaker and the operator. */
 export interface ProviderProgress {
-  /** When the last requests went out, Unix milliseconds, as many as the budget counts. */
+  /**
+   * When the last requests were sent, Unix milliseconds, ascending; as many as the budget allows.
+   */
   readonly sentAt: readonly number[];
   /** No request before this instant, Unix milliseconds: the circuit breaker is open. */
   readonly openUntil: number;
-  /** Faults in a row. */
+  /** Number of consecutive faults. */
   readonly failures: number;
   /** When an answer was last read, Unix milliseconds. */
   readonly lastSuccessAt: number | null;
@@ -38,7 +40,7 @@ export interface ProviderProgress {
   } | null;
   /** Instant of the newest observation, Unix milliseconds. */
   readonly newestAt: number | null;
-  /** Random id of the process that wrote it last. */
+  /** Random id of the process that last wrote this record. */
   readonly by: string;
 }
 
@@ -48,10 +50,10 @@ export const seriesProgress = collection<SeriesProgress>("ingest-series");
 /** Progress by provider. */
 export const providerProgress = collection<ProviderProgress>("ingest-providers");
 
-/** Key of a series. */
+/** Record key of a series. */
 export const seriesKey = (providerId: string, series: string): string => `${providerId} ${series}`;
 
-/** Group of the series of a provider. */
+/** Record group of all series of a provider. */
 export const seriesGroup = (providerId: string): string => `ingest ${providerId}`;
 
 /** Progress of a series before the first request. */
@@ -76,8 +78,8 @@ export const NEW_PROVIDER: ProviderProgress = {
 };
 
 /**
- * Progress of a provider, corrected if the clock of the process that wrote it was ahead: such a
- * clock leaves pauses of any length, and future times for past events.
+ * Corrects the progress of a provider if the clock of the process that wrote it was ahead: such a
+ * clock leaves overlong pauses, and past events with future times.
  *
  * @param now Unix milliseconds.
  */
@@ -87,14 +89,18 @@ export function correctedProgress(noted: ProviderProgress, now: number): Provide
   return {
     ...noted,
     sentAt: sentAt.map((at) => Math.min(at, now)),
-    openUntil: openUntil > now + LONGEST_BACKOFF_MS ? 0 : openUntil,
+    openUntil: openUntil > now + MAX_BACKOFF_MS ? 0 : openUntil,
     newestAt: past(newestAt),
     lastSuccessAt: past(lastSuccessAt),
     lastFault: lastFault && { ...lastFault, at: Math.min(lastFault.at, now) },
   };
 }
 
-/** Like `correctedProgress`, for a series. @param now Unix milliseconds. */
+/**
+ * Like `correctedProgress`, for a series.
+ *
+ * @param now Unix milliseconds.
+ */
 export function correctedSeriesProgress(
   noted: SeriesProgress | undefined,
   now: number,

@@ -11,18 +11,20 @@ import {
   seriesKey,
   seriesProgress,
 } from "./provider-progress.ts";
-import { type ProviderSetup, SETUP_KEY, type Setup, setups } from "./setup.ts";
+import { INGEST_SETUP_KEY, type IngestSetup, ingestSetups, type ProviderSetup } from "./setup.ts";
 
 const DAY_MS = 86_400_000;
 
-/** Age up to which quarantined observations are counted, in milliseconds. */
+/** Maximum age at which quarantined observations are counted, in milliseconds. */
 const REJECTED_WITHIN_MS = 30 * DAY_MS;
 
-/** Maximum quarantined observations that are counted and shown. */
+/** Maximum number of quarantined observations that are counted and shown. */
 const MAX_REJECTED = 1_000;
 
-/** A series without a request for this long counts as no longer polled, in milliseconds: all series
- *  are due sooner, even over holidays. */
+/**
+ * A series without a request for this long counts as no longer polled, in milliseconds: every
+ * series is due more often, even over holidays.
+ */
 const FOLLOWED_WITHIN_MS = 7 * DAY_MS;
 
 /** A stream without progress for this long counts as disconnected, in milliseconds: it has messages
@@ -32,38 +34,38 @@ const HEARD_WITHIN_MS = 5 * 60_000;
 /** Status of one provider. */
 export interface ProviderStatus extends ProviderSetup {
   readonly progress: ProviderProgress;
-  /** Requests that may be sent now; `null` for a stream. */
+  /** Number of requests that the budget allows now; `null` for a stream. */
   readonly budgetLeft: number | null;
 }
 
-/** A series with malformed answers. */
+/** A series whose last answers were malformed. */
 interface FailingSeries {
   readonly key: string;
-  /** Answers in a row. */
+  /** Number of consecutive malformed answers. */
   readonly failures: number;
-  /** Fault of the last of them. */
+  /** Fault of the last malformed answer. */
   readonly fault: string;
 }
 
 /** Status of one provider with its series and its quarantine. */
 export interface ProviderReport extends ProviderStatus {
-  /** The longest failing first. */
+  /** Failing series; those with the most consecutive malformed answers come first. */
   readonly failingSeries: readonly FailingSeries[];
   /** Symbols that the provider does not know. */
   readonly unknown: readonly string[];
-  /** Observations quarantined in the last 30 days, the newest first. */
+  /** Observations quarantined in the last 30 days, newest first. */
   readonly rejected: readonly RejectedBody[];
 }
 
 /** Status of all providers. */
-export interface IngestReport extends Omit<Setup, "providers"> {
+export interface IngestReport extends Omit<IngestSetup, "providers"> {
   readonly providers: readonly ProviderReport[];
 }
 
 /** Dependencies of the status of providers. */
 export interface StatusOptions {
   readonly records: Records;
-  /** Milliseconds since the epoch. */
+  /** Returns the current time in Unix milliseconds. */
   readonly now: () => number;
 }
 
@@ -73,9 +75,13 @@ export interface IngestReportOptions extends StatusOptions {
   readonly archive: Archive;
 }
 
-/** Status of every provider; a few reads. @returns `undefined` where there never was a live market. */
+/**
+ * Status of every provider, without its series and its quarantine, so that few reads are needed.
+ *
+ * @returns `undefined` if there never was a live market.
+ */
 export async function providerStatuses({ records, now }: StatusOptions) {
-  const setup = await records.get(setups, SETUP_KEY);
+  const setup = await records.get(ingestSetups, INGEST_SETUP_KEY);
   if (setup === undefined) return undefined;
   const statuses = setup.value.providers.map(async (one): Promise<ProviderStatus> => {
     const progress = (await records.get(providerProgress, one.id))?.value ?? NEW_PROVIDER;
@@ -84,8 +90,14 @@ export async function providerStatuses({ records, now }: StatusOptions) {
   return { ...setup.value, providers: await Promise.all(statuses) };
 }
 
-/** Reports on every provider. @returns `undefined` where there never was a live market. */
-export async function reportOf(options: IngestReportOptions): Promise<IngestReport | undefined> {
+/**
+ * Reports on every provider.
+ *
+ * @returns `undefined` if there never was a live market.
+ */
+export async function readIngestReport(
+  options: IngestReportOptions,
+): Promise<IngestReport | undefined> {
   const { archive, now } = options;
   const statuses = await providerStatuses(options);
   if (statuses === undefined) return undefined;
@@ -101,14 +113,17 @@ export async function reportOf(options: IngestReportOptions): Promise<IngestRepo
   return { ...statuses, providers: await Promise.all(reports) };
 }
 
-/** The current fault, `null` when the provider has answered since. */
+/** The last fault; `null` if the provider has answered since. */
 export function currentFault({ progress }: ProviderStatus): ProviderProgress["lastFault"] {
   const { lastFault, lastSuccessAt, failures } = progress;
   if (lastFault === null) return null;
   return failures > 0 || lastFault.at > (lastSuccessAt ?? 0) ? lastFault : null;
 }
 
-/** Whether a provider that answered before has been silent for longer than it normally is. */
+/**
+ * Whether a provider that has answered before has been silent for longer than normal: 7 days, or 5
+ * minutes for a stream.
+ */
 export function isSilent({ progress, budget }: ProviderStatus, now: number): boolean {
   const within = budget === null ? HEARD_WITHIN_MS : FOLLOWED_WITHIN_MS;
   return progress.lastSuccessAt !== null && now - progress.lastSuccessAt > within;
@@ -142,15 +157,15 @@ function leftOf({ budget }: ProviderSetup, { sentAt }: ProviderProgress, now: nu
 
 /** Health of a live market. */
 export interface LiveHealth {
-  /** Whether there has been any observation. */
+  /** Whether there has ever been an observation. */
   readonly ok: boolean;
-  /** Whether any provider answers now. */
+  /** Whether at least one provider answers now. */
   readonly isAnswered: boolean;
-  /** One clause for each provider that does not answer. */
+  /** How many providers answer, and a clause for each provider that does not. */
   readonly detail: string;
 }
 
-/** Health of the live market. It is public, so it contains nothing that a provider sent. */
+/** Health of the live market. The result is public, so it contains no text that a provider sent. */
 export async function liveHealth(options: StatusOptions): Promise<LiveHealth> {
   const { providers = [] } = (await providerStatuses(options)) ?? {};
   const wanted = providers.filter(({ feeds }) => feeds.length > 0);

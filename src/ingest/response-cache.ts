@@ -1,10 +1,10 @@
 import cacache from "cacache";
 import type { ProviderResponse } from "../sources/live/provider-response.ts";
 
-/** Default bound of the cache in bytes; a day of FINRA takes half a megabyte. */
+/** Default maximum size of the cache in bytes; one day of FINRA data takes half a megabyte. */
 const MAX_BYTES = 256 * 1024 * 1024;
 
-/** Share of the bound that is left after eviction. */
+/** Share of the maximum size to which eviction shrinks the cache. */
 const ROOM = 0.8;
 
 /** Header fields that are cached. */
@@ -15,18 +15,18 @@ interface CachedMetadata {
   readonly status: number;
   readonly headers: Readonly<Record<string, string | undefined>>;
   readonly receivedAt: number;
-  /** Expiry, Unix milliseconds. */
+  /** When the cached answer expires, Unix milliseconds. */
   readonly until: number;
 }
 
 /**
  * Disk cache of answers that never change, so that they are not requested again after a kill. A
- * cache that cannot be read or written only costs requests.
+ * cache that cannot be read or written costs additional requests, but no data.
  */
 export interface ResponseCache {
   /** @param now Unix milliseconds. */
   get(key: string, now: number): Promise<ProviderResponse | undefined>;
-  /** @param keepMs How long it may be used, in milliseconds. */
+  /** @param keepMs How long the answer may be used, in milliseconds. */
   put(key: string, answer: ProviderResponse, keepMs: number): Promise<void>;
   /** Removes an answer that cannot be read. */
   remove(key: string): Promise<void>;
@@ -69,7 +69,11 @@ async function sizeOf(folder: string): Promise<number> {
   return entries.reduce((sum, { size }) => sum + size, 0);
 }
 
-/** Evicts the oldest answers. @returns How many bytes are left. */
+/**
+ * Evicts the oldest answers.
+ *
+ * @returns Size of the remaining answers in bytes.
+ */
 async function makeRoom(folder: string, maxBytes: number): Promise<number> {
   const entries = Object.values(await cacache.ls(folder)).sort((a, b) => b.time - a.time);
   let left = 0;

@@ -3,10 +3,13 @@ import { readFile, stat } from "node:fs/promises";
 import { MAX_MODEL_BYTES, readModel } from "../factors/hashed-linear/file.ts";
 import { polarity } from "../factors/polarity.ts";
 
-/** What computes the polarity of messages: the lexicon, or the mean of lexicon and trained model. */
+/**
+ * Method that computes the polarity of messages: the lexicon, or the mean of lexicon and trained
+ * model.
+ */
 export interface Analyzer {
   readonly name: "lexicon" | "lexicon_and_model";
-  /** SHA-256 of the file of the trained model; `null`: there is none. */
+  /** SHA-256 of the file of the trained model; `null` without a model. */
   readonly modelSha256: string | null;
 }
 
@@ -17,7 +20,7 @@ export interface SentimentReader {
   readonly polarityOf: (text: string) => number;
 }
 
-/** The lexicon alone. */
+/** Sentiment reader that uses the lexicon alone. */
 export const LEXICON_READER: SentimentReader = {
   analyser: { name: "lexicon", modelSha256: null },
   polarityOf: (text) => polarity(text),
@@ -28,7 +31,8 @@ export const LEXICON_READER: SentimentReader = {
  *
  * @param file Absolute path of a trained model, whose polarity is averaged with that of the
  * lexicon; `undefined` for the lexicon alone.
- * @throws {Error} that names the setting and the file when it cannot be read or is not a model.
+ * @throws {Error} If the file cannot be read or is not a model; the message names the setting and
+ * the file.
  */
 export async function openSentimentReader(file: string | undefined): Promise<SentimentReader> {
   if (file === undefined) return LEXICON_READER;

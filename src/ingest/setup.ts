@@ -9,13 +9,16 @@ export interface ProviderAssignment {
   readonly feeds: ReadonlySet<Feed>;
 }
 
-/** Messages of several providers add up; every other feed comes from one provider. */
+/**
+ * Whether a feed combines several providers: messages add up, while every other feed comes from one
+ * provider.
+ */
 const isShared = (feed: Feed): boolean => feed === "mentions";
 
 /**
  * Assigns each feed of each asset class to the first provider that has it.
  *
- * @param providers The usable ones, the preferred first.
+ * @param providers Usable providers in order of preference.
  */
 export function assignProviders(
   providers: readonly Provider[],
@@ -44,27 +47,30 @@ export interface ProviderSetup {
   readonly name: string;
   /** Required settings that are not set. */
   readonly missing: readonly string[];
-  /** Feeds that it is used for; empty when another is preferred, or when the operator excluded it. */
+  /**
+   * Feeds that the provider is used for; empty if other providers are preferred, a setting is
+   * missing, or the operator excluded it.
+   */
   readonly feeds: readonly string[];
-  /** Whether its terms allow the operator's own use only. */
+  /** Whether the provider's terms allow only the operator's own use. */
   readonly isForOwnUse: boolean;
-  /** Requests per period (milliseconds) that it allows; `null` for a stream. */
+  /** Rate limit: number of requests per `perMs` milliseconds; `null` for a stream. */
   readonly budget: { readonly requests: number; readonly perMs: number } | null;
 }
 
 /** Providers and instruments as configured at the start of the service, for the operator. */
-export interface Setup {
+export interface IngestSetup {
   readonly instruments: number;
-  /** Instruments without a provider of prices: they get no score. */
+  /** Number of instruments without a provider of prices, which get no score. */
   readonly unpriced: number;
   readonly providers: readonly ProviderSetup[];
 }
 
 /** Collection of the setup; it has one record. */
-export const setups = collection<Setup>("ingest-setup");
+export const ingestSetups = collection<IngestSetup>("ingest-setup");
 
 /** Key of the setup's record. */
-export const SETUP_KEY = "live";
+export const INGEST_SETUP_KEY = "live";
 
 /** Required settings of a provider that are not set. */
 export const missingSettings = (
@@ -72,8 +78,8 @@ export const missingSettings = (
   settings: Readonly<Record<string, string>>,
 ): readonly string[] => needs.filter((name) => settings[name] === undefined);
 
-/** Inputs of a setup. */
-export interface SetupOptions {
+/** Options of `ingestSetupOf`. */
+export interface IngestSetupOptions {
   readonly instruments: readonly Instrument[];
   /** All providers. */
   readonly providers: readonly Provider[];
@@ -84,8 +90,8 @@ export interface SetupOptions {
   readonly settings: Readonly<Record<string, string>>;
 }
 
-/** The setup of all providers. */
-export function setupOf(options: SetupOptions): Setup {
+/** Describes all providers as configured. */
+export function ingestSetupOf(options: IngestSetupOptions): IngestSetup {
   const { instruments, providers, wanted, assigned, settings } = options;
   const pricing = assigned.filter(({ feeds }) => feeds.has("bars"));
   const priced = new Set(pricing.flatMap((one) => one.instruments));

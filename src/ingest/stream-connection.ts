@@ -4,18 +4,22 @@ import type { ParsedResponse, StreamedProvider } from "../sources/live/provider.
 import { catchFault } from "../sources/live/provider-response.ts";
 import { clockFault } from "./provider-client.ts";
 
-/** Largest message in bytes; a post has about one kilobyte. */
+/** Maximum size of a message in bytes; a post has about one kilobyte. */
 const MAX_MESSAGE_BYTES = 256 * 1024;
 
 /** A stream without a message for this long counts as dead, in milliseconds. */
-export const SILENCE_MS = 60_000;
+export const STREAM_SILENCE_MS = 60_000;
 
 /**
- * Maximum readings that wait to be written; with more, the connection ends and is resumed later.
+ * Maximum number of messages waiting to be written; beyond it, the connection ends and is resumed
+ * later.
  */
 const MAX_WAITING = 5_000;
 
-/** Unreadable messages in memory; they are skipped when they arrive again after a reconnect. */
+/**
+ * Maximum number of unreadable messages remembered, so that they are skipped when they arrive again
+ * after a reconnect.
+ */
 const MAX_REFUSED = 10;
 
 /** A connection, and the messages that were read from it. */
@@ -24,9 +28,9 @@ export interface StreamConnection {
   /** When the last message arrived, Unix milliseconds. */
   heardAt: number;
   readonly waiting: ParsedResponse[];
-  /** Why it ended, once it has. */
+  /** Why the connection ended; `undefined` while it is open. */
   fault: ProviderFault | undefined;
-  /** Ends it. */
+  /** Ends the connection. */
   end(why: string | ProviderFault): void;
 }
 
@@ -35,16 +39,20 @@ export interface StreamConnectionOptions {
   readonly provider: Pick<StreamedProvider, "path">;
   /** Origin, `ws:` or `wss:`, without a trailing slash. */
   readonly origin: string;
-  /** Milliseconds since the epoch. */
+  /** Returns the current time in Unix milliseconds. */
   readonly now: () => number;
   readonly read: (message: string, now: number) => ParsedResponse | undefined;
-  /** Unreadable messages. */
+  /** Unreadable messages seen before, which are skipped. */
   readonly refused: Set<string>;
-  /** Whether this process still leads. */
+  /** Whether this process is still the leader. */
   readonly isLed: () => boolean;
 }
 
-/** Connects to a stream and reads its messages. @param cursor Position to resume from. */
+/**
+ * Connects to a stream and reads its messages.
+ *
+ * @param cursor Position to resume from.
+ */
 export function openStreamConnection(
   cursor: string | undefined,
   hearing: StreamConnectionOptions,
@@ -52,7 +60,7 @@ export function openStreamConnection(
   const { provider, origin, now, isLed } = hearing;
   const socket = new WebSocket(origin + provider.path(cursor), {
     maxPayload: MAX_MESSAGE_BYTES,
-    handshakeTimeout: SILENCE_MS,
+    handshakeTimeout: STREAM_SILENCE_MS,
     followRedirects: false,
   });
   const connection: StreamConnection = {
@@ -90,7 +98,7 @@ function take(
   if (!(reading instanceof ProviderFault)) {
     if (reading !== undefined) connection.waiting.push(reading);
   } else if (reading.kind === "clock") {
-    // The message is valid; it arrives again when the clock is right.
+    // The message is valid, and arrives again once the clock is correct.
     connection.end(reading);
   } else if (!refused.has(text)) {
     refused.add(text);

@@ -8,15 +8,18 @@ import { AuthenticatedFile } from "./authenticated-file.ts";
 /** Name of the file in DATA_DIR. */
 const FILE = "last-scores.json";
 
-/** Maximum age of last scores that are shown, in market days. */
+/** Maximum age at which stored scores are shown, in days of the market's clock. */
 const MAX_AGE_DAYS = 10;
 
-/** Shortest time between two writes, in milliseconds. */
+/** Minimum time between two writes, in milliseconds. */
 const WRITE_EVERY_MS = 30_000;
 
-/** The newest snapshots of one run, without the tables of their peers. */
+/** The newest snapshots of one run, without their peer tables. */
 interface LastScores {
-  /** Market, method and sentiment reader. */
+  /**
+   * JSON text of the method version, market configuration and sentiment reader; scores of another
+   * origin are not shown.
+   */
   readonly origin: string;
   /** Instant up to which everything was scored, Unix milliseconds. */
   readonly at: number;
@@ -27,18 +30,18 @@ interface LastScores {
 export interface WarmStartOptions {
   readonly market: Market;
   readonly snapshots: MemoryArchive;
-  /** Directory of the data of this machine. */
+  /** Data directory of this machine. */
   readonly folder: string;
-  /** 32 bytes that the file is authenticated with. */
+  /** 32-byte HMAC key of the file. */
   readonly key: Uint8Array;
-  /** The market as configured, and the sentiment reader. */
+  /** Market configuration and sentiment reader. */
   readonly origin: unknown;
   readonly log: Logger;
 }
 
 /**
- * Shows the scores that the previous run ended with until they have been computed again. They are
- * not part of the history, so nothing is recorded from them and no alert fires on them.
+ * Shows the last scores of the previous run until new ones have been computed. They are not part of
+ * the history, so nothing is recorded from them and no alert fires on them.
  */
 export class WarmStart {
   readonly #options: WarmStartOptions;
@@ -61,7 +64,7 @@ export class WarmStart {
   }
 
   /**
-   * Shows the last scores if they are of this market and this method, and recent enough.
+   * Shows the last scores if they belong to this market and method and are recent enough.
    *
    * @param until Instant up to which the market is known, Unix milliseconds.
    * @returns Instant of the last scores; `undefined` if there are none to show.
@@ -79,7 +82,7 @@ export class WarmStart {
     return last.at;
   }
 
-  /** Compares the last scores with the computed ones; they are dropped either way. */
+  /** Drops the last scores, and warns if they differ from the computed ones. */
   settle(): void {
     const { snapshots, log } = this.#options;
     const last = this.#shown;
@@ -96,7 +99,7 @@ export class WarmStart {
     );
   }
 
-  /** Writes the newest snapshots, not more often than every 30 s. */
+  /** Writes the newest snapshots, at most once every 30 s. */
   write(at: number, now: number): void {
     if (now - this.#writtenAt < WRITE_EVERY_MS) return;
     this.#writtenAt = now;
@@ -107,7 +110,7 @@ export class WarmStart {
       .catch((error: unknown) => log.warn({ err: error }, `${FILE} cannot be written`));
   }
 
-  /** Waits for the file. */
+  /** Resolves when a write in progress has ended. */
   close(): Promise<void> {
     return this.#writing;
   }
@@ -122,5 +125,5 @@ export class WarmStart {
   }
 }
 
-/** The text of a snapshot, except for its tables. */
+/** JSON text of a snapshot without its peer tables. */
 const textOf = (snapshot: object): string => JSON.stringify({ ...snapshot, tables: undefined });

@@ -7,7 +7,10 @@ export function randomBase62(length: number): string {
   return Array.from({ length }, () => DIGITS[randomInt(DIGITS.length)]).join("");
 }
 
-/** A whole number from 0 in base 62, the highest digit first, with zeros in front up to `length`. */
+/**
+ * A non-negative integer in base 62, the most significant digit first, padded with zeros to
+ * `length`.
+ */
 export function toBase62(number: number, length: number): string {
   const digits: string[] = [];
   for (let rest = number; rest > 0; rest = Math.floor(rest / DIGITS.length)) {

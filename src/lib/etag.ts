@@ -1,13 +1,14 @@
 import { hash } from "node:crypto";
 import type { IncomingHttpHeaders } from "node:http";
 
-/** A strong validator of a text (RFC 9110 section 8.8.3). */
+/** A strong entity tag for a text (RFC 9110 section 8.8.3). */
 export const strongEtag = (text: string): string => `"${hash("sha256", text, "base64url")}"`;
 
 /**
- * Whether `If-None-Match` names the current representation, so that the answer is 304. The comparison
- * is weak (RFC 9110 section 13.1.2). Unlike Express, it ignores `Cache-Control: no-cache` of the
- * request, because `fetch` adds that header to every conditional request.
+ * Whether `If-None-Match` matches the current representation, so that the response is 304. The
+ * comparison is weak (RFC 9110 section 13.1.2). Unlike Express, it ignores
+ * `Cache-Control: no-cache` of the request, because `fetch` adds that header to every conditional
+ * request.
  */
 export function matchesEtag(
   { headers }: { readonly headers: IncomingHttpHeaders },

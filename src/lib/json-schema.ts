@@ -4,10 +4,10 @@ import { z } from "zod";
 type Json = Readonly<Record<string, unknown>>;
 
 /**
- * JSON Schema 2020-12 of a tool's input or output, kept short for language models: no pattern beside
- * a format, and no bounds at the limits of safe integers. A `multipleOf` such as 0.1 is left out,
- * because validators reject some of its multiples for their remainder in floating point. Outputs
- * allow unknown members, since members can be added within a version.
+ * JSON Schema 2020-12 of a tool's input or output, kept short for language models: no `pattern` if
+ * there is a `format`, and no bounds at the limits of safe integers. A `multipleOf` such as 0.1 is
+ * omitted, because validators reject some of its multiples due to floating-point remainders.
+ * Outputs allow unknown members, since members can be added within a version.
  */
 export function jsonSchema(schema: z.ZodType, io: "input" | "output"): Record<string, unknown> {
   const { $schema: _, ...published } = z.toJSONSchema(schema, {
@@ -29,15 +29,19 @@ function shortenNumber(schema: { minimum?: number; maximum?: number; multipleOf?
   if (!isExact(schema.multipleOf)) delete schema.multipleOf;
 }
 
-/** Whether the multiples of a step are exact in floating point, as those of 0.25 are. */
+/** Whether the multiples of a step are exact in floating point, for example those of 0.25. */
 const isExact = (step: number | undefined): boolean => Number.isInteger((step ?? 1) * 1024);
 
-/** An outline shows the members of an answer, not those of objects and lists within. */
+/**
+ * Nesting depth of an outline: it shows the members of a result, but not the members of objects and
+ * lists within it.
+ */
 const OUTLINE_DEPTH = 1;
 
 /**
- * The names and types of a JSON Schema, for lists that clients load in full. It accepts whatever the
- * schema accepts; alternatives of objects become one object with the members of all.
+ * Member names and types of a JSON Schema, for tool lists that clients load in full. The outline
+ * accepts everything that the schema accepts; alternative object types become one object type with
+ * the members of all.
  */
 export function schemaOutline(
   { type, properties, items, anyOf, additionalProperties }: Json,
@@ -59,13 +63,13 @@ export function schemaOutline(
   };
 }
 
-/** Schemas by the name of the member. */
+/** Schemas by member name. */
 type Members = Readonly<Record<string, Json>>;
 
 const mapped = (members: Members, change: (member: Json) => Json): Members =>
   Object.fromEntries(Object.entries(members).map(([name, member]) => [name, change(member)]));
 
-/** A schema that accepts whatever any of several schemas accepts. */
+/** A schema that accepts everything that any of the given schemas accepts. */
 function outlineOfOne(schemas: readonly Json[]): Json {
   if (schemas.every(({ type }) => type === "object")) {
     return { type: "object", properties: schemas.reduce(withMembers, {}) };
@@ -75,7 +79,9 @@ function outlineOfOne(schemas: readonly Json[]): Json {
   return isNullable ? { ...only, type: [only.type, "null"] } : { anyOf: schemas };
 }
 
-/** Merges the members of objects; a member with two different schemas accepts anything. */
+/**
+ * Merges the members of two object types; a member with two different schemas accepts any value.
+ */
 function withMembers(before: Json, { properties = {} }: Json): Json {
   const added = Object.entries(properties as Members).map(([name, member]) => {
     const isSame = !(name in before) || JSON.stringify(before[name]) === JSON.stringify(member);

@@ -1,4 +1,7 @@
-/** Parses untrusted text. @returns `undefined` if it is not JSON. */
+/**
+ * Parses untrusted text.
+ * @returns `undefined` if the text is not JSON.
+ */
 export function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);

@@ -1,15 +1,21 @@
 import { z } from "zod";
-import { hasMarkRun, NO_MARK_RUN } from "./mark-run.ts";
+import { hasCombiningMarkRun, NO_MARK_RUN_MESSAGE } from "./mark-run.ts";
 
-/** Where HTML begins a tag, an end tag, a comment or a declaration (HTML section 13.2.5.6): a `<` before
- *  a letter, `/`, `!` or `?`. Any other `<` is an ordinary character, as in `A <3 B` and `z < 2`. */
+/**
+ * Text that HTML parses as a tag, an end tag, a comment or a declaration (HTML section 13.2.5.6): a
+ * `<` before a letter, `/`, `!` or `?`. Any other `<` is an ordinary character, as in `A <3 B` and
+ * `z < 2`.
+ */
 const MARKUP = /<[a-z/!?]/i;
 
-/** Error message for a text that contains markup; follows the name of the member. */
-export const NO_MARKUP = "must have no markup such as <b>; put a space after a < that is none";
+/** Error message for a text that contains markup; printed after the member name. */
+export const NO_MARKUP_MESSAGE =
+  "must have no markup such as <b>; put a space after a < that is none";
 
-/** Whether a text contains markup. Every output of this service encodes text anyway; the check protects
- *  readers outside it, such as receivers of webhooks. */
+/**
+ * Whether a text contains markup. Every output of this service encodes text anyway; the check
+ * protects other programs that receive it, such as webhook receivers.
+ */
 export const hasMarkup = (text: string): boolean => MARKUP.test(text);
 
 /** Maximum length of a label, in characters. */
@@ -19,14 +25,14 @@ const MAX_CHARACTERS = 100;
 const UNPRINTABLE = /[\p{Cc}\p{Cs}\u202a-\u202e\u2066-\u2069]/u;
 
 /**
- * A display name: one line of 1 to 100 characters in NFC, without markup, without white space around it
- * and with single spaces inside. Outputs must encode it.
+ * A display name: one line of 1 to 100 characters in NFC, without markup, without leading or
+ * trailing white space, and with single spaces inside. Outputs must still encode it.
  */
 export const Label = z
   .string("must be a string")
-  .refine((text) => !hasMarkRun(text), { error: NO_MARK_RUN, abort: true })
+  .refine((text) => !hasCombiningMarkRun(text), { error: NO_MARK_RUN_MESSAGE, abort: true })
   .transform((text) => text.normalize("NFC").replace(/\s+/g, " ").trim())
   .refine((text) => !UNPRINTABLE.test(text), "must have no control characters")
-  .refine((text) => !hasMarkup(text), NO_MARKUP)
+  .refine((text) => !hasMarkup(text), NO_MARKUP_MESSAGE)
   .refine((text) => /[\p{L}\p{N}]/u.test(text), "must have a letter or a digit")
   .refine((text) => [...text].length <= MAX_CHARACTERS, `has at most ${MAX_CHARACTERS} characters`);

@@ -1,14 +1,19 @@
 /** A resource that is opened on first use, such as a client whose code is loaded only then. */
-export interface Lazy<T> {
-  /** Opens it once; after a failure the next call tries again. */
+export interface LazyResource<T> {
+  /**
+   * Returns the resource, which is opened on the first call; after a failure, the next call tries
+   * again.
+   */
   get(): Promise<T>;
-  /** Runs an action if it is open or being opened. */
+  /** Runs an action if the resource is open or being opened. */
   ifOpen(act: (opened: T) => unknown): Promise<void>;
 }
 
-/** Creates a resource that is opened on first use. @param open Opens it: loads the code, or
- *  connects. */
-export function lazy<T extends object>(open: () => Promise<T>): Lazy<T> {
+/**
+ * Creates a resource that is opened on first use.
+ * @param open Opens the resource: loads the code, or connects.
+ */
+export function lazyResource<T extends object>(open: () => Promise<T>): LazyResource<T> {
   let opened: Promise<T> | undefined;
   return {
     get() {

@@ -1,10 +1,13 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 
-/** Starts a timer. @returns A function that cancels it. */
-export type Schedule = (run: () => void, delayMs: number) => () => void;
+/**
+ * Starts a timer.
+ * @returns A function that cancels the timer.
+ */
+export type ScheduleTimer = (run: () => void, delayMs: number) => () => void;
 
-/** A timer of Node.js that does not keep the process alive. */
-export const schedule: Schedule = (run, delayMs) => {
+/** Starts a Node.js timer that does not keep the process alive. */
+export const scheduleTimer: ScheduleTimer = (run, delayMs) => {
   const timer = setTimeout(run, delayMs);
   timer.unref();
   return () => clearTimeout(timer);
@@ -12,25 +15,30 @@ export const schedule: Schedule = (run, delayMs) => {
 
 /** The work of a loop and its timing. */
 export interface LoopOptions {
-  /** A bounded piece of work. @returns How many items it handled; 0 ends the round. */
+  /**
+   * Does a bounded amount of work.
+   * @returns The number of items handled; 0 ends the round.
+   */
   readonly tick: () => Promise<number>;
   /** Pause after a round, in milliseconds. */
   readonly everyMs: number;
-  /** Called when a tick fails. That ends the round; the next one retries. */
+  /** Called when a tick fails. The failure ends the round; the next round tries again. */
   readonly onError: (error: unknown) => void;
-  readonly schedule: Schedule;
+  readonly schedule: ScheduleTimer;
 }
 
 /** Work that is repeated until it is stopped. */
 export interface Loop {
-  /** Starts a round now, or right after the one under way. */
+  /** Starts a round now, or as soon as the current round has ended. */
   wake(): void;
-  /** Starts no further tick; resolves when the current one has ended. */
+  /** Prevents further ticks; resolves when the current tick has ended. */
   stop(): Promise<void>;
 }
 
-/** Repeats a tick, never two at a time: immediately while there is work, otherwise after a pause or
- *  when woken. The first round starts now. */
+/**
+ * Runs a tick repeatedly, never two at a time: immediately while there is work, otherwise after a
+ * pause or when woken. The first round starts at once.
+ */
 export function startLoop({ tick, everyMs, onError, schedule }: LoopOptions): Loop {
   // Ticks must not inherit the async context of the request that wakes the loop.
   const outside = AsyncLocalStorage.snapshot();
@@ -68,9 +76,10 @@ export function startLoop({ tick, everyMs, onError, schedule }: LoopOptions): Lo
 }
 
 /**
- * Starts a loop whose errors and timers are those of the service; see `startLoop`.
+ * Starts a loop with the service's error handler and timers; see `startLoop`.
  *
- * @param tick A bounded piece of work. Resolves with how many items it handled; 0 ends the round.
+ * @param tick Does a bounded amount of work, and resolves with the number of items handled; 0 ends
+ * the round.
  * @param everyMs Pause after a round, in milliseconds.
  */
 export type StartLoop = (tick: () => Promise<number>, everyMs: number) => Loop;

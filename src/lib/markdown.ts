@@ -1,3 +1,3 @@
 /** Untrusted text on one line of Markdown, with all markup escaped. */
-export const escaped = (text: string): string =>
+export const escapeMarkdown = (text: string): string =>
   text.replaceAll(/\s+/g, " ").replaceAll(/[\\`*_[\]<>|#!~&]/g, "\\$&");

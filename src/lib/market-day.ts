@@ -1,11 +1,12 @@
-/** Length of a day of the calendar, in milliseconds. */
+/** Length of a calendar day, in milliseconds. */
 export const DAY_MS = 86_400_000;
 
 /**
- * Name of a market day: its ISO date, or its first instant where market days are shorter.
+ * Name of a market day: its ISO date, or its first instant if market days are shorter than a
+ * calendar day.
  *
- * @param startsAt Its first instant, Unix milliseconds.
- * @param dayMs Length of a market day.
+ * @param startsAt First instant of the market day, Unix milliseconds.
+ * @param dayMs Length of a market day, in milliseconds.
  */
 export function dayName(startsAt: number, dayMs: number): string {
   const instant = new Date(startsAt).toISOString();

@@ -1,7 +1,8 @@
 /**
  * Caches a value until its version changes.
  *
- * @param version Version of what the value depends on, compared by identity.
+ * @param version Returns the version of the data that the value is computed from; compared by
+ * identity.
  */
 export function memoByVersion<V, T>(version: () => V, make: () => T): () => T {
   let made: { readonly version: V; readonly value: T } | undefined;

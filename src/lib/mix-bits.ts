@@ -1,8 +1,11 @@
 /** Odd constant near 2^32 divided by the golden ratio, which spreads consecutive counters. */
 export const GOLDEN_RATIO_STEP = 0x9e3779b9;
 
-/** Mixes the 32 bits of a number, so that every input bit reaches every output bit (MurmurHash3
- *  finalizer). @returns A signed 32-bit integer. */
+/**
+ * Mixes the 32 bits of a number, so that every input bit affects every output bit (MurmurHash3
+ * finalizer).
+ * @returns A signed 32-bit integer.
+ */
 export function mixBits(value: number): number {
   let mixed = value ^ (value >>> 16);
   mixed = Math.imul(mixed, 0x85ebca6b);

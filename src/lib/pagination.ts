@@ -1,22 +1,24 @@
 import type { RecordList } from "../market/records.ts";
 import { Problem } from "../problem.ts";
 
-/** Which page of a list is wanted. */
+/** Request for one page of a list. */
 export interface PageRequest<T> {
-  /** Name of the list; a cursor of another list is refused. */
+  /** Name of the list; a cursor of another list is rejected. */
   readonly list: string;
-  /** Maximum number of items of the page. */
+  /** Maximum number of items on the page. */
   readonly limit: number;
   /** `nextCursor` of the previous page; absent for the first page. */
   readonly cursor: string | undefined;
-  /** A key that is unique in the list. */
+  /** Returns the key of an item, which must be unique in the list. */
   readonly keyOf: (item: T) => string;
-  /** Order of the keys. With an order, a page can continue after an item that has been removed; without
-   *  one the item must still exist. */
+  /**
+   * Order of the keys. With an order, a page can continue after an item that has been removed;
+   * without an order, the item must still exist.
+   */
   readonly order?: "ascending" | "descending";
 }
 
-/** One page of a list; `nextCursor` is `null` on the last one. */
+/** One page of a list; `nextCursor` is `null` on the last page. */
 interface Page<T> {
   readonly items: T[];
   readonly nextCursor: string | null;
@@ -31,18 +33,18 @@ interface Page<T> {
 export const paginate = <T>(list: RecordList<T>, request: PageRequest<T>): Page<T> =>
   pageOf(list, request, (items) => items);
 
-/** A page whose items are rendered. */
+/** Request for a page with rendered items. */
 interface ReadablePageRequest<T, R> extends PageRequest<T> {
   readonly render: (item: T) => R;
-  /** The part of a rendered item that takes room in the answer; absent: all of it. */
+  /** The part of a rendered item that takes up space in the response. Default: the whole item. */
   readonly shown?: (rendered: R) => unknown;
 }
 
 /**
- * Returns a rendered page that a language model can read at once: it has fewer items than the limit
- * if they would be too long, but at least one.
+ * Returns a page of rendered items that is short enough for a language model to read at once: it
+ * has fewer items than the limit if they would be too long, but at least one.
  *
- * @throws {Problem} As `paginate`.
+ * @throws {Problem} `invalid_request` for a cursor of another list.
  */
 export const readablePage = <T, R>(
   list: RecordList<T>,
@@ -52,7 +54,10 @@ export const readablePage = <T, R>(
     readableItems(items.values().map(request.render), request.shown),
   );
 
-/** @param take Converts the items of a page, and may drop the last ones to fit its size. */
+/**
+ * @param take Converts the items of a page, and may omit the last items so that the page is short
+ * enough.
+ */
 function pageOf<T, R>(
   list: RecordList<T>,
   request: PageRequest<T>,
@@ -68,10 +73,13 @@ function pageOf<T, R>(
   return { items, nextCursor: hasMore ? cursorOf(last) : null };
 }
 
-/** Maximum tokens of the items of a page, by `estimatedTokens`. */
+/** Maximum number of tokens in the items of a page, as counted by `estimatedTokens`. */
 const MAX_PAGE_TOKENS = 6_500;
 
-/** As many of the first items as a language model can read at once, at least one. */
+/**
+ * The longest prefix of the items that has at most `MAX_PAGE_TOKENS`, but at least one item.
+ * @param shown The part of an item that is counted. Default: the whole item.
+ */
 export function readableItems<R>(
   items: Iterable<R>,
   shown: (item: R) => unknown = (item) => item,
@@ -86,13 +94,17 @@ export function readableItems<R>(
   return page;
 }
 
-/** Digits, letters, other ASCII characters, and the rest. */
+/**
+ * Pieces of a text that are counted separately: up to three digits, a word of letters, a run of
+ * other ASCII characters, or any single other character.
+ */
 const PIECES = /\d{1,3}|[A-Za-z]+|[!-/:-@[-`{-~]+|[^\x20-\x7e]/g;
 
 /**
- * About how many tokens a language model reads in a text: more than those of ordinary JSON, and at least
- * two thirds of those of any text. Common tokenizers have a token for three digits, for most English
- * words, for the punctuation between members, and for each byte that they do not know.
+ * Estimates the number of tokens that a language model needs for a text: more than the true number
+ * for ordinary JSON, and at least two thirds of it for any text. Common tokenizers use a token for
+ * three digits, for most English words, for the punctuation between members, and for each byte of
+ * an unknown character.
  */
 function estimatedTokens(text: string): number {
   let tokens = 0;

@@ -1,20 +1,24 @@
 import { createHash } from "node:crypto";
 
-/** Bytes that are collected before they are hashed. */
+/** Number of bytes that are buffered before they are hashed. */
 const BUFFER_BYTES = 65_536;
 
-/** Length of a text whose characters are written one by one, which is faster for short ones. */
+/**
+ * Maximum length of a text, in UTF-16 units, that is written character by character, which is
+ * faster for short texts.
+ */
 const SHORT_TEXT = 32;
 
-/** Bytes before a text, which are its length. */
+/** Size of the length field before a text, in bytes. */
 const LENGTH_BYTES = 4;
 
-/** Maximum bytes of a UTF-16 code unit in UTF-8. */
+/** Maximum number of UTF-8 bytes per UTF-16 code unit. */
 const UNIT_BYTES = 3;
 
 /**
- * SHA-256 of a growing sequence, readable after every element. Numbers take eight bytes (IEEE 754, big
- * endian), texts their length and UTF-8, so that no two sequences of the same types have the same bytes.
+ * SHA-256 of a growing sequence, whose digest can be read after every element. A number is encoded
+ * in eight bytes (IEEE 754, big endian), a text as its length and its UTF-8 bytes, so that no two
+ * different sequences of the same types have the same bytes.
  */
 export class PrefixHash {
   readonly #hash = createHash("sha256");
@@ -22,7 +26,7 @@ export class PrefixHash {
   readonly #view = new DataView(this.#buffer.buffer, this.#buffer.byteOffset, BUFFER_BYTES);
   #used = 0;
 
-  /** Adds a number; all NaN are one. */
+  /** Adds a number; all NaN values are encoded alike. */
   number(value: number): void {
     if (this.#used + 8 > BUFFER_BYTES) this.#flush();
     this.#view.setFloat64(this.#used, Number.isNaN(value) ? Number.NaN : value);
@@ -45,7 +49,7 @@ export class PrefixHash {
     this.#used += bytes;
   }
 
-  /** SHA-256 of everything so far, in hexadecimal. */
+  /** SHA-256 of all elements so far, in hexadecimal. */
   digest(): string {
     this.#flush();
     return this.#hash.copy().digest("hex");
@@ -56,7 +60,10 @@ export class PrefixHash {
     this.#used += LENGTH_BYTES;
   }
 
-  /** Writes a short ASCII text. @returns Its bytes; `undefined` for any other text. */
+  /**
+   * Writes a short ASCII text.
+   * @returns The number of bytes written; `undefined` for any other text, which is not written.
+   */
   #writeShort(value: string, start: number): number | undefined {
     if (value.length > SHORT_TEXT) return undefined;
     for (let index = 0; index < value.length; index++) {

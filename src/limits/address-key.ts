@@ -1,8 +1,10 @@
 import { isIPv4 } from "node:net";
 import ipaddr, { type IPv4, type IPv6 } from "ipaddr.js";
 
-/** Prefix length that identifies an IPv6 subscriber: providers assign a /56 to a home (RFC 6177),
- *  which can use any address in it for each request. */
+/**
+ * Prefix length that identifies an IPv6 subscriber: providers assign a /56 to a home (RFC 6177),
+ * and the home can use any address in it for each request.
+ */
 const SUBSCRIBER_BITS = 56;
 
 /** Prefix lengths that identify an organization: a company is assigned a /48 of IPv6, and can rent
@@ -16,7 +18,7 @@ const PROVIDER_BITS = 32;
 const UNKNOWN = "unknown";
 
 /** Keys of the networks that contain an address. */
-export interface Networks {
+export interface NetworkKeys {
   /** The IPv4 address itself, or the /56 of an IPv6 address. */
   readonly address: string;
   /** The /24 of an IPv4 address, or the /48 of an IPv6 address. */
@@ -26,24 +28,24 @@ export interface Networks {
 }
 
 /**
- * The key under which an address is counted: an IPv4 address itself, also if IPv6-mapped; for an
- * IPv6 address its /56.
+ * The key under which requests from an address are counted: an IPv4 address itself, even if it is
+ * IPv6-mapped; the /56 of an IPv6 address.
  *
  * @param ip As Express reports it; `undefined` after the connection has closed.
  */
 export function addressKey(ip: string | undefined): string {
   // Fast path: called for every request, mostly with plain IPv4.
   if (ip !== undefined && isIPv4(ip)) return ip;
-  return networksOf(ip).address;
+  return networkKeysOf(ip).address;
 }
 
 /**
- * The networks that contain an address. Counting them prevents a holder of many addresses from
- * counting as many callers.
+ * The networks that contain an address. Counting per network prevents a holder of many addresses
+ * from counting as many callers.
  *
  * @param ip As Express reports it; `undefined` after the connection has closed.
  */
-export function networksOf(ip: string | undefined): Networks {
+export function networkKeysOf(ip: string | undefined): NetworkKeys {
   if (ip === undefined || !ipaddr.isValid(ip)) {
     return { address: UNKNOWN, site: UNKNOWN, provider: undefined };
   }
@@ -60,17 +62,17 @@ export function networksOf(ip: string | undefined): Networks {
 }
 
 /**
- * The widest network of an address that is counted: the /32 of IPv6, or the /24 of IPv4. Its holder
- * controls all narrower networks in it.
+ * The widest network for which requests from an address are counted: the /32 of IPv6, or the /24 of
+ * IPv4. The holder of this network controls all narrower networks within it.
  *
  * @param ip As Express reports it; `undefined` after the connection has closed.
  */
 export function widestNetwork(ip: string | undefined): string {
-  const { provider, site } = networksOf(ip);
+  const { provider, site } = networkKeysOf(ip);
   return provider ?? site;
 }
 
-/** The widest network of the address with which a key begins (`addressKey`). */
+/** The widest network of the address at the start of a key (`addressKey`). */
 export function networkOfKey(key: string): string {
   return widestNetwork(key.split(/[ /]/)[0]);
 }

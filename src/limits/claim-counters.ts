@@ -1,10 +1,12 @@
-import { networksOf } from "./address-key.ts";
-import type { Counter } from "./count-in-order.ts";
+import { networkKeysOf } from "./address-key.ts";
+import type { QuotaCounter } from "./count-in-order.ts";
 
-/** Counters of what agents do about their own claims, by the networks of their address, since one
- *  caller can register many agents. */
-export function ownClaimCounters(ip: string | undefined): readonly Counter[] {
-  const { address, site, provider } = networksOf(ip);
+/**
+ * Counters for requests of agents about their own claims. They count per network of the caller's
+ * address, since one caller can register many agents.
+ */
+export function claimStartCounters(ip: string | undefined): readonly QuotaCounter[] {
+  const { address, site, provider } = networkKeysOf(ip);
   return [
     ["claim-start-address", address],
     ["claim-start-site", site],
@@ -12,8 +14,8 @@ export function ownClaimCounters(ip: string | undefined): readonly Counter[] {
   ];
 }
 
-/** Counters of a new claim code for an agent. */
-export const newCodeCounters = (agentId: string, ip: string | undefined): readonly Counter[] => [
-  ["claim-start", agentId],
-  ...ownClaimCounters(ip),
-];
+/** Counters for a request for a new claim code for an agent. */
+export const newCodeCounters = (
+  agentId: string,
+  ip: string | undefined,
+): readonly QuotaCounter[] => [["claim-start", agentId], ...claimStartCounters(ip)];

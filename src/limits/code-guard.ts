@@ -2,8 +2,10 @@ import { addressKey } from "./address-key.ts";
 import type { Limits } from "./quotas.ts";
 import { rateLimitProblem } from "./rate-limit-problem.ts";
 
-/** Blocks callers that guess claim or sign-in codes. It counts by address, so that callers from
- *  other addresses are not blocked. */
+/**
+ * Blocks callers that guess claim or sign-in codes. Wrong codes are counted per address, so that
+ * callers from other addresses are not blocked.
+ */
 export class CodeGuard {
   readonly #limits: Limits;
 

@@ -1,22 +1,22 @@
 import { usedPoints } from "./count-in-networks.ts";
-import type { Counter } from "./count-in-order.ts";
+import type { QuotaCounter } from "./count-in-order.ts";
 import type { Limits, QuotaState } from "./quotas.ts";
-import { shareOf } from "./share.ts";
+import { partyShare } from "./share.ts";
 
-/** A quota of one client of an account, and the wider one of the account. */
+/** The quota of one client of an account, and the larger quota of the account. */
 export interface ClientAndAccount {
-  /** Per application, agent or API key. */
-  readonly client: Counter;
-  readonly account: Counter;
+  /** Counter per application, agent or API key. */
+  readonly client: QuotaCounter;
+  readonly account: QuotaCounter;
 }
 
 /**
- * Counts one in the quota of a client, then in that of its account. The client's share of the
- * account's quota shrinks as less remains (`shareOf`), so that no application of a person uses up
- * what their others need.
+ * Counts one action in the quota of a client, then in the quota of its account. The client's share
+ * of the account's quota shrinks as less of the quota remains (`partyShare`), so that no application
+ * of a person uses up the quota of the person's other applications.
  *
- * @returns The counted quotas; only the last can be exceeded, also if the client has used its
- *   share.
+ * @returns The counted quotas. Only the last can be exceeded, and it also counts as exceeded if the
+ * client has used its share.
  */
 export async function countForClient(
   limits: Limits,
@@ -27,6 +27,6 @@ export async function countForClient(
   const left = await limits.peek(...account);
   const total = left.policy.points;
   const most = Math.min(total, ofClient.policy.points);
-  const hasShare = usedPoints(ofClient) <= shareOf({ total, most }, left.points);
+  const hasShare = usedPoints(ofClient) <= partyShare({ total, most }, left.points);
   return [ofClient, hasShare ? await limits.count(...account) : { ...left, isExceeded: true }];
 }

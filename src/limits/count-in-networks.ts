@@ -1,5 +1,5 @@
-import { networksOf } from "./address-key.ts";
-import { type Counter, countInOrder } from "./count-in-order.ts";
+import { networkKeysOf } from "./address-key.ts";
+import { countInOrder, type QuotaCounter } from "./count-in-order.ts";
 import type { Limits, QuotaName, QuotaState } from "./quotas.ts";
 
 /** Quotas that are counted in each network of an address. */
@@ -13,25 +13,27 @@ export type NestedQuota =
   | "apply-day"
   | "contact";
 
-/** Quotas shared by all callers, by the nested quota that they limit. */
+/** Shared quotas that limit a nested quota over all callers, by the nested quota. */
 const sharedQuotas: Partial<Record<NestedQuota, QuotaName>> = {
   authorize: "authorize-all",
   "code-address": "code-address-all",
 };
 
-/** Maximum share of an unused shared quota that one network or account can use. The share shrinks
- *  with the square of what remains: of 10,000 points, a network gets 1,000 at first and 10 when
- *  1,000 remain, so about 600 networks are needed to use up all, and new networks are still
- *  admitted (dynamic thresholds: Choudhury and Hahne, IEEE/ACM Transactions on Networking 6(2),
- *  1998). */
+/**
+ * Maximum share of an unused shared quota that one network or account can use. The share shrinks
+ * with the square of the remaining quota: of 10,000 points, a network gets 1,000 at first and 10
+ * when 1,000 remain, so about 600 networks are needed to use up the quota, and new networks are
+ * still admitted (dynamic thresholds: Choudhury and Hahne, IEEE/ACM Transactions on Networking
+ * 6(2), 1998).
+ */
 const MAX_SHARE = 1 / 10;
 
-/** Key of the shared quota. */
+/** Key under which all callers are counted in a shared quota. */
 const SHARED_KEY = "all";
 
 /**
- * Counts one in each network of an address, from the narrowest to the widest, up to the first
- * exceeded quota; then in the shared quota, if there is one.
+ * Counts one action in each network of an address, from the narrowest to the widest, up to the
+ * first exceeded quota; then in the shared quota, if there is one.
  *
  * @param ip Network address of the caller, as Express reports it.
  * @returns The counted quotas; only the last can be exceeded.
@@ -41,8 +43,8 @@ export async function countInNetworks(
   quota: NestedQuota,
   ip: string | undefined,
 ): Promise<readonly QuotaState[]> {
-  const { address, site, provider } = networksOf(ip);
-  const counters: readonly Counter[] = [
+  const { address, site, provider } = networkKeysOf(ip);
+  const counters: readonly QuotaCounter[] = [
     [quota, address],
     [`${quota}-site`, site],
     ...(provider === undefined ? [] : [[`${quota}-provider`, provider] as const]),
@@ -53,7 +55,7 @@ export async function countInNetworks(
   return [...counted, await countForAll(limits, counted.slice(1), [ofAll, SHARED_KEY])];
 }
 
-/** Counts one in several nested quotas, up to the first that is exceeded. */
+/** Counts one action in each of several nested quotas, up to the first that is exceeded. */
 export async function countEachInNetworks(
   limits: Limits,
   quotas: readonly NestedQuota[],
@@ -68,14 +70,15 @@ export async function countEachInNetworks(
 }
 
 /**
- * Counts one in a shared quota, unless one of the networks or accounts has used its share.
+ * Counts one action in a shared quota, unless one of the networks or accounts has used up its
+ * share.
  *
- * @param ofEach Counts of the networks, or of the account, of the caller.
+ * @param ofEach States of the quotas of the caller's networks or account.
  */
 export async function countForAll(
   limits: Limits,
   ofEach: readonly QuotaState[],
-  [quota, key]: Counter,
+  [quota, key]: QuotaCounter,
 ): Promise<QuotaState> {
   const left = await limits.peek(quota, key);
   const share = Math.max(1, (MAX_SHARE * left.points ** 2) / left.policy.points);
@@ -83,7 +86,7 @@ export async function countForAll(
   return hasShare ? limits.count(quota, key) : { ...left, isExceeded: true };
 }
 
-/** Points of a quota used so far. */
+/** Number of points of a quota used so far. */
 export function usedPoints({ policy, points }: QuotaState): number {
   return policy.points - points;
 }

@@ -1,18 +1,18 @@
 import type { Limits, QuotaName, QuotaState } from "./quotas.ts";
 
 /** A quota and the key under which to count. */
-export type Counter = readonly [quota: QuotaName, key: string];
+export type QuotaCounter = readonly [quota: QuotaName, key: string];
 
 /**
- * Counts one in several quotas in order, up to the first that is exceeded, so that a rejected call
- * uses up nothing of later quotas. Quotas whose key the caller cannot choose, such as its address,
- * come first.
+ * Counts one action in several quotas in order, up to the first that is exceeded, so that a
+ * rejected call uses up no points of later quotas. Quotas whose key the caller cannot choose, such
+ * as its address, come first.
  *
  * @returns The counted quotas; only the last can be exceeded.
  */
 export async function countInOrder(
   limits: Limits,
-  counters: readonly Counter[],
+  counters: readonly QuotaCounter[],
 ): Promise<readonly QuotaState[]> {
   const counted: QuotaState[] = [];
   for (const [quota, key] of counters) {

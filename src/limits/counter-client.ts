@@ -1,13 +1,13 @@
-import type { Schedule } from "../lib/loop.ts";
+import type { ScheduleTimer } from "../lib/loop.ts";
 import type { CountedWindow, CounterAddition, Counters } from "../store/port/counters.ts";
 
-/** Timeout of a caller that waits for the database, in milliseconds. */
+/** How long a caller waits for the database at most, in milliseconds. */
 const TIMEOUT_MS = 250;
 
-/** Delay before the next statement after the database failed, in milliseconds. */
+/** Pause before the next statement after the database failed, in milliseconds. */
 const RETRY_PAUSE_MS = 1_000;
 
-/** Maximum number of windows per statement, so that no statement takes long. */
+/** Maximum number of windows per statement, which bounds its duration. */
 const MAX_BATCH = 500;
 
 /** Points to add to a window in the database. */
@@ -15,18 +15,18 @@ export interface CounterRequest extends CounterAddition {
   /**
    * Called with the result, even after the caller's timeout; not called if the database failed.
    *
-   * @param sentAt When the statement was sent, by the client's clock.
+   * @param sentAt When the statement was sent, in milliseconds by the client's monotonic clock.
    */
   readonly onCounted: (answer: CountedWindow, sentAt: number) => void;
 }
 
-/** Dependencies of the counter client. */
+/** Dependencies of `CounterClient`. */
 export interface CounterClientOptions {
   readonly counters: Pick<Counters, "add">;
-  /** Monotonic milliseconds. */
+  /** Monotonic clock, in milliseconds. */
   readonly now: () => number;
-  readonly schedule: Schedule;
-  /** Timeout of a caller, in milliseconds. Default: 250. */
+  readonly schedule: ScheduleTimer;
+  /** How long a caller waits for the database at most, in milliseconds. Default: 250. */
   readonly timeoutMs?: number | undefined;
   /** Called when the database failed; the client retries. */
   readonly onError: (error: unknown) => void;
@@ -36,13 +36,15 @@ interface PendingRequest extends CounterRequest {
   readonly resolve: (window: CountedWindow | undefined) => void;
 }
 
-/** Counts in the database, one statement at a time; requests that arrive in the meantime share the
- *  next statement. After a statement has timed out, callers do not wait: until one is answered,
- *  only one request at a time is sent, as a probe. */
+/**
+ * Counts in the database, one statement at a time; requests that arrive in the meantime share the
+ * next statement. After a statement has timed out, callers do not wait: until a statement succeeds,
+ * only one request at a time is sent, as a probe.
+ */
 export class CounterClient {
   readonly #counters: Pick<Counters, "add">;
   readonly #now: () => number;
-  readonly #schedule: Schedule;
+  readonly #schedule: ScheduleTimer;
   readonly #timeoutMs: number;
   readonly #onError: (error: unknown) => void;
   #queue: PendingRequest[] = [];
@@ -59,10 +61,10 @@ export class CounterClient {
   }
 
   /**
-   * Adds to a window. Each of several additions to one window gets the points up to and including
-   * its own.
+   * Adds points to a window. If several additions to one window share a statement, each gets the
+   * number of points up to and including its own.
    *
-   * @returns `undefined` if the database does not answer in time.
+   * @returns `undefined` if the database does not respond in time.
    */
   add(request: CounterRequest): Promise<CountedWindow | undefined> {
     if (this.#hasTimedOut && (this.#isSending || this.#now() < this.#retryAt)) {
@@ -76,7 +78,7 @@ export class CounterClient {
 
   async #sendAll(): Promise<void> {
     this.#isSending = true;
-    // Requests of the same turn of the event loop share the first statement.
+    // Requests in the same turn of the event loop share the first statement.
     await undefined;
     while (this.#queue.length > 0) await this.#send(this.#queue.splice(0, MAX_BATCH));
     this.#isSending = false;
@@ -121,7 +123,7 @@ const sumOf = (batch: readonly PendingRequest[]): number =>
 /**
  * Resolves each request with the points up to and including its own.
  *
- * @param totals In the order of `mergeByWindow`.
+ * @param totals Totals per window, in the order of `mergeByWindow`.
  */
 function distribute(
   batch: readonly PendingRequest[],

@@ -6,13 +6,15 @@ import type { Limits, QuotaName, QuotaState } from "./quotas.ts";
 
 const DAY_MS = 86_400_000;
 
-/** Quotas of wrong guesses, which cause lockouts. Their keys begin with addresses, so that guessing
- *  does not lock out callers from other addresses. */
+/**
+ * Quotas of wrong guesses; exceeding one causes a lockout. Their keys begin with addresses, so that
+ * guessing does not lock out callers from other addresses.
+ */
 const LOCKOUT_QUOTAS: ReadonlySet<QuotaName> = new Set(["secret-address", "wrong-code"]);
 
 /** The lockout of an address after too many wrong guesses. */
 interface Lockout {
-  /** Number of consecutive lockouts without a day in between. */
+  /** Number of consecutive lockouts, each within a day of the end of the previous one. */
   readonly times: number;
   /** End of the lockout, in milliseconds since the epoch. */
   readonly until: number;
@@ -23,7 +25,7 @@ const MAX_HASHES = 10_000;
 
 const lockouts = collection<Lockout>("lockouts");
 
-/** Dependencies of the lockouts. */
+/** Dependencies of `withLockouts`. */
 export interface LockoutOptions {
   readonly records: Records;
   /** Hashes an address, because the store holds no addresses in plain text. */
@@ -31,10 +33,12 @@ export interface LockoutOptions {
   readonly now: () => Date;
 }
 
-/** Adds lockouts to limits: each time the quota of wrong guesses is used up again, the lockout
- *  doubles, from the window of the quota up to a day. It resets a day after the last lockout ended.
- *  Lockouts are stored, so they survive a restart; at most 1,000 new ones a day of one network (/32
- *  of IPv6, /24 of IPv4). */
+/**
+ * Adds lockouts to limits: each time the quota of wrong guesses is used up again, the lockout
+ * doubles, from the window of the quota up to a day. The duration is reset a day after the last
+ * lockout ended. Lockouts are stored, so they survive a restart; at most 1,000 new lockouts a day
+ * are stored per network (/32 of IPv6, /24 of IPv4).
+ */
 export function withLockouts(
   limits: Limits,
   { records, hashAddress, now }: LockoutOptions,
@@ -44,11 +48,14 @@ export function withLockouts(
   const leftMs = (lock: Stored<Lockout> | undefined): number =>
     lock === undefined ? 0 : lock.value.until - now().getTime();
 
-  /** @returns Duration of the lockout in milliseconds. */
+  /**
+   * Locks an address out.
+   * @returns Duration of the lockout in milliseconds.
+   */
   const lock = async (quota: QuotaName, address: string, windowMs: number): Promise<number> => {
     const key = keyOf(quota, address);
-    // Bounds the lockouts that a holder of many addresses can store; further addresses are only
-    // rejected for the window.
+    // Bounds the number of lockouts that a holder of many addresses can cause to be stored; further
+    // addresses are only rejected until the window ends.
     const isFirst = (await records.get(lockouts, key)) === undefined;
     if (isFirst && (await limits.count("lockouts", networkOfKey(address))).isExceeded) return 0;
     let durationMs = 0;

@@ -7,16 +7,19 @@ import {
   remainingWithoutCount,
 } from "./quota-state.ts";
 import type { Limits, QuotaState } from "./quotas.ts";
-import { boundedKey, createWindows, type Window } from "./windows.ts";
+import { boundedKey, createQuotaWindows, type QuotaWindow } from "./windows.ts";
 
-/** Options of limits. */
+/** Options of `createLimits`. */
 export interface LimitsOptions {
   readonly overrides?: QuotaOverrides;
   /** Monotonic clock, in milliseconds. */
   readonly now?: () => number;
 }
 
-/** Creates limits within this process. A fixed window begins with the first count of a key. */
+/**
+ * Creates limits that count within this process. A fixed window begins with the first count of a
+ * key.
+ */
 export function createLimits({ overrides = {}, now = monotonicNow }: LimitsOptions = {}): Limits {
   const counterOf = createPerQuota(overrides, (rule) => createCounter(rule, now));
   return {
@@ -25,20 +28,23 @@ export function createLimits({ overrides = {}, now = monotonicNow }: LimitsOptio
   };
 }
 
-/** Counts keys of one quota. */
+/** Counts the actions of each key against one quota. */
 interface Counter {
   count(key: string): QuotaState;
   peek(key: string): QuotaState;
 }
 
-interface UsedWindow extends Window {
+interface UsedWindow extends QuotaWindow {
   used: number;
 }
 
 function createCounter(rule: QuotaRule, now: () => number): Counter {
   const { points, windowSeconds } = rule.policy;
   const windowMs = windowSeconds * 1000;
-  const windows = createWindows<UsedWindow>((_key, at) => ({ endsAt: at + windowMs, used: 0 }));
+  const windows = createQuotaWindows<UsedWindow>((_key, at) => ({
+    endsAt: at + windowMs,
+    used: 0,
+  }));
   return {
     count(key) {
       const at = now();

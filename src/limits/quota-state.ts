@@ -1,9 +1,9 @@
 import { type Quota, type QuotaName, type QuotaState, quotas } from "./quotas.ts";
 
-/** Quotas that replace defaults; a quota of 0 points allows nothing. */
+/** Quotas that replace the defaults; a quota of 0 points allows no action. */
 export type QuotaOverrides = Readonly<Partial<Record<QuotaName, Quota>>>;
 
-/** A configured quota. */
+/** The name of a quota and its configured values. */
 export interface QuotaRule {
   readonly quota: QuotaName;
   readonly policy: Quota;
@@ -15,7 +15,7 @@ export const monotonicNow = (): number => Math.floor(performance.now());
 /**
  * Creates a value for each quota.
  *
- * @returns A function that finds the value by name.
+ * @returns A function that returns the value for a quota name.
  */
 export function createPerQuota<T>(
   overrides: QuotaOverrides,
@@ -28,7 +28,7 @@ export function createPerQuota<T>(
   return (quota) => made.get(quota) as T;
 }
 
-/** Usage of a key's window. */
+/** Points used in a key's window, and the remaining time of the window. */
 interface WindowUsage {
   /** Points used, including the current count. */
   readonly used: number;
@@ -45,7 +45,7 @@ export function remainingAfterCount(
   return { quota, policy, points, resetMs: leftMs, isExceeded: used > policy.points };
 }
 
-/** The state of a quota if nothing was counted. */
+/** The state of a quota without counting an action. */
 export function remainingWithoutCount(rule: QuotaRule, used: WindowUsage): QuotaState {
   return { ...remainingAfterCount(rule, used), isExceeded: used.used >= rule.policy.points };
 }

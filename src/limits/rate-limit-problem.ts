@@ -2,8 +2,9 @@ import { Problem } from "../problem.ts";
 import type { QuotaState } from "./quotas.ts";
 
 /**
- * The problem for a caller that exceeded quotas; it names the one whose window ends last. Its texts
- * contain no quotes, so that they can be an `error_description` (RFC 6749 section 5.2).
+ * The problem for a caller that exceeded quotas; it specifies the exceeded quota whose window ends
+ * last. Its texts contain no quotes, so that they can be an `error_description` (RFC 6749 section
+ * 5.2).
  *
  * @returns `rate_limited` with `Retry-After` (RFC 9110 section 10.2.3); `undefined` if no quota is
  * exceeded.

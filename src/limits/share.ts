@@ -1,25 +1,27 @@
 /** A capacity that several parties share. */
 export interface SharedCapacity {
-  /** The capacity. */
+  /** The whole capacity, in units. */
   readonly total: number;
-  /** Capacity that a single party can use while no other uses any. */
+  /** Capacity that a single party can use while no other party uses any. */
   readonly most: number;
 }
 
 /**
  * The part of a shared capacity that one party can use, at least one unit. It shrinks with the
- * square of the unused part, so that a few parties cannot use up the capacity and new ones are
+ * square of the unused part, so that a few parties cannot use up the capacity and new parties are
  * still admitted (dynamic thresholds: Choudhury and Hahne, IEEE/ACM Transactions on Networking
  * 6(2), 1998).
  *
  * @param left Unused capacity.
  */
-export function shareOf({ total, most }: SharedCapacity, left: number): number {
+export function partyShare({ total, most }: SharedCapacity, left: number): number {
   return Math.max(1, Math.min(most, most * (left / (total - most)) ** 2));
 }
 
-/** The unused capacity at which a party reaches its share: the inverse of `shareOf`. @param has
- *  What the party uses, from 0. */
+/**
+ * The unused capacity at which a party reaches its share: the inverse of `partyShare`.
+ * @param has Capacity that the party uses, from 0.
+ */
 export function unusedAtShare({ total, most }: SharedCapacity, has: number): number {
   return (total - most) * Math.sqrt(has / most);
 }

@@ -1,5 +1,5 @@
 import { hash } from "node:crypto";
-import { type Schedule, schedule as scheduleTimer } from "../lib/loop.ts";
+import { type ScheduleTimer, scheduleTimer } from "../lib/loop.ts";
 import type { Counters } from "../store/port/counters.ts";
 import { CounterClient, type CounterRequest } from "./counter-client.ts";
 import type { LimitsOptions } from "./memory-limits.ts";
@@ -11,9 +11,9 @@ import {
   remainingWithoutCount,
 } from "./quota-state.ts";
 import type { Limits, QuotaName, QuotaState } from "./quotas.ts";
-import { boundedKey, createWindows, type Window, type Windows } from "./windows.ts";
+import { boundedKey, createQuotaWindows, type QuotaWindow, type QuotaWindows } from "./windows.ts";
 
-/** Quotas counted so often that a call must not cost a query. */
+/** Quotas that are counted so often that a call must not wait for a database query. */
 const SYNCED_QUOTAS: ReadonlySet<QuotaName> = new Set([
   "calls",
   "calls-account",
@@ -21,17 +21,17 @@ const SYNCED_QUOTAS: ReadonlySet<QuotaName> = new Set([
   "visits",
 ]);
 
-/** Interval of synchronization with the database, in milliseconds. */
+/** Interval between synchronizations with the database, in milliseconds. */
 const SYNC_EVERY_MS = 1_000;
 
-/** Keys that are stored in the database verbatim; others are hashed. */
+/** Pattern of the keys that are stored in the database verbatim; other keys are hashed. */
 const PLAIN = /^[ -~]*$/;
 
-/** Dependencies of the shared limits. */
+/** Dependencies of `createSharedLimits`. */
 export interface SharedLimitsOptions extends LimitsOptions {
   readonly counters: Pick<Counters, "add">;
-  readonly schedule?: Schedule;
-  /** Timeout of a caller that waits for the database, in milliseconds. */
+  readonly schedule?: ScheduleTimer;
+  /** How long a caller waits for the database at most, in milliseconds. */
   readonly timeoutMs?: number;
   /** Called when the database failed; the client retries. */
   readonly onError: (error: unknown) => void;
@@ -43,34 +43,35 @@ export interface SharedLimits extends Limits {
   sync(): Promise<void>;
 }
 
-/** A window, as this process knows it. */
-interface SharedWindow extends Window {
-  /** Name in the database. */
+/** A window with the counts of this process and the last known count in the database. */
+interface SharedWindow extends QuotaWindow {
+  /** Name of the window in the database. */
   readonly name: string;
-  /** Points in the database, as of its last answer. */
+  /** Number of points in the database, according to its last response. */
   total: number;
-  /** Points counted here that `total` may not include yet. */
+  /** Number of points counted in this process that `total` may not include yet. */
   unconfirmed: number;
-  /** Points of `unconfirmed` that have not been sent. */
+  /** Number of points in `unconfirmed` that have not been sent to the database. */
   unsent: number;
 }
 
-/** Counts keys of one quota. */
+/** Counts the actions of each key against one quota. */
 interface Counter {
   count(key: string): QuotaState | Promise<QuotaState>;
   peek(key: string): QuotaState | Promise<QuotaState>;
 }
 
 /**
- * Creates limits over a database that several processes share.
+ * Creates limits in a database that several processes share.
  *
- * Each count is made in the database, so that all processes together allow exactly the quota; an
- * exhausted key is rejected without a query. While the database does not answer, each process
- * continues from its last answer, and then allows at most the quota on its own.
+ * Each action is counted in the database, so that all processes together allow exactly the quota; a
+ * key without remaining points is rejected without a query. While the database does not respond,
+ * each process continues from the last response, and then allows at most the quota by itself.
  *
  * `calls`, `calls-anonymous` and `visits` are counted locally and synchronized with the database,
- * at the first call in a window and then once a second. A caller of several processes can therefore
- * exceed the quota by at most one second of calls to each process but one.
+ * at the first call in a window and then once a second. A caller that uses several processes can
+ * therefore exceed the quota, at most by the calls that all processes but one accept within a
+ * second.
  */
 export function createSharedLimits(options: SharedLimitsOptions): SharedLimits {
   const { overrides = {}, now = monotonicNow, schedule = scheduleTimer } = options;
@@ -89,9 +90,9 @@ export function createSharedLimits(options: SharedLimitsOptions): SharedLimits {
   };
 }
 
-function windowsOf({ quota, policy }: QuotaRule): Windows<SharedWindow> {
+function windowsOf({ quota, policy }: QuotaRule): QuotaWindows<SharedWindow> {
   const windowMs = policy.windowSeconds * 1000;
-  return createWindows((key, at) => ({
+  return createQuotaWindows((key, at) => ({
     name: `${quota} ${PLAIN.test(key) ? key : hash("sha256", key, "base64url")}`,
     endsAt: at + windowMs,
     total: 0,
@@ -102,8 +103,10 @@ function windowsOf({ quota, policy }: QuotaRule): Windows<SharedWindow> {
 
 const used = ({ total, unconfirmed }: SharedWindow): number => total + unconfirmed;
 
-/** An addition whose result updates the window. The result never extends the window: points that
- *  the database has lost are not restored. */
+/**
+ * Creates an addition whose result updates the window. The result never extends the window: points
+ * that the database has lost are not restored.
+ */
 function requestFor(window: SharedWindow, points: number, windowMs: number): CounterRequest {
   return {
     name: window.name,
@@ -117,7 +120,7 @@ function requestFor(window: SharedWindow, points: number, windowMs: number): Cou
   };
 }
 
-/** Counts in the database on each call. */
+/** Creates a counter that counts in the database on each call. */
 function exactCounter(rule: QuotaRule, now: () => number, client: CounterClient): Counter {
   const { points: limit, windowSeconds } = rule.policy;
   const windows = windowsOf(rule);
@@ -142,7 +145,7 @@ function exactCounter(rule: QuotaRule, now: () => number, client: CounterClient)
   };
 }
 
-/** Counts locally and synchronizes with the database. */
+/** Creates a counter that counts locally and synchronizes with the database. */
 function syncedCounter(rule: QuotaRule, now: () => number, sync: Sync): Counter {
   const { points: limit, windowSeconds } = rule.policy;
   const windows = windowsOf(rule);
@@ -173,18 +176,21 @@ function syncedCounter(rule: QuotaRule, now: () => number, sync: Sync): Counter 
 class Sync {
   readonly #client: CounterClient;
   readonly #now: () => number;
-  readonly #schedule: Schedule;
+  readonly #schedule: ScheduleTimer;
   /** Windows with unsent points, and their lengths in milliseconds. */
   readonly #unsent = new Map<SharedWindow, number>();
   #cancel: (() => void) | undefined;
 
-  constructor(client: CounterClient, now: () => number, schedule: Schedule) {
+  constructor(client: CounterClient, now: () => number, schedule: ScheduleTimer) {
     this.#client = client;
     this.#now = now;
     this.#schedule = schedule;
   }
 
-  /** Sends a new window immediately, others at the next synchronization. */
+  /**
+   * Adds a window to synchronize: a new window is sent immediately, others at the next
+   * synchronization.
+   */
   add(window: SharedWindow, windowMs: number): void {
     if (used(window) === 1) return void this.#send(window, windowMs);
     this.#unsent.set(window, windowMs);

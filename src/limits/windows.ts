@@ -1,24 +1,26 @@
 import { hash } from "node:crypto";
 
-/** Maximum number of windows per quota. A window takes 200 to 400 bytes, so a quota takes at most 8
- *  MB, from however many addresses calls come. */
+/**
+ * Maximum number of windows per quota. A window takes 200 to 400 bytes, so a quota takes at most 8
+ * MB, regardless of how many addresses send requests.
+ */
 const MAX_WINDOWS = 20_000;
 
-/** Maximum length of a key that is stored verbatim, in characters; longer ones are hashed. */
+/** Maximum length of a key that is stored verbatim, in characters; longer keys are hashed. */
 const MAX_KEY_CHARACTERS = 64;
 
 /** A fixed time window of one key. */
-export interface Window {
-  /** Milliseconds by the clock of the windows. */
+export interface QuotaWindow {
+  /** End of the window, in milliseconds by the clock of the windows. */
   endsAt: number;
 }
 
 /** The open windows of a quota. */
-export interface Windows<W extends Window> {
+export interface QuotaWindows<W extends QuotaWindow> {
   /**
-   * Returns the open window of a key; opens one if there is none.
+   * Returns the open window of a key; opens a window if there is none.
    *
-   * @param at Now, in milliseconds.
+   * @param at Current time, in milliseconds.
    */
   getOrOpen(key: string, at: number): W;
   /** Returns the open window of a key, if there is one. */
@@ -27,22 +29,26 @@ export interface Windows<W extends Window> {
   markExhausted(key: string): void;
 }
 
-/** A key of bounded length: hashed if it is too long. */
+/** A key of bounded length: the hash of a key that is too long. */
 export function boundedKey(key: string): string {
   return key.length > MAX_KEY_CHARACTERS ? hash("sha256", key, "base64url") : key;
 }
 
 /**
- * Creates the windows of one quota. Ended windows are removed when another opens; beyond 20,000,
- * the oldest with points left is evicted. New keys therefore cannot reset an exhausted one, unless
- * 20,000 are exhausted.
+ * Creates the windows of one quota. Windows that have ended are removed when another window opens;
+ * above 20,000 windows, the oldest with points left is evicted. New keys therefore cannot reset the
+ * window of an exhausted key, unless 20,000 keys are exhausted.
  *
  * @param open Creates the window of a key.
  */
-export function createWindows<W extends Window>(open: (key: string, at: number) => W): Windows<W> {
-  /** Windows by key, in the order in which they opened, which is also that of their ends. */
+export function createQuotaWindows<W extends QuotaWindow>(
+  open: (key: string, at: number) => W,
+): QuotaWindows<W> {
+  /**
+   * Windows by key, in the order in which they opened, which is also the order in which they end.
+   */
   const windows = new Map<string, W>();
-  /** The keys with points left, in the same order. */
+  /** Keys with points left, in the order in which their windows opened. */
   const unspent = new Set<string>();
 
   const drop = (key: string): void => {
@@ -57,7 +63,7 @@ export function createWindows<W extends Window>(open: (key: string, at: number) 
   };
   const evictOldest = (): void => {
     if (windows.size <= MAX_WINDOWS) return;
-    // The newest window was just opened, so it is not evicted.
+    // If only one key has points left, it is the key of the new window, so an exhausted key is evicted.
     const [oldest] = unspent.size > 1 ? unspent : windows.keys();
     if (oldest !== undefined) drop(oldest);
   };

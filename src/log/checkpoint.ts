@@ -1,7 +1,7 @@
 import { HASH_BYTES, type Hash } from "./merkle.ts";
 import { decodeBase64, type Note, parseNote } from "./signed-note.ts";
 
-/** The claim of a log about its tree (C2SP tlog-checkpoint). */
+/** Statement of a log about its Merkle tree (C2SP tlog-checkpoint). */
 export interface Checkpoint {
   /** Unique name of the log. */
   readonly origin: string;
@@ -10,22 +10,30 @@ export interface Checkpoint {
   readonly root: Hash;
 }
 
-/** A checkpoint with its signatures, not verified. */
+/** A checkpoint with its unverified signatures. */
 export interface SignedCheckpoint extends Checkpoint {
   readonly note: Note;
 }
 
-/** The text that a log signs. */
+/** Text of a checkpoint, which the log signs. */
 export const checkpointText = ({ origin, size, root }: Checkpoint): string =>
   `${origin}\n${size}\n${Buffer.from(root).toString("base64")}\n`;
 
-/** @throws {Error} If the note is not a checkpoint; its signatures are not verified. */
+/**
+ * Parses a signed note without verifying its signatures.
+ *
+ * @throws {Error} If the note is not a checkpoint.
+ */
 export function parseCheckpoint(text: string): SignedCheckpoint {
   const note = parseNote(text);
   return { ...parseCheckpointText(note.text), note };
 }
 
-/** @throws {Error} If this is not the text of a checkpoint. */
+/**
+ * Parses the text of a checkpoint.
+ *
+ * @throws {Error} If the text is not that of a checkpoint.
+ */
 export function parseCheckpointText(text: string): Checkpoint {
   const [origin = "", sizeText = "", rootText = "", ...extensions] = text.slice(0, -1).split("\n");
   const size = parseDecimal(sizeText);
@@ -36,7 +44,10 @@ export function parseCheckpointText(text: string): Checkpoint {
   return { origin, size, root };
 }
 
-/** A number in decimal without leading zeros, as sizes and indexes are written; else `undefined`. */
+/**
+ * Parses a decimal integer without leading zeros, as in sizes and indexes; `undefined` for any
+ * other text.
+ */
 export function parseDecimal(text: string): number | undefined {
   const number = Number(text);
   const isNumber = /^(0|[1-9]\d*)$/.test(text) && Number.isSafeInteger(number);

@@ -1,52 +1,52 @@
 import {
+  computeTrackRecordFigures,
   type DatedVerdict,
   type GradedRun,
-  type RecordFigures,
-  type RecordTerms,
-  recordFigures,
-  recordVerdicts,
+  type TrackRecordFigures,
+  type TrackRecordTerms,
+  trackRecordVerdicts,
 } from "../grading/track-record.ts";
 import { AssetClass } from "../market/instrument.ts";
 import type { LoggedGrade, LogStore } from "./log-store.ts";
 
-/** Grades that are read at once. */
+/** Number of grades per read. */
 const PAGE = 1_000;
 
 /** The track record of one class over one horizon. */
-export interface ClassRecord {
-  readonly figures: RecordFigures;
-  /** Verdicts that have been due; empty for every horizon but the headline. */
+export interface ClassTrackRecord {
+  readonly figures: TrackRecordFigures;
+  /** Verdicts due so far; empty for every horizon except the headline one. */
   readonly verdicts: readonly DatedVerdict[];
-  /** Oldest first. */
+  /** Graded runs, oldest first. */
   readonly runs: readonly GradedRun[];
 }
 
 /** The graded runs of a class over one horizon. */
 interface Grades {
-  /** Oldest first. */
+  /** Graded runs, oldest first. */
   readonly runs: GradedRun[];
-  /** Corrections that were read, and the index after the last. */
+  /** Number of corrections read, and the index after the last outcome of the newest one. */
   corrections: number;
   correctedUntil: number;
 }
 
 type GradesOf = Pick<LoggedGrade, "assetClass" | "horizon">;
 
-/** Grades that checkpoints have newly covered. */
+/** Grades that checkpoints have covered since the last read. */
 interface NewGrades {
   readonly of: GradesOf;
   readonly graded: readonly LoggedGrade[];
   readonly corrections: readonly LoggedGrade[];
 }
 
-/** The graded runs of the log that the last checkpoint covers, in the memory of each process. */
+/** In-memory copy of the graded runs that the last checkpoint covers; each process has its own. */
 export class GradedRuns {
   readonly #store: LogStore;
-  /** By class and horizon. */
+  /** Grades by asset class and horizon. */
   readonly #grades = new Map<string, Grades>();
   /** Computed records, each with the number of runs, corrections and verdicts that it was computed
    *  from. */
-  readonly #records = new Map<string, { readonly of: string; readonly record: ClassRecord }>();
+  readonly #records = new Map<string, { readonly of: string; readonly record: ClassTrackRecord }>();
   #id: string | undefined;
   #size = 0;
 
@@ -54,13 +54,15 @@ export class GradedRuns {
     this.#store = store;
   }
 
-  /** Number of entries from which the grades are computed. */
+  /** Number of log entries from which the grades are computed. */
   get size(): number {
     return this.#size;
   }
 
-  /** Reads the grades that checkpoints have covered since the last call; readers see them all at
-   *  once. */
+  /**
+   * Reads the grades that checkpoints have covered since the last call. All of them become visible
+   * at once.
+   */
   async reload(): Promise<void> {
     const state = (await this.#store.state())?.value;
     const checkpoint = await this.#store.published();
@@ -111,13 +113,18 @@ export class GradedRuns {
   }
 
   /**
-   * The track record of a class over one horizon. Intervals take some 10 ms for each year of runs,
-   * so they are computed once for each state of the log.
+   * The track record of a class over one horizon. Intervals take some 10 ms per year of runs, so
+   * they are computed once for each state of the log.
    *
    * @param terms The terms by which the log is graded.
    * @param now On the market's clock, Unix milliseconds.
    */
-  record(assetClass: AssetClass, horizon: number, terms: RecordTerms, now: number): ClassRecord {
+  record(
+    assetClass: AssetClass,
+    horizon: number,
+    terms: TrackRecordTerms,
+    now: number,
+  ): ClassTrackRecord {
     const key = keyOf({ assetClass, horizon });
     const { runs, corrections } = this.#grades.get(key) ?? { runs: [], corrections: 0 };
     const isHeadline = terms.headline[assetClass] === horizon;
@@ -126,8 +133,8 @@ export class GradedRuns {
     const known = this.#records.get(key);
     if (known?.of === of) return known.record;
     const record = {
-      figures: recordFigures(assetClass, horizon, runs, terms.rules.seed),
-      verdicts: isHeadline ? recordVerdicts(horizon, runs, terms, now) : [],
+      figures: computeTrackRecordFigures(assetClass, horizon, runs, terms.rules.seed),
+      verdicts: isHeadline ? trackRecordVerdicts(horizon, runs, terms, now) : [],
       runs: [...runs],
     };
     this.#records.set(key, { of, record });

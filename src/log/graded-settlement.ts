@@ -1,8 +1,12 @@
 import { gradeRun, type SettledStatement } from "../grading/run-grade.ts";
-import { EXCLUSIONS, type Excluded, type GradedRun } from "../grading/track-record.ts";
+import {
+  EXCLUSION_REASONS,
+  type ExclusionCounts,
+  type GradedRun,
+} from "../grading/track-record.ts";
 import type { HorizonQuantiles } from "../risk/table.ts";
 import type { Direction } from "../score/signal-hysteresis.ts";
-import type { Outcome } from "./leaves.ts";
+import type { SettlementOutcome } from "./leaves.ts";
 
 /** Members of a signal leaf that are graded. */
 export interface LoggedStatement {
@@ -10,14 +14,19 @@ export interface LoggedStatement {
   readonly signal?: Direction | undefined;
   readonly scoreRaw?: number | undefined;
   readonly coverage?: number | undefined;
-  /** Forecast standard deviations of the log return over the registered horizons; `null` without a
-   *  forecast, absent in version 1. */
+  /**
+   * Forecast standard deviations of the log return over the registered horizons; `null` without a
+   * forecast, absent in version 1 of the leaf format.
+   */
   readonly sigmas?: readonly number[] | null | undefined;
-  /** In version 1: that of one session. */
+  /**
+   * In version 1 of the leaf format: forecast standard deviation of the log return over one
+   * session.
+   */
   readonly sigma?: number | null | undefined;
 }
 
-/** When a settlement took place, in Unix milliseconds on the market's clock, and over how long. */
+/** Instants of a settlement, in Unix milliseconds on the market's clock, and its horizon. */
 export interface SettlementTerms {
   /** Close of the session of the run. */
   readonly close: number;
@@ -26,25 +35,32 @@ export interface SettlementTerms {
   /** Closes between which returns are measured; `undefined` if those sessions are not known. */
   readonly entry: number | undefined;
   readonly exit: number | undefined;
-  /** In sessions. */
+  /** Horizon in sessions. */
   readonly horizon: number;
 }
 
-/** Why a signal is not graded, whatever followed: it has no result, or no score. */
-export function excludedBy(statement: LoggedStatement | undefined): Outcome | undefined {
+/**
+ * Why a signal is excluded regardless of its returns: it has no result or no score. `undefined` if
+ * it can be graded.
+ */
+export function exclusionOutcome(
+  statement: LoggedStatement | undefined,
+): SettlementOutcome | undefined {
   if (statement === undefined || statement.status === "failed") return { status: "failed" };
   return statement.coverage === 0 ? { status: "unscored" } : undefined;
 }
 
 /**
- * Grades a settlement, when it is logged and when it is verified.
+ * Grades a settlement, both when it is logged and when it is verified.
  *
- * @param statements The statements of the run. @param outcomes In the same order.
- * @param tables Ranges and falls of the class, as its method registered them.
+ * @param statements The statements of the run.
+ * @param outcomes In the same order as `statements`.
+ * @param tables Forecast quantiles and fall percentages of the class, as its method registered
+ * them.
  */
 export function gradeSettlement(
   statements: readonly LoggedStatement[],
-  outcomes: readonly Outcome[],
+  outcomes: readonly SettlementOutcome[],
   { close, coveredAt, entry, exit, horizon }: SettlementTerms,
   tables: readonly HorizonQuantiles[],
 ): GradedRun {
@@ -61,12 +77,17 @@ export function gradeSettlement(
     close,
     exit: exit ?? close,
     isLate: entry !== undefined && coveredAt >= entry,
-    excluded: Object.fromEntries(EXCLUSIONS.map((reason) => [reason, count(reason)])) as Excluded,
+    excluded: Object.fromEntries(
+      EXCLUSION_REASONS.map((reason) => [reason, count(reason)]),
+    ) as ExclusionCounts,
   };
 }
 
-/** The standard deviation that a statement forecasts over a horizon. @param place Of the horizon
- *  among those registered. */
+/**
+ * The standard deviation that a statement forecasts over a horizon.
+ *
+ * @param place Index of the horizon among the registered ones.
+ */
 function sigmaOver(
   { sigma = null, sigmas }: LoggedStatement,
   place: number,
@@ -78,7 +99,7 @@ function sigmaOver(
 
 function settled(
   { signal, scoreRaw }: LoggedStatement,
-  outcome: Outcome,
+  outcome: SettlementOutcome,
   sigma: number | null,
 ): readonly SettledStatement[] {
   if (outcome.status !== "settled") return [];

@@ -2,8 +2,12 @@ import { createHmac, hash } from "node:crypto";
 import canonicalize from "canonicalize";
 import { isoInstant } from "../answers/common.ts";
 import { roundedSignal } from "../answers/signal-point.ts";
-import type { Factor, Input } from "../factors/reading.ts";
-import { EXCLUSIONS, type Exclusion, type RecordTerms } from "../grading/track-record.ts";
+import type { Factor, FactorInput } from "../factors/reading.ts";
+import {
+  EXCLUSION_REASONS,
+  type ExclusionReason,
+  type TrackRecordTerms,
+} from "../grading/track-record.ts";
 import type { AssetClass } from "../market/instrument.ts";
 import type { MarketMode } from "../market/market.ts";
 import type { RiskTable } from "../risk/table.ts";
@@ -17,7 +21,7 @@ import {
   type Snapshot,
 } from "../score/snapshot.ts";
 
-/** Symbols of one universe leaf: 4,000 of at most 12 bytes fit into an entry. */
+/** Maximum number of symbols in one universe leaf: 4,000 of at most 12 bytes fit into an entry. */
 const SYMBOLS_PER_PART = 4_000;
 
 /** The text of a leaf: canonical JSON (RFC 8785). */
@@ -30,9 +34,9 @@ const leafOf = (content: object): Leaf => canonicalize(content) as string;
  */
 export interface Registration {
   readonly market: MarketMode;
-  /** Quantiles of the ranges, and how reports widen them. */
+  /** Quantiles of the forecast ranges, and how much earnings reports widen the ranges. */
   readonly riskTable: RiskTable;
-  readonly record: RecordTerms;
+  readonly record: TrackRecordTerms;
 }
 
 const registered = ({ market, riskTable, record }: Registration) => ({
@@ -54,20 +58,20 @@ const registered = ({ market, riskTable, record }: Registration) => ({
   ),
   record: {
     ...record,
-    exclusions: EXCLUSIONS,
+    exclusions: EXCLUSION_REASONS,
     verdictDates: record.verdictDates.map(isoInstant),
   },
 });
 
-/** SHA-256 of what a method leaf registers; when it changes, another method leaf is logged. */
+/** SHA-256 of the registered rules; when it changes, a new method leaf is logged. */
 export const registrationHash = (registration: Registration): string =>
   hash("sha256", leafOf(registered(registration)), "hex");
 
 /**
- * The method, before its first use.
+ * Leaf that registers a method before its first use.
  *
- * @param at When it is logged, Unix milliseconds.
- * @param replaces Last checkpoint of the log in whose place this one was started.
+ * @param at When the leaf is logged, Unix milliseconds.
+ * @param replaces Last checkpoint of the log that this one replaces.
  */
 export const methodLeaf = (
   registration: Registration,
@@ -82,7 +86,7 @@ export const methodLeaf = (
     ...(replaces && { replaces }),
   });
 
-/** The instruments of a class that are covered, in parts. */
+/** Leaves that list the covered instruments of a class, up to 4,000 each. */
 export function universeLeaves(
   assetClass: AssetClass,
   symbols: readonly string[],
@@ -100,8 +104,12 @@ export function universeLeaves(
   );
 }
 
-/** The checkpoint that witnesses saw before a run, so that a download of the log proves the time of
- *  the run. @param note The checkpoint with its cosignatures. */
+/**
+ * Leaf with the checkpoint that witnesses saw before a run, so that a download of the log proves
+ * the time of the run.
+ *
+ * @param note The checkpoint with its cosignatures.
+ */
 export const anchorLeaf = (note: string): Leaf =>
   leafOf({ kind: "anchor", v: 1, checkpoint: note });
 
@@ -118,7 +126,7 @@ export interface RunManifest {
   readonly results: number;
 }
 
-/** A run, before its results. */
+/** Leaf of a run, logged before its results. */
 export const runLeaf = ({ assetClass, close, at, universe, results }: RunManifest): Leaf =>
   leafOf({
     kind: "run",
@@ -140,12 +148,12 @@ export interface RunReference {
 }
 
 /**
- * The decision on an instrument. The members are in the order of RFC 8785, so that the text is
- * canonical without sorting.
+ * Leaf with the decision on an instrument. The members are in the order of RFC 8785, so that the
+ * text is canonical without sorting.
  *
  * @param sigmas Forecast standard deviations of the log return over the horizons of the registered
- *   risk table, in its order; the ranges follow from them by its quantiles. `null` without a
- *   forecast.
+ * risk table, in its order; the ranges follow from them by its quantiles. `null` without a
+ * forecast.
  */
 export function signalLeaf(
   snapshot: PastSnapshot & Pick<Snapshot, "candidate">,
@@ -178,7 +186,10 @@ export function signalLeaf(
   });
 }
 
-/** An instrument of a run whose result was lost, because the process ended before logging it. */
+/**
+ * Leaf of an instrument of a run whose result was lost, because the process ended before logging
+ * it.
+ */
 export const failedLeaf = (symbol: string, { run, close }: RunReference): Leaf =>
   JSON.stringify({
     close,
@@ -197,7 +208,7 @@ export interface SettlementManifest {
   readonly run: number;
   /** Close of the session of the run. */
   readonly close: number;
-  /** In sessions. */
+  /** Horizon in sessions. */
   readonly horizon: number;
   /** Closes between which returns are measured; `null` if those sessions are not known. */
   readonly entry: number | null;
@@ -206,7 +217,10 @@ export interface SettlementManifest {
   readonly coveredAt: number;
   /** When the settlement is logged. */
   readonly at: number;
-  /** Number of outcome leaves that follow: one for each result of the run, in the same order. */
+  /**
+   * Number of outcome leaves that follow: one for each result of the run, in the order of the
+   * results.
+   */
   readonly results: number;
   /** Index of the settlement that this one replaces because prices were corrected. */
   readonly corrects?: number;
@@ -214,7 +228,7 @@ export interface SettlementManifest {
 
 const instantOrNull = (at: number | null): string | null => (at === null ? null : isoInstant(at));
 
-/** A settlement, before its outcomes. */
+/** Leaf of a settlement, logged before its outcomes. */
 export const settlementLeaf = (manifest: SettlementManifest): Leaf =>
   leafOf({
     kind: "settlement",
@@ -228,19 +242,22 @@ export const settlementLeaf = (manifest: SettlementManifest): Leaf =>
   });
 
 /** Outcome of a logged signal: its returns, or the reason why there are none. */
-export type Outcome =
+export type SettlementOutcome =
   | {
       readonly status: "settled";
       /** Log total return from the close of `entry` to that of `exit`. */
       readonly followed: number;
-      /** Return from the close of the statement, where its ranges begin; `null` if unknown. */
+      /**
+       * Log total return from the close of the statement, where its ranges begin; `null` if
+       * unknown.
+       */
       readonly fromClose: number | null;
       /** Label of the session of the last price, if that is before the exit. */
       readonly lastPrice: string | null;
     }
-  | { readonly status: Exclusion };
+  | { readonly status: ExclusionReason };
 
-/** Where an outcome belongs. */
+/** The leaves and the symbol that an outcome belongs to. */
 export interface OutcomePlace {
   /** Index of the leaf of the settlement. */
   readonly settlement: number;
@@ -249,8 +266,11 @@ export interface OutcomePlace {
   readonly symbol: string;
 }
 
-/** The outcome of a signal, with its members in the order of RFC 8785. */
-export const outcomeLeaf = (outcome: Outcome, { settlement, signal, symbol }: OutcomePlace): Leaf =>
+/** Leaf of the outcome of a signal, with its members in the order of RFC 8785. */
+export const outcomeLeaf = (
+  outcome: SettlementOutcome,
+  { settlement, signal, symbol }: OutcomePlace,
+): Leaf =>
   JSON.stringify({
     ...(outcome.status === "settled" && {
       followed: outcome.followed,
@@ -265,27 +285,30 @@ export const outcomeLeaf = (outcome: Outcome, { settlement, signal, symbol }: Ou
     v: 1,
   });
 
-/** SHA-256 hashes, in hexadecimal, of data that a leaf commits to without revealing it; `null` if
- *  it is no longer kept. */
+/**
+ * SHA-256 hashes, in hexadecimal, of data that a leaf commits to without revealing them; `null` if
+ * the data are no longer stored.
+ */
 export interface Commitments {
   readonly factors: string | null;
   readonly inputs: string | null;
 }
 
 /** The texts that open a commitment: the SHA-256 of their concatenation is the hash. */
-export interface Opening {
-  /** 64 hexadecimal digits. */
+export interface CommitmentOpening {
+  /** Salt of 64 hexadecimal digits. */
   readonly salt: string;
-  /** Canonical JSON (RFC 8785). */
+  /** The committed text, as canonical JSON (RFC 8785). */
   readonly text: string;
 }
 
-/** The hash by which a leaf commits to a text. */
-export const commitment = ({ salt, text }: Opening): string => hash("sha256", salt + text, "hex");
+/** The hash by which a leaf commits to a text, in hexadecimal. */
+export const commitment = ({ salt, text }: CommitmentOpening): string =>
+  hash("sha256", salt + text, "hex");
 
 /**
  * Commits to the factors and inputs of signals, so that a leaf can prove them later without
- * revealing them now. Salts are derived from a secret key, so only the snapshot has to be kept.
+ * revealing them now. Salts are derived from a secret key, so only the snapshot has to be stored.
  */
 export class Committer {
   readonly #key: Uint8Array;
@@ -296,7 +319,11 @@ export class Committer {
     this.#key = key;
   }
 
-  /** The commitments of a snapshot. @param origin Name of the log. */
+  /**
+   * The commitments of a snapshot.
+   *
+   * @param origin Name of the log.
+   */
   commit(snapshot: PastSnapshot, origin: string): Commitments {
     const { factors } = snapshot;
     if (factors === undefined) return { factors: null, inputs: null };
@@ -307,14 +334,17 @@ export class Committer {
     };
   }
 
-  /** The opening of the commitment to the factors; `undefined` if they are no longer kept. */
-  openFactors(snapshot: PastSnapshot, origin: string): Opening | undefined {
+  /** The opening of the commitment to the factors; `undefined` if they are no longer stored. */
+  openFactors(snapshot: PastSnapshot, origin: string): CommitmentOpening | undefined {
     const { factors } = snapshot;
     if (factors === undefined) return undefined;
     return { salt: this.#salt("factors", snapshot, origin), text: factorText(factors) };
   }
 
-  /** SHA-512/256 with a secret prefix, which is a sound MAC: its state cannot be extended. */
+  /**
+   * Salt of one commitment: SHA-512/256 over the secret key and the context. This is a sound MAC,
+   * because the truncated hash does not allow length extension.
+   */
   #salt(what: keyof Commitments, { instrument, at }: PastSnapshot, origin: string): string {
     return hash("sha512-256", `${this.#runKey(origin, at)} ${what} ${instrument.symbol}`);
   }
@@ -328,8 +358,10 @@ export class Committer {
   }
 }
 
-/** The canonical JSON of all factors, which sorts them alphabetically. One call for all of them
- *  takes two thirds of the time of one call each. */
+/**
+ * Canonical JSON (RFC 8785) of all factors, which sorts them alphabetically. One call for all
+ * factors takes two thirds of the time of one call for each.
+ */
 const textOf = (
   { darkpool, momentum, social, valuation }: Snapshot["factors"],
   of: (result: FactorResult) => object,
@@ -353,7 +385,14 @@ const factorText = (factors: Snapshot["factors"]): string =>
 const inputText = (factors: Snapshot["factors"]): string =>
   textOf(factors, ({ inputs }) => inputs.map(canonicalInput));
 
-const canonicalInput = ({ name, observedAt, unit, value, weight, z }: Input): Input => ({
+const canonicalInput = ({
+  name,
+  observedAt,
+  unit,
+  value,
+  weight,
+  z,
+}: FactorInput): FactorInput => ({
   name,
   observedAt,
   unit,

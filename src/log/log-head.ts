@@ -6,9 +6,11 @@ import { parseCheckpoint, type SignedCheckpoint } from "./checkpoint.ts";
 /** Name of the file in DATA_DIR. */
 const FILE = "log-head";
 
-/** The last signed checkpoint in a file of this machine, which backups do not contain. If the store
- *  is restored to an earlier state, it lacks what this file names, and the service refuses to sign,
- *  which would fork the log. */
+/**
+ * The last signed checkpoint, in a file of this machine that backups do not contain. If the store
+ * is restored to an earlier state, it lacks this checkpoint. The service then refuses to sign,
+ * because a signature would fork the log.
+ */
 export class LogHead {
   readonly #folder: string;
   readonly #path: string;
@@ -18,7 +20,11 @@ export class LogHead {
     this.#path = join(folder, FILE);
   }
 
-  /** @throws {Error} If there is a file, but not of this service. */
+  /**
+   * Reads the file; `undefined` if there is none.
+   *
+   * @throws {Error} If the file is unreadable or not a checkpoint.
+   */
   read(): SignedCheckpoint | undefined {
     try {
       return parseCheckpoint(readFileSync(this.#path, "utf8"));
@@ -28,7 +34,7 @@ export class LogHead {
     }
   }
 
-  /** Replaces the file; it is on disk when this returns. */
+  /** Replaces the file durably: it is on disk when this returns. */
   write(note: string): void {
     mkdirSync(this.#folder, { recursive: true });
     writeDurably(this.#path, note);

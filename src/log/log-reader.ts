@@ -1,21 +1,23 @@
 import { LRUCache } from "lru-cache";
 import type { AssetClass } from "../market/instrument.ts";
 import type { Leaf } from "./leaves.ts";
-import type { LoggedRun, LogStore, SignedState } from "./log-store.ts";
+import type { LoggedRun, LogStore, StoredCheckpoint } from "./log-store.ts";
 import { consistencyPath, type Hash, inclusionPath } from "./merkle.ts";
 import { type Bundle, tilePath } from "./tile-path.ts";
 import {
   type ReadTile,
   rangeHashes,
-  rootAt,
   TILE_WIDTH,
   type Tile,
   type TileNodes,
+  treeRoot,
   widthAt,
 } from "./tiles.ts";
 import { proofText } from "./tlog-proof.ts";
 
-/** Maximum number of tiles in memory, 8 kB each, with the nodes above their hashes 16 kB. */
+/**
+ * Maximum number of tiles in memory. Each has 8 kB of hashes, or 16 kB with the nodes above them.
+ */
 const KEPT_TILES = 256;
 
 /** An entry with the proof that it is in the tree of the last checkpoint. */
@@ -23,7 +25,7 @@ export interface ProvenEntry {
   readonly index: number;
   readonly entry: Leaf;
   readonly proof: readonly Hash[];
-  readonly checkpoint: SignedState;
+  readonly checkpoint: StoredCheckpoint;
 }
 
 /** A proof that a tree is a prefix of a later one. */
@@ -36,12 +38,12 @@ export interface ProvenConsistency {
   readonly proof: readonly Hash[];
 }
 
-/** Reads what the last checkpoint covers, and hides the leaves after it. */
+/** Reads the part of the log that the last checkpoint covers, and hides later leaves. */
 export class LogReader {
   readonly #store: LogStore;
-  /** Tiles by their width: the first hashes of a tile never change. */
+  /** Tiles by position and width; the first hashes of a tile never change. */
   readonly #tiles = new LRUCache<string, TileNodes>({ max: KEPT_TILES });
-  /** Id of the log of the last checkpoint that was read here. */
+  /** Id of the log whose checkpoint was read last. */
   #id: string | undefined;
 
   constructor(store: LogStore) {
@@ -49,7 +51,7 @@ export class LogReader {
   }
 
   /** The last published checkpoint; `undefined` before the first. */
-  async checkpoint(): Promise<SignedState | undefined> {
+  async checkpoint(): Promise<StoredCheckpoint | undefined> {
     const checkpoint = await this.#store.published();
     this.#id = checkpoint?.id;
     return checkpoint;
@@ -60,8 +62,10 @@ export class LogReader {
     return (await this.#store.state())?.value.origin;
   }
 
-  /** A tile as it is served; `undefined` if the tree does not have it. A cached tile belongs to the
-   *  last checkpoint that was read, or to an earlier one of the same log. */
+  /**
+   * Bytes of a tile as served; `undefined` if the tree does not have it. A cached tile belongs to
+   * the last checkpoint that was read, or to an earlier one of the same log.
+   */
   async tile(tile: Tile): Promise<Uint8Array | undefined> {
     const known = this.#tiles.get(keyOf(this.#id, tile));
     if (known !== undefined) return known.bytes;
@@ -71,7 +75,7 @@ export class LogReader {
     return (await this.#nodes(checkpoint.id, tile))?.bytes;
   }
 
-  /** A tile; `undefined` if another log has just taken the place of this one. */
+  /** A tile with its inner nodes; `undefined` if another log has just replaced this one. */
   async #nodes(id: string, tile: Tile): Promise<TileNodes | undefined> {
     const known = this.#tiles.get(keyOf(id, tile));
     if (known !== undefined) return known;
@@ -81,7 +85,7 @@ export class LogReader {
     return found;
   }
 
-  /** A bundle of entries as it is served; `undefined` if the log does not have it. */
+  /** Bytes of a bundle of entries as served; `undefined` if the log does not have it. */
   async bundle({ index, width }: Bundle): Promise<Uint8Array | undefined> {
     const checkpoint = await this.checkpoint();
     if (checkpoint === undefined || width > widthAt(0, index, checkpoint.size)) return undefined;
@@ -101,30 +105,36 @@ export class LogReader {
     return { index, entry, proof, checkpoint };
   }
 
-  /** The consistency of two sizes; `undefined` if the last checkpoint does not cover them. */
+  /**
+   * Proves that the tree of size `from` is a prefix of that of size `to`; `undefined` if the last
+   * checkpoint does not cover both.
+   */
   async proveConsistency(from: number, to: number): Promise<ProvenConsistency | undefined> {
     const checkpoint = await this.checkpoint();
     if (checkpoint === undefined || from > to || to > checkpoint.size) return undefined;
     const { id, origin } = checkpoint;
     const read = this.#reading(id);
-    const [fromRoot, toRoot] = [await rootAt(from, read), await rootAt(to, read)];
+    const [fromRoot, toRoot] = [await treeRoot(from, read), await treeRoot(to, read)];
     const proof = await rangeHashes(consistencyPath(from, to), to, read);
     return { origin, from, fromRoot, to, toRoot, proof };
   }
 
-  /** The newest covered run of a class that closed at or before an instant, Unix milliseconds. */
+  /**
+   * The newest run of a class that a checkpoint covers and that closed at or before an instant,
+   * Unix milliseconds.
+   */
   async runAt(assetClass: AssetClass, close: number): Promise<LoggedRun | undefined> {
     const checkpoint = await this.checkpoint();
     if (checkpoint === undefined) return undefined;
     const runs = await this.#store.runs(checkpoint.id, assetClass, { to: close, limit: 2 });
-    return runs.find((run) => isCovered(run, checkpoint));
+    return runs.find((run) => isRunCovered(run, checkpoint));
   }
 
-  /** The oldest covered run of a class. */
+  /** The oldest stored run of a class; `undefined` if the last checkpoint does not cover it. */
   async firstRun(assetClass: AssetClass): Promise<LoggedRun | undefined> {
     const checkpoint = await this.checkpoint();
     const run = checkpoint && (await this.#store.firstRun(checkpoint.id, assetClass));
-    return run && isCovered(run, checkpoint) ? run : undefined;
+    return run && isRunCovered(run, checkpoint) ? run : undefined;
   }
 
   #reading(id: string): ReadTile {
@@ -140,14 +150,14 @@ const keyOf = (id: string | undefined, { level, index, width }: Tile): string =>
   `${id}/${level}/${index}/${width}`;
 
 /** Whether a checkpoint covers all results of a run. */
-export const isCovered = ({ index, symbols }: LoggedRun, { size }: SignedState): boolean =>
+export const isRunCovered = ({ index, symbols }: LoggedRun, { size }: StoredCheckpoint): boolean =>
   index + symbols.length < size;
 
 /** The text of a `.tlog-proof` file that also contains the entry. */
 export const proofFile = ({ index, entry, proof, checkpoint }: ProvenEntry): string =>
   proofText({ index, proof, checkpoint: checkpoint.note, extra: Buffer.from(entry) });
 
-/** Entries, each behind its length as a big-endian uint16 (C2SP tlog-tiles, "Log entries"). */
+/** Entries, each preceded by its length as a big-endian uint16 (C2SP tlog-tiles, "Log entries"). */
 function bundleOf(leaves: readonly Leaf[]): Uint8Array {
   const parts = leaves.flatMap((leaf) => {
     const entry = Buffer.from(leaf);

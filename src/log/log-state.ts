@@ -1,29 +1,32 @@
-import { type RecordTerms, recordTerms } from "../grading/track-record.ts";
+import { type TrackRecordTerms, trackRecordTerms } from "../grading/track-record.ts";
 import type { AssetClass } from "../market/instrument.ts";
 import { collection } from "../store/port/records.ts";
 import type { StoredTree } from "./tree-store.ts";
 
 /** State of the log; replaced with every append, so that two leaders cannot fork the log. */
 export interface LogState extends StoredTree {
-  /** First line of its checkpoints; does not change with BASE_URL. */
+  /** First line of the log's checkpoints; does not change with BASE_URL. */
   readonly origin: string;
-  /** Unix milliseconds. */
+  /** When the log was created, Unix milliseconds. */
   readonly createdAt: number;
   /** The last method leaf; `null` if one must be logged before the next run. */
   readonly method: MethodMark | null;
   /** How the log is graded, as its first method leaf registers it. */
-  readonly record: RecordTerms;
-  /** By asset class: SHA-256 of the symbols that were logged last, and the index of their leaf. */
+  readonly record: TrackRecordTerms;
+  /** By asset class: SHA-256 of the symbols logged last, and the index of their leaf. */
   readonly universes: Readonly<Partial<Record<AssetClass, UniverseMark>>>;
   /** By asset class: close of the last complete run, Unix milliseconds. */
   readonly recordedUntil: Readonly<Partial<Record<AssetClass, number>>>;
-  /** The run whose results are being appended. */
-  readonly open: OpenRun | null;
+  /** The run whose results are being appended; `null` if none is. */
+  readonly open: UnfinishedRun | null;
   /** Text of the last checkpoint of the log that this one replaces. */
   readonly replaces: string | null;
-  /** Origins of the logs that this store had before; a process may have signed one of them last. */
+  /**
+   * Origins of the logs that this store held before; the last checkpoint signed by a process may
+   * belong to one of them.
+   */
   readonly former?: readonly string[];
-  /** Close after which method and universes were last repeated in the log, Unix milliseconds. */
+  /** Close after which the method and the universes were last logged again, Unix milliseconds. */
   readonly repeatedAt: number;
   /** Size of the last checkpoint whose cosignatures were logged; absent if none were. */
   readonly anchored?: number;
@@ -31,14 +34,14 @@ export interface LogState extends StoredTree {
   readonly beganAt: number;
   /** Runs whose outcomes are incomplete or can still be corrected, oldest first. */
   readonly unsettled: readonly UnsettledRun[];
-  /** The settlement whose outcomes are being appended. */
+  /** The settlement whose outcomes are being appended; `null` if none is. */
   readonly settling: OpenSettlement | null;
 }
 
-/** A method leaf. */
+/** Index and content hash of a method leaf. */
 interface MethodMark {
   readonly index: number;
-  /** Hash of what it registers. */
+  /** SHA-256 of the registered rules. */
   readonly sha256: string;
 }
 
@@ -49,20 +52,28 @@ export interface UnsettledRun {
   readonly assetClass: AssetClass;
   /** Close of the session, Unix milliseconds. */
   readonly close: number;
-  /** When a checkpoint first covered it, Unix milliseconds on the market's clock; `null` if none
-   *  has. */
+  /**
+   * When a checkpoint first covered the run, Unix milliseconds on the market's clock; `null` if
+   * none has.
+   */
   readonly coveredAt: number | null;
-  /** Number of settlement steps done: first one for each horizon, then one more for each, which
-   *  checks for corrections. */
+  /**
+   * Number of completed settlement steps: first one step for each horizon, then one for each
+   * horizon that checks for corrections.
+   */
   readonly settled: number;
-  /** Indexes of the leaves of its settlements; `null` where an earlier version did not note it. */
+  /**
+   * Indexes of the settlement leaves of the run; `null` where an earlier version did not record it.
+   */
   readonly settlements: readonly (number | null)[];
-  /** Index of the method leaf that was in force for the run; `null` where an earlier version did not
-   *  note it. */
+  /**
+   * Index of the method leaf in force for the run; `null` where an earlier version did not record
+   * it.
+   */
   readonly method: number | null;
 }
 
-/** A settlement that is not complete. */
+/** A settlement whose outcomes are not all logged. */
 export interface OpenSettlement {
   /** Index of the leaf of the settlement. */
   readonly index: number;
@@ -70,21 +81,21 @@ export interface OpenSettlement {
   readonly run: number;
 }
 
-/** The universe that was logged last. */
+/** Index and content hash of the universe that was logged last. */
 interface UniverseMark {
   readonly sha256: string;
   readonly index: number;
 }
 
-/** A run that is not complete. */
-export interface OpenRun {
+/** A run whose results are not all logged. */
+export interface UnfinishedRun {
   readonly index: number;
   readonly assetClass: AssetClass;
-  /** Close of its session, Unix milliseconds. */
+  /** Close of the session of the run, Unix milliseconds. */
   readonly close: number;
 }
 
-/** The state as earlier versions wrote it, before runs named their method. */
+/** The state as earlier versions wrote it, before they recorded the method of each run. */
 interface EarlierState
   extends Omit<LogState, "beganAt" | "method" | "record" | "settling" | "unsettled"> {
   readonly record: undefined;
@@ -96,10 +107,13 @@ interface EarlierState
 type EarlierRun = Omit<UnsettledRun, "method" | "settlements"> &
   Partial<Pick<UnsettledRun, "settlements">>;
 
-/** The state of the log, by the one key of the store. */
-export const states = collection<LogState | EarlierState>("log");
+/** Collection with a single record, the state of the log. */
+export const logStates = collection<LogState | EarlierState>("log");
 
-/** What an earlier version did not note is `null`, and is found in the leaves. */
+/**
+ * Upgrades the state of an earlier version. Values that it did not record become `null`, and are
+ * then read from the leaves.
+ */
 export function withMethods(value: LogState | EarlierState): LogState {
   if (value.record !== undefined) return value;
   const { createdAt, beganAt = createdAt, settling = null, unsettled = [] } = value;
@@ -107,7 +121,7 @@ export function withMethods(value: LogState | EarlierState): LogState {
     ...value,
     beganAt,
     method: null,
-    record: recordTerms(beganAt),
+    record: trackRecordTerms(beganAt),
     settling,
     unsettled: unsettled.map((run) => {
       const { settled, settlements = Array.from({ length: settled }, () => null) } = run;

@@ -6,22 +6,27 @@ import type { Archive, ArchiveRow } from "../store/port/archive.ts";
 import { announce, append, insert, put, replace, update } from "../store/port/operations.ts";
 import { collection, type Records, type Stored } from "../store/port/records.ts";
 import type { Leaf } from "./leaves.ts";
-import { type LogState, type OpenRun, states, withMethods } from "./log-state.ts";
+import { type LogState, logStates, type UnfinishedRun, withMethods } from "./log-state.ts";
 import { TILE_WIDTH, type Tile, type TileNodes } from "./tiles.ts";
 import { appendLeaves, storedTile } from "./tree-store.ts";
 
-/** Topic announced when a checkpoint was signed. */
+/**
+ * Topic of the announcement that a checkpoint was signed or published, or that signing was refused
+ * or allowed again.
+ */
 const LOG_TOPIC = "log";
 
-/** Kinds of the archive rows. Their instant is an index, except that of a run and of its grades, which is its
- * close. */
+/**
+ * Kinds of the archive rows. The instant of a row is an index; for runs and their grades it is the
+ * close of the run.
+ */
 const ENTRIES = "log-entries";
 const RUN = "log-run";
 const GRADE = "log-grade";
 const CORRECTION = "log-correction";
 const UNIVERSE = "log-universe";
 
-/** Most entries of a row: whoever reads one reads the others of its row, 35 kB. */
+/** Maximum number of entries in a row; reading one entry reads the whole row, 35 kB. */
 const ROW_ENTRIES = 64;
 
 /** Maximum number of universes in memory. */
@@ -30,37 +35,39 @@ const KEPT_UNIVERSES = 100;
 /** An instant later than every session, in Unix milliseconds. */
 const LAST_INSTANT = Date.UTC(9999, 0);
 
-/** A run with the instruments of its results, in their order: the result at `n` has the index
- *  `index + 1 + n`. */
-export interface LoggedRun extends OpenRun {
+/**
+ * A run with the instruments of its results: the result of `symbols[n]` has the index
+ * `index + 1 + n`.
+ */
+export interface LoggedRun extends UnfinishedRun {
   /** Index of the first leaf of the universe. */
   readonly universe: number;
   readonly symbols: readonly string[];
 }
 
 /** The last signed checkpoint. */
-export interface SignedState {
-  /** Id of the log. */
+export interface StoredCheckpoint {
+  /** Random id of the log. */
   readonly id: string;
   readonly origin: string;
   readonly size: number;
-  /** Root in base64. */
+  /** Root hash in base64. */
   readonly root: string;
   /** The signed note. */
   readonly note: string;
-  /** Unix milliseconds. */
+  /** When the checkpoint was signed, Unix milliseconds. */
   readonly signedAt: number;
 }
 
-const checkpoints = collection<SignedState>("log-checkpoint");
+const checkpoints = collection<StoredCheckpoint>("log-checkpoint");
 
-/** Key of the only state, and of the last checkpoint. */
+/** Key of the only state, of the last signed checkpoint, and of the refusal. */
 const KEY = "log";
 
 /** Key of the last checkpoint that a quorum of witnesses has cosigned. */
 const WITNESSED = "witnessed";
 
-/** Why the leader does not sign the log. */
+/** Why the leader does not sign the log; `null` if it may. */
 interface Refusal {
   readonly reason: string | null;
 }
@@ -68,37 +75,40 @@ interface Refusal {
 const refusals = collection<Refusal>("log-refusal");
 
 /** Data appended in one commit. */
-export interface Appended {
+export interface LogAppend {
   readonly leaves: readonly Leaf[];
   /** Members of the state that change. */
   readonly change: Partial<LogState>;
-  /** The run that begins. */
+  /** The run that begins with this commit. */
   readonly run?: LoggedRun;
-  /** The grade of the settlement that ends. */
+  /** The grade of the settlement that ends with this commit. */
   readonly grade?: LoggedGrade;
 }
 
 /** The grade of a run over one horizon. */
 export interface LoggedGrade {
   readonly assetClass: AssetClass;
-  /** In sessions. */
+  /** Horizon in sessions. */
   readonly horizon: number;
   /** Index of the entry after the last outcome of the settlement. */
   readonly end: number;
   readonly graded: GradedRun;
-  /** Whether it replaces an earlier settlement. */
+  /** Whether the settlement replaces an earlier one. */
   readonly isCorrection?: boolean;
 }
 
-/** The log in the store: its rows and its state. */
+/** Stores the log: its rows in the archive and its state in the records. */
 export class LogStore {
   readonly #records: Records;
   readonly #archive: Archive;
-  /** Instruments by the index of their universe, which runs share. */
+  /** Symbols by log id and index of the universe leaf; many runs share a universe. */
   readonly #universes = new LRUCache<string, readonly string[]>({ max: KEPT_UNIVERSES });
   readonly #isWitnessed: boolean;
 
-  /** @param isWitnessed Whether a checkpoint is published only with a quorum of witnesses. */
+  /**
+   * @param isWitnessed Whether a checkpoint is published only after a quorum of witnesses has
+   * cosigned it.
+   */
   constructor(
     { records, archive }: { readonly records: Records; readonly archive: Archive },
     isWitnessed = false,
@@ -109,26 +119,31 @@ export class LogStore {
   }
 
   async state(): Promise<Stored<LogState> | undefined> {
-    const stored = await this.#records.get(states, KEY);
+    const stored = await this.#records.get(logStates, KEY);
     return stored && { ...stored, value: withMethods(stored.value) };
   }
 
-  /** The last checkpoint that was signed. */
-  async checkpoint(): Promise<SignedState | undefined> {
+  /** The last signed checkpoint. */
+  async checkpoint(): Promise<StoredCheckpoint | undefined> {
     return (await this.#records.get(checkpoints, KEY))?.value;
   }
 
-  /** The last checkpoint shown to callers: with witnesses, the last one of this log that a quorum
-   *  has cosigned. */
-  async published(): Promise<SignedState | undefined> {
+  /**
+   * The last published checkpoint: with witnesses, the last one of this log that a quorum has
+   * cosigned.
+   */
+  async published(): Promise<StoredCheckpoint | undefined> {
     const signed = await this.checkpoint();
     if (!this.#isWitnessed) return signed;
     const witnessed = (await this.#records.get(checkpoints, WITNESSED))?.value;
     return witnessed?.id === signed?.id ? witnessed : undefined;
   }
 
-  /** Publishes a checkpoint with its cosignatures, unless a later one is published already. */
-  async publish(witnessed: SignedState): Promise<void> {
+  /**
+   * Publishes a checkpoint with its cosignatures, unless a later one of the same log is already
+   * published.
+   */
+  async publish(witnessed: StoredCheckpoint): Promise<void> {
     const at = { collection: checkpoints, key: WITNESSED };
     await update(this.#records, at, (stored) => {
       const { id, size = 0 } = stored?.value ?? {};
@@ -154,33 +169,38 @@ export class LogStore {
     await this.#records.commit([put(refusals, { key: KEY, value }), announce(LOG_TOPIC)]);
   }
 
-  /** Subscribes to three changes in every process: a checkpoint was signed, one was published, or
-   *  signing was refused or allowed again. @returns A function that unsubscribes. */
+  /**
+   * Subscribes to three changes in every process: a checkpoint was signed, one was published, or
+   * signing was refused or allowed again.
+   *
+   * @returns A function that unsubscribes.
+   */
   onSigned(listener: () => void): () => void {
     return this.#records.onAnnounce(LOG_TOPIC, listener);
   }
 
   /**
-   * Starts a log, in place of the one read before.
+   * Starts a log in place of the previous one.
    *
-   * @returns Whether it was started; another process may have been first.
+   * @param before State of the previous log as read; `undefined` if there was none.
+   * @returns Whether it was started; `false` if another process was first.
    */
   async start(before: Stored<LogState> | undefined, state: LogState): Promise<boolean> {
     return this.#records.commit([
       before
-        ? replace(states, before, { value: state })
-        : insert(states, { key: KEY, value: state }),
+        ? replace(logStates, before, { value: state })
+        : insert(logStates, { key: KEY, value: state }),
     ]);
   }
 
   /**
-   * Appends leaves after the state read before.
+   * Appends leaves if the state is still the one read before.
    *
-   * @returns The state now; `undefined` if another process has appended meanwhile.
+   * @returns The new state; `undefined` if another process has appended meanwhile.
    */
   async append(
     before: Stored<LogState>,
-    { leaves, change, run, grade }: Appended,
+    { leaves, change, run, grade }: LogAppend,
   ): Promise<Stored<LogState> | undefined> {
     const { id } = before.value;
     const { tree, edge, steps } = appendLeaves(before.value, leaves);
@@ -188,7 +208,7 @@ export class LogStore {
     const value = { ...before.value, ...change, edge };
     const isNew = run !== undefined && run.universe >= first;
     const isAppended = await this.#records.commit([
-      replace(states, before, { value }),
+      replace(logStates, before, { value }),
       ...entryRows(id, first, leaves).map(append),
       ...steps,
       ...(isNew ? [append(universeRow(id, run))] : []),
@@ -205,17 +225,17 @@ export class LogStore {
    */
   setCheckpoint(
     of: Stored<LogState>,
-    signed: SignedState,
+    signed: StoredCheckpoint,
     change: Partial<LogState> = {},
   ): Promise<boolean> {
     return this.#records.commit([
-      replace(states, of, { value: { ...of.value, ...change } }),
+      replace(logStates, of, { value: { ...of.value, ...change } }),
       put(checkpoints, { key: KEY, value: signed }),
       announce(LOG_TOPIC),
     ]);
   }
 
-  /** A tile; it lacks hashes that the log does not have. */
+  /** A tile of the log; it has fewer hashes than requested where the log is shorter. */
   tile(id: string, tile: Tile): Promise<TileNodes> {
     return storedTile(this.#archive, { id, ...tile }, async () => {
       const state = (await this.state())?.value;
@@ -236,7 +256,7 @@ export class LogStore {
     for (let end = index; end > 0; ) {
       const start = end - 1 - ((end - 1) % TILE_WIDTH);
       const leaves = await this.entries(id, start, end - start);
-      // Strings in a leaf have their quotation marks escaped.
+      // A string value cannot match, because quotation marks in strings are escaped.
       const place = leaves.findLastIndex((leaf) => leaf.includes(',"kind":"method",'));
       if (place >= 0) return start + place;
       if (leaves.length === 0) return undefined;
@@ -255,8 +275,10 @@ export class LogStore {
     return rows.flatMap(({ body }) => body as Leaf[]).slice(start - first, start - first + count);
   }
 
-  /** The grades of runs of a class over one horizon that closed at or after an instant (Unix
-   *  milliseconds), oldest first. */
+  /**
+   * The grades over one horizon of the runs of a class that closed at or after an instant (Unix
+   * milliseconds), oldest first.
+   */
   async grades(
     id: string,
     of: Pick<LoggedGrade, "assetClass" | "horizon">,
@@ -266,7 +288,7 @@ export class LogStore {
     return rows.map(({ body }) => body as LoggedGrade);
   }
 
-  /** The grades that replaced others, by the index after their last outcome. */
+  /** The grades of corrected settlements, ordered by the index after their last outcome. */
   async corrections(
     id: string,
     of: Pick<LoggedGrade, "assetClass" | "horizon">,
@@ -283,7 +305,7 @@ export class LogStore {
     return run;
   }
 
-  /** The newest runs of a class, newest first. */
+  /** The newest runs of a class, in descending order of close. */
   async runs(
     id: string,
     assetClass: AssetClass,
@@ -299,7 +321,7 @@ export class LogStore {
     return runs;
   }
 
-  /** The oldest run of a class that is kept. */
+  /** The oldest stored run of a class. */
   async firstRun(id: string, assetClass: AssetClass): Promise<LoggedRun | undefined> {
     const all = { from: 0, to: LAST_INSTANT, limit: 1 };
     const [row] = await this.#read(RUN, `${id}/${assetClass}`, all);
@@ -325,7 +347,7 @@ export class LogStore {
     return symbols;
   }
 
-  /** Index of the oldest run that closed at or after an instant, Unix milliseconds. */
+  /** Leaf index of the oldest run that closed at or after an instant, Unix milliseconds. */
   async firstRunFrom(id: string, close: number): Promise<number | undefined> {
     const found = await Promise.all(
       AssetClass.options.map((assetClass) =>
@@ -336,8 +358,10 @@ export class LogStore {
     return indexes.length === 0 ? undefined : Math.min(...indexes);
   }
 
-  /** Drops the entries of bundles before an index, and runs that closed before an instant with
-   *  their grades. */
+  /**
+   * Deletes full bundles of entries before an index, and the runs that closed before an instant
+   * with their grades.
+   */
   async prune(index: number, close: number): Promise<void> {
     await this.#archive.prune(ENTRIES, index - (index % TILE_WIDTH));
     await this.#archive.prune(CORRECTION, index);
@@ -350,7 +374,7 @@ export class LogStore {
   }
 }
 
-/** Body of the row of a run. */
+/** Body of the archive row of a run. */
 type RunBody = Pick<LoggedRun, "index" | "universe">;
 
 const universeRow = (id: string, { universe, symbols }: LoggedRun): ArchiveRow => ({
@@ -382,7 +406,7 @@ const gradeRow = (id: string, grade: LoggedGrade): ArchiveRow => ({
   body: grade,
 });
 
-/** Rows of consecutive leaves, none across the border of a bundle. */
+/** Splits consecutive leaves into rows; no row crosses the border of a bundle. */
 function entryRows(id: string, first: number, leaves: readonly Leaf[]): readonly ArchiveRow[] {
   const rows: ArchiveRow[] = [];
   for (let start = 0; start < leaves.length; ) {

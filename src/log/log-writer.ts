@@ -3,7 +3,7 @@ import { setImmediate } from "node:timers/promises";
 import { isoInstant } from "../answers/common.ts";
 import { AssetClass } from "../market/instrument.ts";
 import type { Market } from "../market/market.ts";
-import { newestKnown } from "../market/point-in-time.ts";
+import { newestKnownRecord } from "../market/point-in-time.ts";
 import type { Bar, InstrumentRecords } from "../market/records.ts";
 import { type HorizonSpread, horizonSigma, sessionsToReport } from "../risk/report-days.ts";
 import { createSigmaReader } from "../risk/sigma-reader.ts";
@@ -25,25 +25,30 @@ import {
 } from "./leaves.ts";
 import type { LogHead } from "./log-head.ts";
 import type { LogSigner } from "./log-signer.ts";
-import type { LogState, OpenRun } from "./log-state.ts";
-import type { LoggedRun, LogStore, SignedState } from "./log-store.ts";
+import type { LogState, UnfinishedRun } from "./log-state.ts";
+import type { LoggedRun, LogStore, StoredCheckpoint } from "./log-store.ts";
 import { formerLogs, newLog } from "./new-log.ts";
 import { dueSettlement, Settler } from "./settler.ts";
 import { TILE_WIDTH } from "./tiles.ts";
-import { sizeOf } from "./tree-store.ts";
+import { treeSizeOf } from "./tree-store.ts";
 import type { WitnessClient } from "./witness/witness-client.ts";
 
-/** How far back a start catches up sessions that closed while no process was logging, in market
- *  days. */
+/**
+ * How far back the writer catches up at startup on sessions that closed while no process was
+ * logging, in market days.
+ */
 const CATCH_UP_DAYS = 30;
 
-/** Longest work on one chunk, in milliseconds; the commit comes on top. A bundle takes 5 ms. */
+/**
+ * Maximum time spent on computing one chunk of leaves, in milliseconds, without the commit. A
+ * bundle takes 5 ms.
+ */
 const CHUNK_MS = 8;
 
-/** Market days of a year, after which the sandbox logs method and universes again. */
+/** Number of market days after which the sandbox logs method and universes again. */
 const YEAR_DAYS = 365;
 
-/** Years whose entries the sandbox keeps; a simulated day takes a minute. */
+/** Number of simulated years whose entries the sandbox stores; a simulated day takes a minute. */
 const KEPT_YEARS = 3;
 
 /** Dependencies of the writer. */
@@ -51,7 +56,7 @@ export interface WriterOptions {
   readonly store: LogStore;
   readonly head: LogHead;
   readonly signer: LogSigner;
-  /** Gets checkpoints cosigned; absent if there are no witnesses. */
+  /** Obtains cosignatures on checkpoints; `undefined` without witnesses. */
   readonly witnesses?: Pick<WitnessClient, "tick" | "refusal"> | undefined;
   readonly committer: Committer;
   readonly snapshots: Pick<MemoryArchive, "allNewest" | "history" | "lastAt">;
@@ -61,53 +66,60 @@ export interface WriterOptions {
   readonly marketNow: () => number;
   /** Instant up to which sessions have been scored, Unix milliseconds; never decreases. */
   readonly knownUntil: () => number;
-  /** Public host, with which the origin of a new log begins. */
+  /** Public host, the first part of the origin of a new log. */
   readonly host: string;
-  /** Milliseconds since the epoch. */
+  /** Returns the current time in Unix milliseconds. */
   readonly now: () => number;
-  /** Milliseconds of a monotonic clock. */
+  /** Returns the time of a monotonic clock in milliseconds. */
   readonly monotonic: () => number;
-  /** Called when the log may not be signed, with the reason. */
+  /** Called with the reason when the log must not be signed. */
   readonly onRefusal: (reason: string) => void;
 }
 
 /** A session of a class, with its close in Unix milliseconds. */
-type Session = Pick<OpenRun, "assetClass" | "close">;
+type Session = Pick<UnfinishedRun, "assetClass" | "close">;
 
-/** The open run, with what is needed to complete it. Another version of the service may have begun it. */
+/**
+ * The open run, with the data needed to complete it. Another version of the service may have begun
+ * it.
+ */
 interface RunInProgress extends LoggedRun {
-  /** Id of its log. */
+  /** Id of the log that contains the run. */
   readonly logId: string;
-  /** Hash of the method that the run names. */
+  /** Method hash in the leaf of the run. */
   readonly methodHash: string;
-  /** Index of the method leaf in force for it; `null` if it is no longer kept. */
+  /** Index of the method leaf in force for the run; `null` if the log no longer stores it. */
   readonly method: number | null;
-  /** Whether that method registers how the run is graded; methods of before there were settlements do
-   *  not. */
+  /**
+   * Whether that method registers how the run is graded; methods from before settlements existed do
+   * not.
+   */
   readonly isGraded: boolean;
-  /** The horizons of its forecasts, as that method registers them; `null` if it registers none. */
+  /** Forecast horizons as that method registers them; `null` if it registers none. */
   readonly horizons: readonly HorizonSpread[] | null;
-  /** The records of each instrument when this process came upon the run. */
+  /**
+   * The market records of each instrument by symbol, as known when this process began or resumed
+   * the run.
+   */
   readonly records: ReadonlyMap<string, InstrumentRecords>;
 }
 
 /**
- * Appends the decisions after each session: the run, then a leaf for each instrument. Checkpoints
- * cover only complete runs. A process that ends in between leaves an open run, which the next
- * leader completes.
+ * Appends the decisions after each session: the leaf of the run, then a leaf for each instrument.
+ * Checkpoints cover only complete runs. If the process ends in between, the run stays open until
+ * the next leader completes it.
  */
 export class LogWriter {
   readonly #options: WriterOptions;
   #hasStarted = false;
   #isChecked = false;
   #refusal: string | undefined;
-  /** Whether a tick is running, or the last one did something. */
+  /** Whether a tick is running, or the last tick did any work. */
   #isAtWork = false;
-  /** The state after the last append; another process may have appended since. */
+  /** The state after the last append; another process may have appended since then. */
   #state: Stored<LogState> | undefined;
   #open: RunInProgress | undefined;
-  /** Sessions that were not logged when the last run began and were known by `#listedUntil`, oldest
-   *  first. */
+  /** Sessions to log, oldest first: those that were known by `#listedUntil` and not yet logged. */
   #sessions: readonly Session[] = [];
   #listedUntil = Number.NEGATIVE_INFINITY;
   readonly #sigmaAt = createSigmaReader();
@@ -118,7 +130,7 @@ export class LogWriter {
     this.#settler = new Settler(options);
   }
 
-  /** Whether each start begins a new log, as in a replay, which is a new history each time. */
+  /** Whether each start begins a new log: a replay is a new history each time. */
   get #startsAnew(): boolean {
     return this.#options.market.mode === "replay";
   }
@@ -130,7 +142,11 @@ export class LogWriter {
     return this.#closedUntil(this.#options.knownUntil()).length > 0;
   }
 
-  /** A step of the leader's work. @returns How much it did, 0 if there is nothing to do. */
+  /**
+   * Performs one step of the leader's work.
+   *
+   * @returns 1 if it did any work, 0 if there was nothing to do.
+   */
   async tick(): Promise<number> {
     this.#isAtWork = true;
     let worked = 0;
@@ -156,16 +172,20 @@ export class LogWriter {
     const settled = await this.#settle(state);
     if (settled !== undefined) return settled;
     const checkpoint = await store.checkpoint();
-    const size = sizeOf(state.value);
+    const size = treeSizeOf(state.value);
     if (checkpoint?.id !== id || checkpoint.size < size) return this.#sign(state);
     return this.#startNextRun(state);
   }
 
-  /** Appends the next part of a settlement. @returns As `tick`; `undefined` if none is due. */
+  /**
+   * Appends the next part of a settlement.
+   *
+   * @returns 1 if it did any work, 0 if it has to wait, `undefined` if no settlement is due.
+   */
   async #settle(state: Stored<LogState>): Promise<number | undefined> {
     const { settling, unsettled } = state.value;
     const knownUntil = this.#options.knownUntil();
-    // A new leader that has not caught up yet would lack prices that the last leader had.
+    // A new leader that has not caught up yet may lack prices that the previous leader had.
     if (unsettled.some(({ close }) => close > knownUntil)) return settling ? 0 : undefined;
     if (settling) return this.#appended(await this.#settler.goOn(state, settling));
     const due = dueSettlement(state.value);
@@ -180,8 +200,10 @@ export class LogWriter {
     return 1;
   }
 
-  /** Compares the log once with what was signed and what witnesses have seen, since the previous
-   *  leader may have been another process. */
+  /**
+   * Compares the log with earlier signed checkpoints and with those that witnesses have seen, since
+   * the previous leader may have been another process.
+   */
   async #check(state: LogState): Promise<boolean> {
     const { store, signer, witnesses } = this.#options;
     await witnesses?.tick();
@@ -196,7 +218,7 @@ export class LogWriter {
   async #start(before: Stored<LogState> | undefined): Promise<number> {
     const { store, head, host, now, marketNow } = this.#options;
     const startsAnew = this.#startsAnew;
-    // The checkpoint of another log, if this store was created after that log was signed here.
+    // This is the checkpoint of another log if this store was created after that log was signed here.
     const kept = head.read();
     const replaces = (!startsAnew && kept?.note.text) || null;
     const recordedUntil = this.#beforeNewest();
@@ -207,8 +229,10 @@ export class LogWriter {
     return 1;
   }
 
-  /** The closes before the newest session of each class: a new log begins with these sessions, on
-   *  which answers are based. */
+  /**
+   * An instant just before the newest session of each class: a new log begins with these sessions,
+   * because current answers are based on them.
+   */
   #beforeNewest(): LogState["recordedUntil"] {
     const newest = new Map<AssetClass, number>();
     const { snapshots, knownUntil } = this.#options;
@@ -238,7 +262,8 @@ export class LogWriter {
   async #startNextRun(state: Stored<LogState>): Promise<number> {
     const next = this.#nextSession(state.value);
     if (next === undefined) return 0;
-    // Listing the sessions of thousands of instruments takes as long as appending a chunk.
+    // The preceding step, listing the sessions of thousands of instruments, takes as long as appending
+    // a chunk.
     await setImmediate();
     const { snapshots, market, now } = this.#options;
     const { assetClass, close } = next;
@@ -250,7 +275,7 @@ export class LogWriter {
       .filter((symbol) => snapshots.lastAt(symbol, close) !== undefined);
     const anchor = await this.#nextAnchor(state.value);
     const leaves: Leaf[] = anchor === undefined ? [] : [anchorLeaf(anchor.note)];
-    const first = sizeOf(state.value);
+    const first = treeSizeOf(state.value);
     const registration = this.#registration(state.value);
     const registered = registrationHash(registration);
     let { method } = state.value;
@@ -283,18 +308,18 @@ export class LogWriter {
     return { market: market.mode, riskTable, record };
   }
 
-  /** The checkpoint with cosignatures that are not logged yet. */
-  async #nextAnchor({ anchored = 0 }: LogState): Promise<SignedState | undefined> {
+  /** The published checkpoint, if its cosignatures are not logged yet. */
+  async #nextAnchor({ anchored = 0 }: LogState): Promise<StoredCheckpoint | undefined> {
     const { store, witnesses } = this.#options;
     const published = witnesses && (await store.published());
     return published !== undefined && published.size > anchored ? published : undefined;
   }
 
   /**
-   * Ends a year of the sandbox: the next runs log method and universes again, so that entries can
-   * be verified after those of earlier years are dropped.
+   * Ends a year of the sandbox if it is over: the next runs log method and universes again, so that
+   * new entries can still be verified after those of earlier years are deleted.
    *
-   * @returns Whether one has ended.
+   * @returns Whether a year has ended.
    */
   async #endYear(state: Stored<LogState>, close: number): Promise<boolean> {
     const { store, market } = this.#options;
@@ -309,7 +334,7 @@ export class LogWriter {
     return true;
   }
 
-  /** The oldest session that is not logged. */
+  /** The oldest session that is not logged yet. */
   #nextSession({ recordedUntil }: LogState): Session | undefined {
     const until = this.#options.knownUntil();
     const isNew = ({ assetClass, close }: Session) => close > (recordedUntil[assetClass] ?? 0);
@@ -325,7 +350,7 @@ export class LogWriter {
 
   #closedUntil(until: number): readonly Session[] {
     const { snapshots, market } = this.#options;
-    // Once started, a writer skips nothing, however far it falls behind.
+    // After its first listing, the writer skips no session, however far it falls behind.
     const isStart = this.#listedUntil === Number.NEGATIVE_INFINITY;
     const from = isStart ? until - CATCH_UP_DAYS * market.dayMs : this.#listedUntil + 1;
     const closes = new Map(AssetClass.options.map((one) => [one, new Set<number>()]));
@@ -339,13 +364,14 @@ export class LogWriter {
   }
 
   /** Appends the next results of the open run. */
-  async #goOn(state: Stored<LogState>, open: OpenRun): Promise<number> {
+  async #goOn(state: Stored<LogState>, open: UnfinishedRun): Promise<number> {
     const { store } = this.#options;
     const run = await this.#inProgress(state.value, open);
     const { symbols, index, assetClass, close, method } = run;
-    const size = sizeOf(state.value);
+    const size = treeSizeOf(state.value);
     const done = size - index - 1;
-    // At the end of a bundle the tree has the shortest edge, which every commit replaces.
+    // Chunks end at the end of a bundle, where the tree has the shortest edge; every commit rewrites
+    // the edge.
     const end = done + TILE_WIDTH - (size % TILE_WIDTH);
     const leaves = this.#results(symbols.slice(done, end), state.value, run);
     const isComplete = done + leaves.length === symbols.length;
@@ -358,7 +384,7 @@ export class LogWriter {
     return this.#appended(await store.append(state, { leaves, change }));
   }
 
-  async #inProgress({ id, method }: LogState, open: OpenRun): Promise<RunInProgress> {
+  async #inProgress({ id, method }: LogState, open: UnfinishedRun): Promise<RunInProgress> {
     const { store, market } = this.#options;
     const { assetClass, close, index } = open;
     if (this.#open?.index === index && this.#open.logId === id) return this.#open;
@@ -374,7 +400,7 @@ export class LogWriter {
       methodHash: String((await leaf(index)).methodHash),
       method: methodIndex,
       isGraded: registered.record !== undefined,
-      // A method of before reports were forecast registers none.
+      // Methods from before report dates were forecast register no `reportDays`.
       horizons: tables?.map(({ horizon, reportDays = null }) => ({ horizon, reportDays })) ?? null,
       records: new Map(records.map((one) => [one.instrument.symbol, one])),
     };
@@ -382,7 +408,7 @@ export class LogWriter {
     return this.#open;
   }
 
-  /** The leaves of as many instruments as fit into a chunk, at least one. */
+  /** The leaves of as many instruments as can be computed in `CHUNK_MS`, at least one. */
   #results(symbols: readonly string[], { origin }: LogState, run: RunInProgress): readonly Leaf[] {
     const { snapshots, committer, monotonic } = this.#options;
     const { close, methodHash } = run;
@@ -410,13 +436,15 @@ export class LogWriter {
     if (found === undefined || horizons === null) return null;
     const sigma = this.#sigmaAt(found.bars, assetClass, close);
     if (sigma === undefined) return null;
-    const bar = newestKnown(found.bars, close) as Bar;
+    const bar = newestKnownRecord(found.bars, close) as Bar;
     return horizons.map((one) => horizonSigma(sigma, one, sessionsToReport(one, found, bar)));
   }
 }
 
-/** Whether a snapshot is of the method with this hash. Versions of methods end with the first digits of their
- *  hash; those of before that say nothing. */
+/**
+ * Whether a snapshot was computed by the method with this hash. A method version ends with the
+ * first digits of its hash; versions without these digits never match.
+ */
 function isOfMethod({ methodVersion = METHOD_VERSION }: PastSnapshot, methodHash: string): boolean {
   const [, digits = ""] = methodVersion.split("+");
   return digits !== "" && methodHash.startsWith(digits);

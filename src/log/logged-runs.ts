@@ -1,11 +1,11 @@
 import { AssetClass, type Instrument } from "../market/instrument.ts";
-import { isCovered } from "./log-reader.ts";
+import { isRunCovered } from "./log-reader.ts";
 import type { LoggedRun, LogStore } from "./log-store.ts";
 
-/** Maximum number of runs of a class that are kept in memory, the newest ones. */
+/** Maximum number of runs per class in memory; the newest are kept. */
 const KEPT_RUNS = 2_000;
 
-/** Positions by symbol, for lists that most runs share. */
+/** Position of each symbol in a list of symbols; cached by list, since most runs share one. */
 const positions = new WeakMap<readonly string[], ReadonlyMap<string, number>>();
 
 function positionsOf({ symbols }: LoggedRun): ReadonlyMap<string, number> {
@@ -18,7 +18,7 @@ function positionsOf({ symbols }: LoggedRun): ReadonlyMap<string, number> {
  *  Each process has its own. */
 export class LoggedRuns {
   readonly #store: LogStore;
-  /** Oldest first. */
+  /** Runs by asset class, oldest first. */
   readonly #runs = new Map<AssetClass, LoggedRun[]>();
   #id: string | undefined;
   #edition = 0;
@@ -32,7 +32,11 @@ export class LoggedRuns {
     return this.#edition;
   }
 
-  /** Reads the runs that checkpoints have covered since the last call. @returns How many. */
+  /**
+   * Reads the runs that checkpoints have covered since the last call.
+   *
+   * @returns Number of runs read.
+   */
   async reload(): Promise<number> {
     const checkpoint = await this.#store.published();
     if (checkpoint === undefined) return 0;
@@ -44,7 +48,7 @@ export class LoggedRuns {
       const from = (known.at(-1)?.close ?? Number.NEGATIVE_INFINITY) + 1;
       const range = { ...(Number.isFinite(from) && { from }), limit: KEPT_RUNS };
       const newest = await this.#store.runs(checkpoint.id, assetClass, range);
-      const covered = newest.filter((run) => isCovered(run, checkpoint)).reverse();
+      const covered = newest.filter((run) => isRunCovered(run, checkpoint)).reverse();
       known.push(...covered);
       this.#runs.set(assetClass, known.slice(-KEPT_RUNS));
       added += covered.length;

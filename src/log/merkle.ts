@@ -7,16 +7,18 @@ export type Hash = Uint8Array;
 export const HASH_BYTES = 32;
 
 /** Consecutive leaves `[start, end)` of a tree, whose hash is MTH(D[start:end]). */
-export interface Range {
+export interface LeafRange {
   readonly start: number;
   readonly end: number;
 }
 
-/** Buffer with the prefix of a node and two hashes; rewritten for each node. */
+/** Buffer for the input of a node hash, the prefix and two hashes; rewritten for each node. */
 const pair = Buffer.alloc(1 + 2 * HASH_BYTES, 1);
 
-/** Writes a hash into a buffer: by way of a binary string, in a third of the time that Node.js takes to
- *  return a buffer. */
+/**
+ * Writes the SHA-256 of `bytes` into a buffer. Converting through a binary string takes a third of
+ * the time that Node.js takes to return a buffer.
+ */
 function writeSha256(bytes: Uint8Array | string, to: Buffer, at = 0): void {
   to.write(hash("sha256", bytes, "binary"), at, "binary");
 }
@@ -42,10 +44,10 @@ function nodeHash(left: Hash, right: Hash): Hash {
 }
 
 /**
- * The nodes above consecutive nodes of complete subtrees of one height, one after another; a last
- * node without a sibling has none above it.
+ * Computes the parents of consecutive nodes of equal height, as concatenated hashes; a last node
+ * without a sibling gets no parent.
  */
-export function nodesAbove(nodes: Uint8Array): Uint8Array {
+export function parentNodes(nodes: Uint8Array): Uint8Array {
   const count = half(nodes.length / HASH_BYTES);
   const above = Buffer.allocUnsafe(count * HASH_BYTES);
   for (let at = 0; at < count; at++) {
@@ -64,8 +66,8 @@ function splitOf(n: number): number {
 }
 
 /**
- * MTH of a list of hashes in place of leaves (RFC 6962 section 2.1). All but the last stand for subtrees
- * of one power of two; the last may stand for a smaller one.
+ * MTH computed from the hashes of consecutive subtrees (RFC 6962 section 2.1). All subtrees have
+ * the same size, a power of two; only the last one may be smaller.
  */
 export function treeHash(hashes: readonly Hash[]): Hash {
   let level = hashes;
@@ -81,17 +83,17 @@ export function treeHash(hashes: readonly Hash[]): Hash {
 }
 
 /**
- * The inclusion proof PATH(index, D[size]) (RFC 6962 section 2.1.1), as the ranges whose hashes it
- * consists of.
+ * The inclusion proof PATH(index, D[size]) (RFC 6962 section 2.1.1), as the ranges of leaves whose
+ * hashes form it.
  *
  * @throws {RangeError} If the tree has no such leaf.
  */
-export function inclusionPath(index: number, size: number): readonly Range[] {
+export function inclusionPath(index: number, size: number): readonly LeafRange[] {
   checkSize(size);
   if (!Number.isSafeInteger(index) || index < 0 || index >= size) {
     throw new RangeError(`leaf ${index} is not in a tree of ${size}`);
   }
-  const path: Range[] = [];
+  const path: LeafRange[] = [];
   let [start, end] = [0, size];
   while (end - start > 1) {
     const middle = start + splitOf(end - start);
@@ -107,17 +109,17 @@ export function inclusionPath(index: number, size: number): readonly Range[] {
 }
 
 /**
- * The consistency proof PROOF(from, D[to]) (RFC 6962 section 2.1.2), as the ranges whose hashes it
- * consists of; empty where there is nothing to prove.
+ * The consistency proof PROOF(from, D[to]) (RFC 6962 section 2.1.2), as the ranges of leaves whose
+ * hashes form it; empty if `from` is 0 or equals `to`.
  *
  * @throws {RangeError} If `from` is larger than `to`.
  */
-export function consistencyPath(from: number, to: number): readonly Range[] {
+export function consistencyPath(from: number, to: number): readonly LeafRange[] {
   checkSize(from);
   checkSize(to);
   if (from > to) throw new RangeError(`a tree of ${from} does not precede one of ${to}`);
   if (from === 0 || from === to) return [];
-  const path: Range[] = [];
+  const path: LeafRange[] = [];
   let [start, end] = [0, to];
   while (from !== end) {
     const middle = start + splitOf(end - start);
@@ -129,12 +131,12 @@ export function consistencyPath(from: number, to: number): readonly Range[] {
       start = middle;
     }
   }
-  // SUBPROOF leaves out the hash of the old tree itself, which the verifier knows.
+  // SUBPROOF omits the hash of the old tree itself, which the verifier knows.
   return start === 0 ? path : [{ start, end }, ...path];
 }
 
-/** What an inclusion proof claims. */
-export interface Inclusion {
+/** Statement of an inclusion proof: the leaf is at `index` in the tree with this size and root. */
+export interface InclusionProof {
   readonly index: number;
   readonly size: number;
   readonly leaf: Hash;
@@ -143,14 +145,14 @@ export interface Inclusion {
 }
 
 /** Whether the leaf is in the tree (the algorithm of RFC 9162 section 2.1.3.2). */
-export function verifyInclusion({ index, size, leaf, root, proof }: Inclusion): boolean {
+export function verifyInclusion({ index, size, leaf, root, proof }: InclusionProof): boolean {
   if (!isSize(size) || !isSize(index) || index >= size) return false;
   const sides = sidesOf(index, size - 1, proof.length);
   return sides !== undefined && isSameHash(climb(leaf, proof, sides), root);
 }
 
-/** What a consistency proof claims. */
-export interface Consistency {
+/** Statement of a consistency proof: the first `from` leaves of the new tree are the old tree. */
+export interface ConsistencyProof {
   readonly from: number;
   readonly fromRoot: Hash;
   readonly to: number;
@@ -159,13 +161,19 @@ export interface Consistency {
 }
 
 /** Whether the old tree is a prefix of the new one (the algorithm of RFC 9162 section 2.1.4.2). */
-export function verifyConsistency({ from, fromRoot, to, toRoot, proof }: Consistency): boolean {
+export function verifyConsistency({
+  from,
+  fromRoot,
+  to,
+  toRoot,
+  proof,
+}: ConsistencyProof): boolean {
   if (!isSize(from) || !isSize(to) || from > to) return false;
   if (from === to) return proof.length === 0 && isSameHash(fromRoot, toRoot);
   if (from === 0) return proof.length === 0 && isSameHash(fromRoot, EMPTY_ROOT);
   let [fn, sn] = [from - 1, to - 1];
   while (fn % 2 === 1) [fn, sn] = [half(fn), half(sn)];
-  // A complete old tree is itself the first node of the proof.
+  // If the old tree is a complete subtree, its root is the first node of the proof.
   const [first, ...rest] = fn === 0 ? [fromRoot, ...proof] : proof;
   const sides = sidesOf(fn, sn, rest.length);
   if (first === undefined || sides === undefined) return false;
@@ -175,10 +183,10 @@ export function verifyConsistency({ from, fromRoot, to, toRoot, proof }: Consist
 }
 
 /**
- * The side of each hash of a proof, from node `fn` of a level whose last node is `sn` up to the
- * root.
+ * The side on which each hash of a proof is joined, from node `fn` of a level whose last node is
+ * `sn` up to the root.
  *
- * @returns `undefined` if the path to the root has another length.
+ * @returns `undefined` if the path to the root does not have `length` hashes.
  */
 function sidesOf(
   fn: number,
@@ -201,10 +209,10 @@ function climb(from: Hash, proof: readonly Hash[], sides: readonly ("left" | "ri
   );
 }
 
-/** Whether two hashes are the same; nothing here is secret. */
+/** Whether two hashes are equal. Not constant-time, since hashes of the log are public. */
 export const isSameHash = (one: Hash, other: Hash): boolean => Buffer.compare(one, other) === 0;
 
-/** Halves and rounds down; unlike a shift, also above 2^31. */
+/** Halves a number and rounds down; unlike a shift, this also works above 2^31. */
 const half = (n: number): number => Math.floor(n / 2);
 
 const isSize = (n: number): boolean => Number.isSafeInteger(n) && n >= 0;

@@ -1,16 +1,19 @@
 import { randomBytes } from "node:crypto";
-import { recordTerms } from "../grading/track-record.ts";
+import { trackRecordTerms } from "../grading/track-record.ts";
 import type { LogHead } from "./log-head.ts";
 import type { LogState } from "./log-state.ts";
 
-/** Random bytes in the id of a log. */
+/** Number of random bytes in the id of a log. */
 const ID_BYTES = 6;
 
-/** Former logs that are remembered: a replay starts a new log each time. */
+/** Maximum number of former logs that are remembered: a replay starts a new log each time. */
 const MAX_FORMER = 100;
 
-/** Origins of the logs that a new log replaces, oldest first. @param head The last checkpoint that
- *  this machine signed. */
+/**
+ * Origins of the logs that a new log replaces, oldest first.
+ *
+ * @param head The last checkpoint that this machine signed.
+ */
 export function formerLogs(
   before: LogState | undefined,
   head?: ReturnType<LogHead["read"]>,
@@ -20,8 +23,11 @@ export function formerLogs(
   return [...new Set(origins)].slice(-MAX_FORMER);
 }
 
-/** The state of a log without entries, with a new origin. @param host Host with which the origin
- *  begins. */
+/**
+ * The state of a log without entries, with a new origin.
+ *
+ * @param host Host with which the origin begins.
+ */
 export function newLog(
   host: string,
   beginning: Pick<LogState, "createdAt" | "beganAt" | "recordedUntil" | "replaces" | "former">,
@@ -32,7 +38,7 @@ export function newLog(
     origin: `${host}/log/${id}`,
     edge: [],
     method: null,
-    record: recordTerms(beginning.beganAt),
+    record: trackRecordTerms(beginning.beganAt),
     universes: {},
     open: null,
     unsettled: [],

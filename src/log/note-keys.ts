@@ -1,13 +1,13 @@
 import { createPublicKey, hash, type KeyObject } from "node:crypto";
 import { decodeBase64, isKeyName, KEY_ID_BYTES } from "./signed-note.ts";
 
-/** Types of signatures, as C2SP signed-note numbers them. */
+/** Signature types by their C2SP signed-note number. */
 export const SIGNATURE_TYPES = {
-  /** Ed25519 on the text of a note, by logs (C2SP signed-note). */
+  /** Ed25519 signature on the text of a note, by logs (C2SP signed-note). */
   ed25519: 0x01,
-  /** Ed25519 with a time, by witnesses (C2SP tlog-cosignature). */
+  /** Timestamped Ed25519 signature, by witnesses (C2SP tlog-cosignature). */
   cosignature: 0x04,
-  /** ML-DSA-44 with a time, by logs and witnesses (C2SP tlog-cosignature). */
+  /** Timestamped ML-DSA-44 signature, by logs and witnesses (C2SP tlog-cosignature). */
   mlDsa44: 0x06,
 } as const;
 
@@ -20,7 +20,7 @@ const PUBLIC_KEY_BYTES: Readonly<Record<SignatureType, number>> = {
   [SIGNATURE_TYPES.mlDsa44]: 1_312,
 };
 
-/** Name and id of the key of a signer or verifier. */
+/** Name, id and type of a key. */
 interface KeyName {
   readonly name: string;
   /** The first four bytes of SHA-256(name || LF || type || public key), in hexadecimal. */
@@ -38,7 +38,7 @@ export interface NoteSigner extends KeyName {
   readonly privateKey: KeyObject;
 }
 
-/** Whether a key is of ML-DSA-44, and not of Ed25519. */
+/** Whether a key is an ML-DSA-44 key; otherwise it is an Ed25519 key. */
 const isMlDsa44 = ({ asymmetricKeyType }: KeyObject): boolean => asymmetricKeyType === "ml-dsa-44";
 
 /** The signer of a log with a private key of Ed25519 or ML-DSA-44. */
@@ -59,7 +59,7 @@ function signerOf(
   return { name, keyId, type, privateKey };
 }
 
-/** The bytes of a public key. */
+/** The raw bytes of a public key. */
 function rawKey(key: KeyObject): Uint8Array {
   const { x, pub = x } = key.export({ format: "jwk" });
   return Buffer.from(String(pub), "base64url");
@@ -76,22 +76,34 @@ export function verifierText({ name, keyId, type, privateKey }: NoteSigner): str
   return `${name}+${keyId}+${bytes.toString("base64")}`;
 }
 
-/** What verifies the notes of a signer. */
+/** The public half of a signer, which verifies its signatures. */
 export const verifierOf = ({ privateKey, ...named }: NoteSigner): NoteVerifier => ({
   ...named,
   publicKey: createPublicKey(privateKey),
 });
 
-/** A key of a log. @throws {Error} If the text is not one. */
+/**
+ * Parses the verifier key of a log.
+ *
+ * @throws {Error} If the text is not such a key.
+ */
 export const parseVerifier = (text: string): NoteVerifier => parseKey(text, "ed25519");
 
-/** A key of a witness. @throws {Error} If the text is not one. */
+/**
+ * Parses the verifier key of a witness.
+ *
+ * @throws {Error} If the text is not such a key.
+ */
 export const parseCosigner = (text: string): NoteVerifier => parseKey(text, "cosignature");
 
-/** @param scheme The scheme that is accepted besides ML-DSA-44. */
+/**
+ * Parses a verifier key.
+ *
+ * @param scheme The scheme that is accepted besides ML-DSA-44.
+ */
 function parseKey(text: string, scheme: "ed25519" | "cosignature"): NoteVerifier {
   const [name = "", keyId = "", ...rest] = text.split("+");
-  // Base64 may contain a plus itself.
+  // The base64 part may contain a plus.
   const [first, ...others] = decodeBase64(rest.join("+")) ?? [];
   const type = [SIGNATURE_TYPES[scheme], SIGNATURE_TYPES.mlDsa44].find((one) => one === first);
   if (!isKeyName(name) || type === undefined || others.length !== PUBLIC_KEY_BYTES[type]) {

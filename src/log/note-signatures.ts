@@ -1,9 +1,9 @@
 import { sign, verify } from "node:crypto";
 import { type NoteSigner, type NoteVerifier, SIGNATURE_TYPES } from "./note-keys.ts";
 import { type Note, signatureLine } from "./signed-note.ts";
-import { signAt, timeSigned } from "./timed-signature.ts";
+import { signatureTime, signWithTime } from "./timed-signature.ts";
 
-/** Time of a log's own ML-DSA-44 signature: only witnesses sign with a time. */
+/** Timestamp in a log's own ML-DSA-44 signature: only witnesses state a time. */
 const NO_TIME = 0n;
 
 /** Signs a text, which must end with a newline. ML-DSA-44 signs the texts of checkpoints only. */
@@ -13,14 +13,14 @@ export function signNote(text: string, signers: readonly NoteSigner[]): string {
       signer,
       signer.type === SIGNATURE_TYPES.ed25519
         ? sign(null, Buffer.from(text), signer.privateKey)
-        : signAt(text, signer, NO_TIME),
+        : signWithTime(text, signer, NO_TIME),
     ),
   );
   return `${text}\n${lines.join("")}`;
 }
 
 /**
- * The keys that have signed a note. Signatures of other keys are ignored, as C2SP signed-note
+ * The known keys that have signed a note. Signatures of other keys are ignored, as C2SP signed-note
  * requires.
  *
  * @throws {Error} If the signature of a known key is wrong, or no known key has signed.
@@ -46,4 +46,4 @@ export function verifyNote(
 const hasSigned = (verifier: NoteVerifier, text: string, signature: Uint8Array): boolean =>
   verifier.type === SIGNATURE_TYPES.ed25519
     ? verify(null, Buffer.from(text), verifier.publicKey, signature)
-    : timeSigned(text, verifier, signature) !== undefined;
+    : signatureTime(text, verifier, signature) !== undefined;

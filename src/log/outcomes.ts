@@ -1,47 +1,51 @@
 import { setImmediate } from "node:timers/promises";
-import { findIndistinct } from "../grading/distinct.ts";
+import { findIndistinctInstruments } from "../grading/distinct.ts";
 import {
-  placesOf,
-  returnAfter,
-  returnOver,
-  returnsOn,
-  type Session,
+  logReturnsBySession,
+  positionsBySession,
+  returnAfterStatement,
+  returnFromEntry,
   SessionCalendar,
+  type TradingSession,
 } from "../grading/session-returns.ts";
-import type { Exclusion } from "../grading/track-record.ts";
+import type { ExclusionReason } from "../grading/track-record.ts";
 import type { AssetClass } from "../market/instrument.ts";
 import type { Market } from "../market/market.ts";
-import { countKnown } from "../market/point-in-time.ts";
+import { countKnownRecords } from "../market/point-in-time.ts";
 import type { Bar, InstrumentRecords } from "../market/records.ts";
-import type { Outcome } from "./leaves.ts";
+import type { SettlementOutcome } from "./leaves.ts";
 
-/** Sessions beyond its horizon that a settlement needs: the entry, and one in which doubted prices are
- *  confirmed. */
-export const CONFIRMED_AFTER = 2;
+/**
+ * Number of sessions that a settlement needs besides its horizon: the entry session, and one in
+ * which doubtful prices are confirmed.
+ */
+export const CONFIRMATION_SESSIONS = 2;
 
-/** Further sessions for which a settlement waits for missing prices. */
-export const PATIENCE_SESSIONS = 10;
+/** Number of additional sessions for which a settlement waits for missing prices. */
+export const MAX_PRICE_WAIT_SESSIONS = 10;
 
-/** Bars that are read on either side of the measured sessions: if the bars of an instrument became
- *  known late, those of others date its sessions. */
+/**
+ * Number of bars read on either side of the measured sessions. If the bars of an instrument became
+ * known late, those of other instruments date its sessions.
+ */
 const MARGIN_BARS = 3;
 
-/** Instruments between two pauses, so that other work runs. */
+/** Number of instruments processed before other work gets a turn. */
 const CHUNK = 200;
 
-/** Sessions in which copies of other coins are looked for. */
+/** Number of sessions over which coins are compared to find copies. */
 const COPY_SESSIONS = 252;
 
 /** The part of a market that settlements are computed from. */
-export type SettledMarket = Pick<Market, "recordsUntil" | "dayMs" | "scoredFrom">;
+export type SettlementMarket = Pick<Market, "recordsUntil" | "dayMs" | "scoredFrom">;
 
 /** A run to settle. Instants are Unix milliseconds. */
 export interface RunToSettle {
   readonly assetClass: AssetClass;
-  /** Close of its session. */
+  /** Close of the session of the run. */
   readonly close: number;
   readonly symbols: readonly string[];
-  /** In sessions. */
+  /** Horizon in sessions. */
   readonly horizon: number;
 }
 
@@ -50,21 +54,22 @@ export interface RunOutcomes {
   /** Closes between which the returns are measured, Unix milliseconds. */
   readonly entry: number;
   readonly exit: number;
-  /** In the order of the symbols. */
-  readonly outcomes: readonly Outcome[];
+  /** Outcomes in the order of the symbols of the run. */
+  readonly outcomes: readonly SettlementOutcome[];
 }
 
 /**
- * Reads the outcomes of a run: returns from the close of the next session over the horizon, by the
- * prices known one session later, when doubted bars are confirmed or dropped. Prices that were
- * published after that are ignored; those that arrive late but were published in time are used.
+ * Reads the outcomes of a run: returns over the horizon from the close of the next session, at the
+ * prices known one session after the exit, when doubtful bars have been confirmed or dropped.
+ * Prices published after that are ignored; prices that arrive later but were published in time are
+ * used.
  *
- * @param knownUntil Instant up to which sessions are complete.
- * @returns `undefined` while the sessions are not known.
+ * @param knownUntil Instant up to which sessions are complete, Unix milliseconds.
+ * @returns `undefined` until all of these sessions are known.
  */
 export async function outcomesOf(
   run: RunToSettle,
-  market: SettledMarket,
+  market: SettlementMarket,
   knownUntil: number,
 ): Promise<RunOutcomes | undefined> {
   const { assetClass, close, horizon } = run;
@@ -85,9 +90,9 @@ export async function outcomesOf(
   );
   if (place < 0 || entry === undefined || exit === undefined || after === undefined)
     return undefined;
-  const copies = copiesAt(group, run, market.dayMs);
+  const copies = copiedCoinsAt(group, run, market.dayMs);
   const known = { sessions: sessions.slice(place, place + 2 + horizon), at: after.close };
-  const outcomes: Outcome[] = [];
+  const outcomes: SettlementOutcome[] = [];
   for (const [index, symbol] of run.symbols.entries()) {
     outcomes.push(
       copies.has(symbol) ? { status: "copies" } : outcomeOf(bars.get(symbol) ?? [], known, horizon),
@@ -97,11 +102,11 @@ export async function outcomesOf(
   return { entry: entry.close, exit: exit.close, outcomes };
 }
 
-/** Outcomes without returns: the same reason for every result of a run. */
+/** Outcomes without returns, with the same reason for every result of a run. */
 export const withoutReturns = (
   { symbols }: Pick<RunToSettle, "symbols">,
-  status: Exclusion,
-): readonly Outcome[] => symbols.map(() => ({ status }));
+  status: ExclusionReason,
+): readonly SettlementOutcome[] => symbols.map(() => ({ status }));
 
 function barsAround(
   { bars }: InstrumentRecords,
@@ -109,28 +114,33 @@ function barsAround(
   horizon: number,
   knownUntil: number,
 ): readonly Bar[] {
-  const first = Math.max(0, countKnown(bars, close - 1) - MARGIN_BARS);
+  const first = Math.max(0, countKnownRecords(bars, close - 1) - MARGIN_BARS);
   const end = first + horizon + 2 * MARGIN_BARS + 2;
-  return bars.slice(first, Math.min(end, countKnown(bars, knownUntil)));
+  return bars.slice(first, Math.min(end, countKnownRecords(bars, knownUntil)));
 }
 
-/** @param known The sessions from that of the statement to the exit, and the instant of knowledge. */
+/**
+ * The outcome of one instrument.
+ *
+ * @param known The sessions from that of the statement to the exit, and the instant up to which
+ * published prices count.
+ */
 function outcomeOf(
   bars: readonly Bar[],
-  { sessions, at }: { readonly sessions: readonly Session[]; readonly at: number },
+  { sessions, at }: { readonly sessions: readonly TradingSession[]; readonly at: number },
   horizon: number,
-): Outcome {
-  const [first] = sessions as readonly [Session];
+): SettlementOutcome {
+  const [first] = sessions as readonly [TradingSession];
   const isTraded = bars.some(
     ({ session, availableAt }) => session === first.label && availableAt <= first.close,
   );
   if (!isTraded) return { status: "untraded" };
   const seen = bars.filter(({ availableAt }) => availableAt <= at);
-  const returns = returnsOn(placesOf(sessions), seen);
-  const followed = returnAfter(returns, 0, horizon);
+  const returns = logReturnsBySession(positionsBySession(sessions), seen);
+  const followed = returnAfterStatement(returns, 0, horizon);
   if (Number.isNaN(followed)) return { status: "unsettled" };
   const last = returns.findLastIndex((value) => !Number.isNaN(value));
-  const fromClose = returnOver(returns, 0, horizon);
+  const fromClose = returnFromEntry(returns, 0, horizon);
   return {
     status: "settled",
     followed,
@@ -140,10 +150,10 @@ function outcomeOf(
 }
 
 /**
- * Coins that copied another one, or had a fixed price, over the year before a close. Stocks are not
- * compared: they have hardly any copies, and there are too many of them.
+ * Symbols of the coins that copied another one, or had a fixed price, over the year before a close.
+ * Stocks are not compared: they have hardly any copies, and there are too many stocks.
  */
-export function copiesAt(
+export function copiedCoinsAt(
   group: readonly InstrumentRecords[],
   { assetClass, close }: Pick<RunToSettle, "assetClass" | "close">,
   dayMs: number,
@@ -152,16 +162,19 @@ export function copiesAt(
   const year = group
     .toSorted((a, b) => firstOf(a) - firstOf(b))
     .map(({ instrument, bars }) => {
-      const from = countKnown(bars, close - COPY_SESSIONS * dayMs);
-      return { instrument, bars: bars.slice(from, countKnown(bars, close)) };
+      const from = countKnownRecords(bars, close - COPY_SESSIONS * dayMs);
+      return { instrument, bars: bars.slice(from, countKnownRecords(bars, close)) };
     });
   const calendar = new SessionCalendar();
   for (const { bars } of year) calendar.add(bars);
   const sessions = calendar.sessions();
-  const places = placesOf(sessions);
-  const { copies, still } = findIndistinct({
+  const places = positionsBySession(sessions);
+  const { copies, still } = findIndistinctInstruments({
     sessions,
-    rows: year.map(({ instrument, bars }) => ({ instrument, returns: returnsOn(places, bars) })),
+    rows: year.map(({ instrument, bars }) => ({
+      instrument,
+      returns: logReturnsBySession(places, bars),
+    })),
   });
   return new Set([...copies, ...still]);
 }

@@ -1,73 +1,76 @@
 import { setImmediate } from "node:timers/promises";
-import type { GradedRun, RecordTerms } from "../grading/track-record.ts";
+import type { GradedRun, TrackRecordTerms } from "../grading/track-record.ts";
 import type { AssetClass } from "../market/instrument.ts";
 import type { HorizonQuantiles } from "../risk/table.ts";
 import type { Stored } from "../store/port/records.ts";
-import { excludedBy, gradeSettlement, type LoggedStatement } from "./graded-settlement.ts";
-import { type Leaf, type Outcome, outcomeLeaf, settlementLeaf } from "./leaves.ts";
+import { exclusionOutcome, gradeSettlement, type LoggedStatement } from "./graded-settlement.ts";
+import { type Leaf, outcomeLeaf, type SettlementOutcome, settlementLeaf } from "./leaves.ts";
 import type { LogState, OpenSettlement, UnsettledRun } from "./log-state.ts";
-import type { Appended, LoggedRun, LogStore } from "./log-store.ts";
+import type { LogAppend, LoggedRun, LogStore } from "./log-store.ts";
 import {
-  CONFIRMED_AFTER,
+  CONFIRMATION_SESSIONS,
+  MAX_PRICE_WAIT_SESSIONS,
   outcomesOf,
-  PATIENCE_SESSIONS,
   type RunToSettle,
-  type SettledMarket,
+  type SettlementMarket,
   withoutReturns,
 } from "./outcomes.ts";
 import { TILE_WIDTH } from "./tiles.ts";
-import { sizeOf } from "./tree-store.ts";
+import { treeSizeOf } from "./tree-store.ts";
 
 /** Dependencies of the settler. */
 export interface SettlerOptions {
   readonly store: LogStore;
-  readonly market: SettledMarket;
+  readonly market: SettlementMarket;
   /** Instant up to which sessions are complete, Unix milliseconds. */
   readonly knownUntil: () => number;
-  /** Milliseconds since the epoch. */
+  /** Returns the current time in Unix milliseconds. */
   readonly now: () => number;
 }
 
-/** A run and the horizon over which it is due. */
+/** A run and the horizon over which it is due for settlement. */
 export interface DueSettlement {
   readonly run: UnsettledRun;
   readonly horizon: number;
-  /** Index of the settlement that is checked for a correction; `null` if it is not known, absent for the
-   *  first settlement of the run. */
+  /**
+   * Index of the settlement that is checked for a correction; `null` if that index is not known,
+   * absent for the first settlement over the horizon.
+   */
   readonly corrects?: number | null | undefined;
   /** Whether the settlement no longer waits for missing prices. */
   readonly isFinal: boolean;
 }
 
-/** The outcomes of a run. Both closes are `undefined` if there are no returns. */
+/** The computed outcomes of a run. `entry` and `exit` are `undefined` if there are no returns. */
 interface Settlement {
   readonly due: DueSettlement;
   readonly run: LoggedRun;
-  /** The logged decisions of the run, and their outcomes in the same order. */
+  /** The logged decisions of the run, in the order of the outcomes. */
   readonly statements: readonly LoggedStatement[];
-  readonly outcomes: readonly Outcome[];
+  readonly outcomes: readonly SettlementOutcome[];
   readonly entry?: number | undefined;
   readonly exit?: number | undefined;
 }
 
-/** The part of a method leaf by which runs are graded. */
+/** The part of a method leaf that is used to grade runs. */
 interface RegisteredRisk {
-  /** Absent in a method of an earlier version. */
+  /** Absent in method leaves of an earlier version. */
   readonly risk?: Readonly<Partial<Record<AssetClass, readonly HorizonQuantiles[]>>>;
 }
 
-/** Members of a settlement leaf. */
+/** The members of a settlement leaf that are read back from the log. */
 interface LoggedSettlement {
   readonly entry: string | null;
   readonly exit: string | null;
 }
 
 /**
- * The next settlement to append, of a run whose sessions have closed and were logged: first one
- * that no longer waits for prices, else the oldest. No settlement is therefore more than
- * `PATIENCE_SESSIONS` late, on which verifiers rely.
+ * The next settlement to append. Its run has been covered by a checkpoint, and enough later
+ * sessions have been logged. A settlement that no longer waits for prices comes first, otherwise
+ * the oldest one. No settlement is therefore more than `MAX_PRICE_WAIT_SESSIONS` late, which verifiers
+ * rely on.
  *
- * @returns `undefined` if there is none.
+ * @returns `undefined` if no settlement is due.
  */
 export function dueSettlement({ unsettled, record }: LogState): DueSettlement | undefined {
   const due = unsettled.flatMap((run): readonly DueSettlement[] => {
@@ -75,35 +78,44 @@ export function dueSettlement({ unsettled, record }: LogState): DueSettlement | 
     const later = unsettled.filter(
       ({ assetClass, close }) => assetClass === run.assetClass && close > run.close,
     ).length;
-    // The entry, the horizon after it, and a session in which doubted prices are confirmed.
+    // `after` counts the entry session, the horizon, and a session in which doubtful prices are
+    // confirmed.
     if (run.coveredAt === null || later < after) return [];
-    return [{ run, horizon, corrects, isFinal: later >= after + PATIENCE_SESSIONS }];
+    return [{ run, horizon, corrects, isFinal: later >= after + MAX_PRICE_WAIT_SESSIONS }];
   });
   return due.find(({ isFinal }) => isFinal) ?? due[0];
 }
 
-/** The next step of a run: it is settled over each horizon and, some sessions after the longest,
- *  each settlement is checked for corrections. @returns The step; it is due `after` sessions. */
-function stepOf({ assetClass, settled, settlements }: UnsettledRun, record: RecordTerms) {
+/**
+ * The next step of a run: it is settled over each horizon and, some sessions after the longest
+ * horizon, each settlement is checked for corrections.
+ *
+ * @returns The step, which is due `after` sessions after the run.
+ */
+function stepOf({ assetClass, settled, settlements }: UnsettledRun, record: TrackRecordTerms) {
   const horizons = horizonsOf(assetClass, record);
   const horizon = horizons[settled % horizons.length] as number;
-  if (settled < horizons.length) return { horizon, after: horizon + CONFIRMED_AFTER };
+  if (settled < horizons.length) return { horizon, after: horizon + CONFIRMATION_SESSIONS };
   const last = horizons.at(-1) as number;
-  const after = last + CONFIRMED_AFTER + record.rules.correctedWithin;
+  const after = last + CONFIRMATION_SESSIONS + record.rules.correctedWithin;
   return { horizon, after, corrects: settlements[settled - horizons.length] };
 }
 
-const horizonsOf = (assetClass: AssetClass, { horizons }: RecordTerms): readonly number[] =>
+const horizonsOf = (assetClass: AssetClass, { horizons }: TrackRecordTerms): readonly number[] =>
   horizons[assetClass] ?? [];
 
-/** Appends the outcomes of statements: a settlement for each run and horizon, with an outcome for each
- *  result of the run. */
+/**
+ * Logs what followed the statements: a settlement for each run and horizon, with an outcome for
+ * each result of the run.
+ */
 export class Settler {
   readonly #options: SettlerOptions;
-  /** The last computed settlement, and the size of the log after its leaves appended so far. */
+  /**
+   * The last computed settlement, and the size of the log after its most recently appended leaves.
+   */
   #appended: { readonly settlement: Settlement; readonly size: number } | undefined;
 
-  /** The method leaf that was found last, and a run that it was in force for. */
+  /** The method leaf found last, and a run for which it was in force. */
   #foundMethod: { readonly id: string; readonly method: number; readonly run: number } | undefined;
 
   constructor(options: SettlerOptions) {
@@ -111,8 +123,10 @@ export class Settler {
   }
 
   /**
-   * Starts a settlement. @returns The new state; `undefined` if its prices are not known yet, or if
-   * another process has appended in the meantime.
+   * Starts a settlement, or skips a check for corrections that finds no difference.
+   *
+   * @returns The new state; `undefined` if the prices are not known yet, or if another process has
+   * appended in the meantime.
    */
   async start(state: Stored<LogState>, due: DueSettlement): Promise<Stored<LogState> | undefined> {
     const { store, now } = this.#options;
@@ -142,38 +156,42 @@ export class Settler {
       results: run.symbols.length,
       ...(corrects !== undefined && { corrects }),
     });
-    const settling = { index: sizeOf(state.value), run: index };
+    const settling = { index: treeSizeOf(state.value), run: index };
     return this.#append(state, { leaves: [leaf], change: { settling } }, settlement);
   }
 
-  /** Appends some leaves of a settlement; more follow. */
-  async #append(state: Stored<LogState>, leaves: Appended, settlement: Settlement) {
+  /** Appends leaves of a settlement, but not its last ones. */
+  async #append(state: Stored<LogState>, leaves: LogAppend, settlement: Settlement) {
     const now = await this.#options.store.append(state, leaves);
-    this.#appended = now && { settlement, size: sizeOf(now.value) };
+    this.#appended = now && { settlement, size: treeSizeOf(now.value) };
     return now;
   }
 
-  /** Whether prices corrected since then give other outcomes than the logged ones. */
+  /** Whether prices that were corrected after a settlement change its logged outcomes. */
   async #differs(
     state: LogState,
     settlement: Settlement | undefined,
     corrects: number,
   ): Promise<boolean> {
-    // Without these sessions, for example after the sandbox's record was restarted, nothing can be
-    // corrected.
+    // Nothing can be corrected without these sessions, for example after the sandbox has restarted its
+    // record.
     if (settlement?.entry === undefined) return false;
     const { outcomes } = settlement;
-    const logged = await this.#read<Outcome>(state.id, corrects + 1, outcomes.length);
+    const logged = await this.#read<SettlementOutcome>(state.id, corrects + 1, outcomes.length);
     return outcomes.some((outcome, at) => !isSameOutcome(outcome, logged[at]));
   }
 
-  /** Appends the next outcomes of the open settlement. @returns As `start`. */
+  /**
+   * Appends the next outcomes of the open settlement.
+   *
+   * @returns The new state; `undefined` under the same conditions as in `start`.
+   */
   async goOn(state: Stored<LogState>, open: OpenSettlement): Promise<Stored<LogState> | undefined> {
     const { store } = this.#options;
     const settlement = await this.#resumed(state.value, open);
     if (settlement === undefined) return undefined;
     const { run, outcomes, due } = settlement;
-    const done = sizeOf(state.value) - open.index - 1;
+    const done = treeSizeOf(state.value) - open.index - 1;
     const next = outcomes.slice(done, done + TILE_WIDTH);
     const leaves = next.map((outcome, at): Leaf => {
       const place = done + at;
@@ -198,31 +216,34 @@ export class Settler {
   }
 
   /**
-   * The open settlement. After a restart, or when another process appended last, its outcomes are computed
-   * again, except those in the log; its closes are those in the log.
+   * The open settlement. After a restart, or when another process appended last, the outcomes that
+   * are not logged yet are computed again; logged outcomes and the logged closes stay unchanged.
    */
   async #resumed(state: LogState, open: OpenSettlement): Promise<Settlement | undefined> {
     const run = state.unsettled.find(({ index }) => index === open.run) as UnsettledRun;
     const { settlement: known, size } = this.#appended ?? {};
     const isKnown = known?.due.run.index === run.index && known.due.run.settled === run.settled;
-    if (isKnown && size === sizeOf(state)) return known;
+    if (isKnown && size === treeSizeOf(state)) return known;
     const { horizon, corrects } = stepOf(run, state.record);
     const computed = await this.#compute(state, { run, horizon, corrects, isFinal: true });
     if (computed === undefined) return undefined;
     const [leaf] = await this.#read<LoggedSettlement>(state.id, open.index, 1);
     const [entry, exit] = [instantOf(leaf?.entry), instantOf(leaf?.exit)];
-    const done = sizeOf(state) - open.index - 1;
-    const logged = await this.#read<Outcome>(state.id, open.index + 1, done);
+    const done = treeSizeOf(state) - open.index - 1;
+    const logged = await this.#read<SettlementOutcome>(state.id, open.index + 1, done);
     const isSame = computed.entry === entry && computed.exit === exit;
-    // Returns between other closes do not belong to this settlement.
+    // Returns measured between other closes do not belong to this settlement.
     const left = isSame ? computed.outcomes : withoutReturns(computed.run, "unsettled");
     const outcomes = left.map(
-      (outcome, at) => logged[at] ?? excludedBy(computed.statements[at]) ?? outcome,
+      (outcome, at) => logged[at] ?? exclusionOutcome(computed.statements[at]) ?? outcome,
     );
     return { ...computed, entry, exit, outcomes };
   }
 
-  /** The method leaf in force for a run of an earlier version; those of one version mostly share it. */
+  /**
+   * Index of the method leaf in force for a run that an earlier version logged. It is cached, since
+   * most of these runs share one method leaf.
+   */
   async #methodBefore(id: string, index: number): Promise<number | undefined> {
     const known = this.#foundMethod;
     if (known?.id === id && index > known.method && index <= known.run) return known.method;
@@ -235,13 +256,15 @@ export class Settler {
     const { store } = this.#options;
     const { assetClass, close, index } = due.run;
     const run = await store.runAt(state.id, assetClass, close);
-    // The sandbox may have dropped the run.
+    // The sandbox may have deleted the run.
     if (run?.index !== index) return undefined;
     const wanted = { assetClass, close, symbols: run.symbols, horizon: due.horizon };
     const found = await this.#outcomes(wanted, due);
     if (found === undefined) return undefined;
     const statements = await this.#read<LoggedStatement>(state.id, index + 1, run.symbols.length);
-    const outcomes = found.outcomes.map((outcome, at) => excludedBy(statements[at]) ?? outcome);
+    const outcomes = found.outcomes.map(
+      (outcome, at) => exclusionOutcome(statements[at]) ?? outcome,
+    );
     return { ...found, due, run, statements, outcomes };
   }
 
@@ -249,7 +272,7 @@ export class Settler {
     const { market, knownUntil } = this.#options;
     const until = knownUntil();
     const unsettled = { outcomes: withoutReturns(wanted, "unsettled") };
-    // The sandbox has restarted its record: prices before and after are unrelated.
+    // If the sandbox has restarted its record in between, the prices before and after are unrelated.
     if (market.scoredFrom?.(wanted.close) !== market.scoredFrom?.(until)) return unsettled;
     const found = await outcomesOf(wanted, market, until);
     return found ?? (isFinal ? unsettled : undefined);
@@ -270,7 +293,8 @@ export class Settler {
   }
 
   /**
-   * Grades by the ranges that the method of the run registered, even if the current ones differ.
+   * Grades a settlement by the ranges that the method of its run registered, even if the current
+   * ranges differ.
    */
   async #grade(
     { id }: LogState,
@@ -286,7 +310,11 @@ export class Settler {
   }
 }
 
-/** The unsettled runs after a step of one of them. @param settlement Index of its settlement. */
+/**
+ * The unsettled runs after one of them has completed a step.
+ *
+ * @param settlement Leaf index of the settlement appended in that step.
+ */
 const withSettled = (
   { unsettled, record }: LogState,
   { index }: UnsettledRun,
@@ -303,6 +331,11 @@ const withSettled = (
 const instantOf = (text: string | null | undefined): number | undefined =>
   text ? Date.parse(text) : undefined;
 
-/** Whether a computed outcome equals the logged one, whose numbers were parsed from text. */
-const isSameOutcome = (computed: Outcome, logged: Outcome | undefined): boolean =>
-  Object.entries(computed).every(([name, value]) => logged?.[name as keyof Outcome] === value);
+/** Whether a computed outcome equals the logged one, whose numbers were parsed from JSON text. */
+const isSameOutcome = (
+  computed: SettlementOutcome,
+  logged: SettlementOutcome | undefined,
+): boolean =>
+  Object.entries(computed).every(
+    ([name, value]) => logged?.[name as keyof SettlementOutcome] === value,
+  );

@@ -1,14 +1,14 @@
 import { readFile } from "node:fs/promises";
 import { setImmediate } from "node:timers/promises";
 import type { Logger } from "pino";
-import type { RecordTerms } from "../grading/track-record.ts";
+import type { TrackRecordTerms } from "../grading/track-record.ts";
 import type { Scoring } from "../ingest/create.ts";
-import { type Loop, schedule, startLoop } from "../lib/loop.ts";
+import { type Loop, scheduleTimer, startLoop } from "../lib/loop.ts";
 import { AssetClass, type Instrument } from "../market/instrument.ts";
 import { riskTableOf } from "../risk/measured-table.ts";
 import type { State } from "../state.ts";
 import type { LeaderJob } from "../store/maintenance.ts";
-import { type ClassRecord, GradedRuns } from "./graded-runs.ts";
+import { type ClassTrackRecord, GradedRuns } from "./graded-runs.ts";
 import { Committer } from "./leaves.ts";
 import { LogHead } from "./log-head.ts";
 import { LogReader } from "./log-reader.ts";
@@ -18,14 +18,16 @@ import { LogWriter } from "./log-writer.ts";
 import { LoggedRuns } from "./logged-runs.ts";
 import { SIGNATURE_TYPES, verifierOf, verifierText } from "./note-keys.ts";
 import { signersOf } from "./signers.ts";
-import { type Policy, readPolicy } from "./witness/policy.ts";
+import { parseWitnessPolicy, type WitnessPolicy } from "./witness/policy.ts";
 import { WitnessClient } from "./witness/witness-client.ts";
 
-/** Longest time for which a start catches up before the service answers, in milliseconds. A new log
- *  always logs its first sessions before the first answer. */
+/**
+ * Maximum time for which startup catches up on the log before the service answers, in milliseconds.
+ * A new log always logs its first sessions before the first answer.
+ */
 const START_MS = 250;
 
-/** Interval of checks for sessions that closed and are not logged yet, in milliseconds. */
+/** Interval of checks for closed sessions that are not logged yet, in milliseconds. */
 const WRITE_EVERY_MS = 250;
 
 /** Interval of checks for checkpoints of other processes, in milliseconds, since announcements may
@@ -39,9 +41,9 @@ const WITNESS_EVERY_MS = 500;
 export interface SignalLogOptions {
   readonly state: State;
   readonly scoring: Scoring;
-  /** DATA_DIR. */
+  /** Path of the data directory (DATA_DIR). */
   readonly folder: string;
-  /** File of the policy with the witnesses; `undefined` if there are none. */
+  /** Path of the witness policy file; `undefined` without witnesses. */
   readonly witnessesFile: string | undefined;
   /** Public origin without a trailing slash. */
   readonly baseUrl: string;
@@ -49,35 +51,36 @@ export interface SignalLogOptions {
   readonly log: Logger;
 }
 
-/** A class over one horizon. */
-interface RecordOfClass extends ClassRecord {
+/** Track record of a class over one horizon, with its next dates. */
+interface RecordOfClass extends ClassTrackRecord {
   /**
-   * Earliest time at which the first run can be settled, Unix milliseconds on the market's clock.
+   * Earliest time at which the first run of the log can be settled, Unix milliseconds on the
+   * market's clock.
    */
   readonly expectedAt: number;
   /**
-   * Close of the oldest run of the class whose outcomes are incomplete or can still be corrected, Unix
-   * milliseconds; `null` if there is none.
+   * Close of the oldest run of the class whose outcomes are incomplete or can still be corrected,
+   * Unix milliseconds; `null` if there is no such run.
    */
   readonly openSince: number | null;
 }
 
-/** Outcomes of all logged statements. Instants are Unix milliseconds on the market's clock. */
+/** Track records of all logged statements. Instants are Unix milliseconds on the market's clock. */
 export interface TrackRecord {
   /** Name of the log. */
   readonly origin: string;
   readonly beganAt: number;
-  /** Number of entries from which the records are computed. */
+  /** Number of log entries from which the records are computed. */
   readonly size: number;
-  readonly terms: RecordTerms;
+  readonly terms: TrackRecordTerms;
   readonly records: readonly RecordOfClass[];
 }
 
-/** The log of all decisions, in one process of a service. */
+/** The log of all decisions, as one process of the service sees it. */
 export class SignalLog {
   readonly reader: LogReader;
   readonly committer: Committer;
-  /** Jobs of the leader that write the log and get it witnessed. */
+  /** Jobs of the leader that write the log and collect cosignatures. */
   readonly leaderJobs: readonly LeaderJob[];
   readonly #store: LogStore;
   readonly #runs: LoggedRuns;
@@ -86,12 +89,12 @@ export class SignalLog {
   readonly #writer: LogWriter;
   readonly #witnesses: WitnessClient | undefined;
   readonly #options: SignalLogOptions;
-  /** Why the leader does not sign. */
+  /** Why the leader does not sign the log; `undefined` if it may. */
   #refusal: string | undefined;
   #loop: Loop | undefined;
   #unsubscribe = () => {};
 
-  private constructor(options: SignalLogOptions, policy: Policy | undefined) {
+  private constructor(options: SignalLogOptions, policy: WitnessPolicy | undefined) {
     const { state, scoring, folder, baseUrl, log } = options;
     const { snapshots, market, recordableUntil } = scoring;
     const store = new LogStore(state.store, policy !== undefined);
@@ -137,7 +140,7 @@ export class SignalLog {
       {
         tick: () => writer.tick(),
         everyMs: WRITE_EVERY_MS,
-        // Signals change when a session has closed.
+        // Signals change whenever a session has closed.
         onWork: scoring.updates.onUpdate,
       },
       ...(witnesses ? [{ tick: () => witnesses.tick(), everyMs: WITNESS_EVERY_MS }] : []),
@@ -145,9 +148,9 @@ export class SignalLog {
   }
 
   /**
-   * Opens the log of a market whose time passes; a market that is fixed at one instant has none. With an
-   * embedded store, the only process logs the newest sessions at once, so that the first answers
-   * refer to them.
+   * Opens the log of a market whose clock advances; a market fixed at one instant has no log. With
+   * an embedded store there is only one process, which logs the newest sessions at once, so that
+   * the first answers refer to them.
    */
   static async open(options: SignalLogOptions): Promise<SignalLog | undefined> {
     const { scoring, state, log } = options;
@@ -163,8 +166,8 @@ export class SignalLog {
         while ((await opened.#writer.tick()) > 0 && performance.now() < until);
       }
       await opened.#reload();
-      // A replay waits for the log, since statements logged after their returns began would count
-      // as late. With several processes, only one writes the log.
+      // A replay waits for the log, since statements logged after the start of their returns would count
+      // as late. With several processes, only one writes the log, so nothing waits.
       if (state.store.engine === "embedded") scoring.waitFor(() => opened.#writer.isBehind);
     } catch (error) {
       log.error({ err: error }, "the signal log could not be read or written at the start");
@@ -182,13 +185,13 @@ export class SignalLog {
       await this.#signer.keep();
       return added;
     };
-    this.#loop = startLoop({ tick, everyMs: RELOAD_EVERY_MS, onError, schedule });
+    this.#loop = startLoop({ tick, everyMs: RELOAD_EVERY_MS, onError, schedule: scheduleTimer });
     this.#unsubscribe = this.#store.onSigned(this.#loop.wake);
   }
 
   async #reload(): Promise<number> {
     this.#refusal = await this.#store.refusal();
-    // Tiles in memory may be of a log that another one has replaced.
+    // Drops the id of a log that another one has replaced, so that its cached tiles are not served.
     await this.reader.checkpoint();
     await this.#graded.reload();
     return this.#runs.reload();
@@ -202,7 +205,7 @@ export class SignalLog {
     // A new log has no checkpoint yet; the stored one belongs to the log that it replaces.
     if (state === undefined || checkpoint?.id !== state.id) return undefined;
     const { origin, beganAt, record: terms } = state;
-    // Five sessions a week, unless there is one every day.
+    // Converts sessions to days: five sessions in seven days, unless every day has a session.
     const daysOf = (assetClass: AssetClass) =>
       assetClass === "crypto" || market.barsDue === undefined ? 1 : 7 / 5;
     const { size } = this.#graded;
@@ -213,17 +216,17 @@ export class SignalLog {
         const days = Math.ceil((horizon + 2) * daysOf(assetClass));
         const record = this.#graded.record(assetClass, horizon, terms, marketNow());
         records.push({ ...record, expectedAt: beganAt + days * market.dayMs, openSince });
-        // Each takes some time to compute; other work runs in between.
+        // Computing a record takes some time, so other work gets a turn after each.
         await setImmediate();
       }
     }
-    // Some of the records contain entries that were read in the meantime; unchanged records are
-    // cached.
+    // If entries were read in the meantime, only some records contain them. Computing again is cheap,
+    // since unchanged records are cached.
     if (this.#graded.size !== size) return this.trackRecord();
     return { origin, beganAt, size, terms, records };
   }
 
-  /** Increases whenever `indexOf` may find more. */
+  /** Number that increases whenever `indexOf` may find more entries. */
   edition(): number {
     return this.#runs.edition;
   }
@@ -238,14 +241,16 @@ export class SignalLog {
     return signersOf(this.#options.state.keyring, origin).map(verifierText);
   }
 
-  /** The public keys that verify the short signatures. */
+  /** The public keys that verify the signatures that `shortNote` retains. */
   shortVerifiersOf(origin: string): readonly string[] {
     const signers = signersOf(this.#options.state.keyring, origin);
     return signers.filter(({ type }) => type === SIGNATURE_TYPES.ed25519).map(verifierText);
   }
 
-  /** Why the leader does not sign the log, or why witnesses do not cosign it; `undefined` without a
-   *  fault. */
+  /**
+   * Why the leader does not sign the log, or why witnesses do not cosign it; `undefined` if all is
+   * well.
+   */
   get fault(): string | undefined {
     return this.#refusal === undefined ? this.#witnesses?.fault : `not signed: ${this.#refusal}`;
   }
@@ -256,10 +261,14 @@ export class SignalLog {
   }
 }
 
-/** @throws {Error} If the file of `WITNESSES` cannot be read or is not a policy. */
-async function witnessesIn(path: string): Promise<Policy> {
+/**
+ * Reads the witness policy.
+ *
+ * @throws {Error} If the file of `WITNESSES` cannot be read or is not a policy.
+ */
+async function witnessesIn(path: string): Promise<WitnessPolicy> {
   const text = await readFile(path, "utf8").catch((cause) => {
     throw new Error(`WITNESSES: ${path} cannot be read.`, { cause });
   });
-  return readPolicy(text, `WITNESSES: ${path}`);
+  return parseWitnessPolicy(text, `WITNESSES: ${path}`);
 }

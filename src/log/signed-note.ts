@@ -14,30 +14,31 @@ interface NoteSignature {
   readonly signature: Uint8Array;
 }
 
-/** A parsed note, not verified. */
+/** A parsed note whose signatures are not verified. */
 export interface Note {
-  /** Including its last newline. */
+  /** Signed text, including its last newline. */
   readonly text: string;
   readonly signatures: readonly NoteSignature[];
 }
 
-/** Whether a text can name a key: no spaces, no plus, no control characters. */
+/** Whether a text is a valid key name: no spaces, no plus, no control characters. */
 export const isKeyName = (name: string): boolean =>
   name.length > 0 && name.isWellFormed() && !/[\s+\p{Cc}]/u.test(name);
 
 /**
- * Maximum length of a short signature, in bytes: Ed25519 with a time. One of ML-DSA-44 has 2,420.
+ * Maximum length of a short signature, in bytes: that of Ed25519 with a timestamp. An ML-DSA-44
+ * signature has 2,420.
  */
 const SHORT_BYTES = 72;
 
-/** A note with only its short signatures, for readers who pay for each token. */
+/** Removes the long signatures of a note, for language models, where every token costs. */
 export function shortNote(note: string): string {
   const { text, signatures } = parseNote(note);
   const short = signatures.filter(({ signature }) => signature.length <= SHORT_BYTES);
   return `${text}\n${short.map((one) => signatureLine(one, one.signature)).join("")}`;
 }
 
-/** The line of a signature, with its newline. */
+/** The signature line of a note, including its newline. */
 export function signatureLine(
   { name, keyId }: { readonly name: string; readonly keyId: string },
   signature: Uint8Array,
@@ -46,7 +47,11 @@ export function signatureLine(
   return `— ${name} ${bytes.toString("base64")}\n`;
 }
 
-/** @throws {Error} If the text is not a note. */
+/**
+ * Parses a signed note without verifying it.
+ *
+ * @throws {Error} If the text is not a note.
+ */
 export function parseNote(note: string): Note {
   const end = note.lastIndexOf("\n\n");
   const isText = note.isWellFormed() && !CONTROL.test(note);
@@ -67,7 +72,7 @@ function parseSignature(line: string): NoteSignature {
   return { name, keyId, signature: bytes.subarray(KEY_ID_BYTES) };
 }
 
-/** Standard base64 (RFC 4648 section 4) with its padding; `undefined` for any other text. */
+/** Decodes standard base64 (RFC 4648 section 4) with padding; `undefined` for any other text. */
 export function decodeBase64(text: string): Buffer | undefined {
   const bytes = Buffer.from(text, "base64");
   return bytes.toString("base64") === text ? bytes : undefined;

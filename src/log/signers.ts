@@ -8,7 +8,7 @@ import { signNote } from "./note-signatures.ts";
 /** The part of a keyring that signs. */
 export type SigningKeys = Pick<Keyring, "keys">;
 
-/** Uses of the keys that sign logs: Ed25519, and ML-DSA-44, which no quantum computer forges. */
+/** Uses of the keys that sign logs: Ed25519, and ML-DSA-44, which resists quantum computers. */
 export const LOG_KEY_USES = ["log-signing", "log-signing-ml-dsa"] as const;
 type LogKey = Key<(typeof LOG_KEY_USES)[number]>;
 
@@ -17,11 +17,15 @@ type LogKey = Key<(typeof LOG_KEY_USES)[number]>;
 export const signersOf = (keyring: SigningKeys, origin: string): readonly NoteSigner[] =>
   LOG_KEY_USES.flatMap((use) => keyring.keys(use)).map((key) => signerOf(key, origin));
 
-/** Signs the checkpoint of a log. @returns The note. */
+/**
+ * Signs the checkpoint of a log.
+ *
+ * @returns The signed note.
+ */
 export const signCheckpoint = (keyring: SigningKeys, checkpoint: Checkpoint): string =>
   signNote(checkpointText(checkpoint), signersOf(keyring, checkpoint.origin));
 
-/** Signers by the names of their logs. */
+/** Signers of a key by the origins of their logs. */
 const signers = new WeakMap<LogKey, Map<string, NoteSigner>>();
 
 function signerOf(key: LogKey, origin: string): NoteSigner {

@@ -1,12 +1,14 @@
 import { TILE_WIDTH, type Tile } from "./tiles.ts";
 
-/** A bundle of entries, which has the numbering of the tiles of level 0. */
+/** A bundle of entries; bundles are numbered like the tiles of level 0. */
 export type Bundle = Omit<Tile, "level">;
 
-/** Digits of a path element (C2SP tlog-tiles): 1234067 is `x001/x234/067`. */
+/**
+ * Number of digits of a path element (C2SP tlog-tiles): tile 1234067 has the path `x001/x234/067`.
+ */
 const DIGITS = 3;
 
-/** Largest level of a path. */
+/** Maximum level of a tile in a path. */
 const MAX_LEVEL = 63;
 
 const TILE_PATH =
@@ -28,8 +30,8 @@ function numberedPath({ index, width }: Bundle): string {
 }
 
 /**
- * The tile or bundle of a path below `tile/`; `undefined` for any other text, so that each has only
- * one address.
+ * Parses the path of a tile or bundle below `tile/`; `undefined` for any path that is not
+ * canonical, so that each tile has only one address.
  */
 export function parseTilePath(path: string): Tile | (Bundle & { level: "entries" }) | undefined {
   const { level, index = "", width } = TILE_PATH.exec(path)?.groups ?? {};
@@ -40,7 +42,7 @@ export function parseTilePath(path: string): Tile | (Bundle & { level: "entries"
   };
   const isWhole =
     Number.isSafeInteger(found.index) && (width === undefined || found.width < TILE_WIDTH);
-  // Leading zeros beyond the first element would be a second address.
+  // An additional element `x000` would give the same tile a second address.
   if (!isWhole || !path.startsWith(`${level}/${numberedPath(found)}`)) return undefined;
   if (level === "entries") return { level, ...found };
   return Number(level) > MAX_LEVEL ? undefined : { level: Number(level), ...found };

@@ -1,17 +1,20 @@
-import { HASH_BYTES, type Hash, nodesAbove, type Range, treeHash } from "./merkle.ts";
+import { HASH_BYTES, type Hash, type LeafRange, parentNodes, treeHash } from "./merkle.ts";
 
-/** Hashes of a full tile, and entries of a full bundle. */
+/** Number of hashes of a full tile, and of entries of a full bundle. */
 export const TILE_WIDTH = 256;
 
-/** Height of the subtree of a tile: 2^8 hashes. */
+/** Height of the subtree that a tile covers: 2^8 hashes. */
 const TILE_HEIGHT = 8;
 
-/** Consecutive hashes of subtrees of 256^level leaves (C2SP tlog-tiles, "Merkle Tree"). */
+/**
+ * Position of a tile: consecutive hashes of subtrees of 256^level leaves (C2SP tlog-tiles, "Merkle
+ * Tree").
+ */
 export interface Tile {
   readonly level: number;
-  /** Number of the tile within its level. */
+  /** Index of the tile within its level. */
   readonly index: number;
-  /** Number of its hashes: 256, or fewer at the right edge of the tree. */
+  /** Number of hashes in the tile: 256, or fewer at the right edge of the tree. */
   readonly width: number;
 }
 
@@ -21,8 +24,8 @@ export interface FilledTile extends Tile {
 }
 
 /**
- * The right edge of a tree: its partial tiles, from which its root follows and to which leaves are
- * appended. Level l holds floor(size / 256^l) mod 256 hashes.
+ * The right edge of a tree: its partial tiles, which determine its root and receive new leaves.
+ * Level l has floor(size / 256^l) mod 256 hashes.
  */
 export class TreeEdge {
   readonly #levels: Hash[][];
@@ -34,7 +37,7 @@ export class TreeEdge {
     this.#size = levels.reduce((sum, { length }, level) => sum + length * TILE_WIDTH ** level, 0);
   }
 
-  /** Number of leaves. */
+  /** Number of leaves in the tree. */
   get size(): number {
     return this.#size;
   }
@@ -44,7 +47,7 @@ export class TreeEdge {
     return this.#levels;
   }
 
-  /** The root: the hashes of each level, followed by the smaller subtree to their right. */
+  /** The root hash, computed from the highest level down to the smallest subtrees at the right. */
   root(): Hash {
     let right: readonly Hash[] = [];
     for (const hashes of this.#levels) {
@@ -57,7 +60,7 @@ export class TreeEdge {
   /**
    * Appends a leaf.
    *
-   * @returns The tiles that it completes, from the lowest level.
+   * @returns The tiles that the leaf completes, from the lowest level up.
    */
   append(leaf: Hash): readonly FilledTile[] {
     const full: FilledTile[] = [];
@@ -76,11 +79,11 @@ export class TreeEdge {
   }
 }
 
-/** Width of a tile in a tree of this size; 0 or less: the tree does not have it. */
+/** Width of a tile in a tree of this size; 0 or less if the tree does not have the tile. */
 export const widthAt = (level: number, index: number, size: number): number =>
   Math.min(TILE_WIDTH, Math.floor(size / TILE_WIDTH ** level) - index * TILE_WIDTH);
 
-/** Every tile of a tree, from the lowest level. */
+/** Every tile of a tree, from the lowest level up. */
 export function* allTiles(size: number): Generator<Tile> {
   for (let level = 0; size >= TILE_WIDTH ** level; level++) {
     for (let index = 0; widthAt(level, index, size) > 0; index++) {
@@ -89,35 +92,39 @@ export function* allTiles(size: number): Generator<Tile> {
   }
 }
 
-/** The hashes of a tile with the nodes above them, which are computed once, when they are needed. */
+/** The hashes of a tile and the nodes above them. Nodes are computed when they are first needed. */
 export class TileNodes {
-  /** The nodes of each height, one after another; those of height 0 are the hashes. */
+  /** The concatenated nodes of each height; those of height 0 are the hashes of the tile. */
   readonly #heights: Uint8Array[];
 
-  /** @param bytes The hashes, one after another. @throws {RangeError} If they are not whole. */
+  /**
+   * @param bytes The concatenated hashes.
+   * @throws {RangeError} If the length is not a multiple of the hash length.
+   */
   constructor(bytes: Uint8Array) {
     checkWhole(bytes);
     this.#heights = [bytes];
   }
 
-  /** The hashes, one after another, as the tile is served. */
+  /** The concatenated hashes, as the tile is served. */
   get bytes(): Uint8Array {
     return this.#heights[0] as Uint8Array;
   }
 
-  /** Number of hashes. */
+  /** Number of hashes in the tile. */
   get width(): number {
     return this.bytes.length / HASH_BYTES;
   }
 
   /**
-   * The node above 2^height hashes; `index` counts those of its height.
+   * The node above 2^height hashes.
    *
+   * @param index Index among the nodes of this height within the tile.
    * @throws {RangeError} If the tile lacks some of these hashes.
    */
   node(height: number, index: number): Hash {
     while (this.#heights.length <= height) {
-      this.#heights.push(nodesAbove(this.#heights.at(-1) as Uint8Array));
+      this.#heights.push(parentNodes(this.#heights.at(-1) as Uint8Array));
     }
     const start = index * HASH_BYTES;
     const node = this.#heights[height]?.subarray(start, start + HASH_BYTES);
@@ -126,14 +133,19 @@ export class TileNodes {
   }
 }
 
-/** A complete subtree of 2^height leaves; `index` counts those of its height. */
+/**
+ * A complete subtree of 2^height leaves; `index` is its index among the subtrees of this height.
+ */
 interface Subtree {
   readonly height: number;
   readonly index: number;
 }
 
-/** The complete subtrees of a range whose start is aligned to its first, as in every proof. */
-function subtreesOf({ start, end }: Range): readonly Subtree[] {
+/**
+ * Splits a range into complete subtrees, largest first. The start of the range must be aligned to
+ * the first subtree, as in every proof.
+ */
+function subtreesOf({ start, end }: LeafRange): readonly Subtree[] {
   const found: Subtree[] = [];
   for (let from = start; from < end; ) {
     let height = 0;
@@ -144,7 +156,7 @@ function subtreesOf({ start, end }: Range): readonly Subtree[] {
   return found;
 }
 
-/** The tile of a subtree, and the subtree within it. */
+/** The tile that contains the root of a subtree, and the position of the root within the tile. */
 function placeOf({ height, index }: Subtree) {
   const level = Math.floor(height / TILE_HEIGHT);
   const within = height % TILE_HEIGHT;
@@ -156,8 +168,8 @@ function placeOf({ height, index }: Subtree) {
   };
 }
 
-/** The tiles from which the hashes of the ranges follow, in a tree of this size. */
-export function tilesOf(ranges: readonly Range[], size: number): readonly Tile[] {
+/** The tiles that are needed to compute the hashes of the ranges, in a tree of this size. */
+export function tilesOf(ranges: readonly LeafRange[], size: number): readonly Tile[] {
   const found = new Map<string, Tile>();
   for (const subtree of ranges.flatMap(subtreesOf)) {
     const { level, index } = placeOf(subtree);
@@ -167,12 +179,15 @@ export function tilesOf(ranges: readonly Range[], size: number): readonly Tile[]
 }
 
 /**
- * The hash of a range, from tiles.
+ * Computes the hash of a range from tiles.
  *
- * @param tileAt A tile of `tilesOf`.
+ * @param tileAt Returns a tile of `tilesOf`.
  * @throws {RangeError} If a tile lacks hashes.
  */
-export function rangeHash(range: Range, tileAt: (level: number, index: number) => TileNodes): Hash {
+export function rangeHash(
+  range: LeafRange,
+  tileAt: (level: number, index: number) => TileNodes,
+): Hash {
   const hashes = subtreesOf(range).map((subtree) => {
     const { level, index, node } = placeOf(subtree);
     return tileAt(level, index).node(node.height, node.index);
@@ -180,15 +195,15 @@ export function rangeHash(range: Range, tileAt: (level: number, index: number) =
   return hashes.reduceRight((right, left) => treeHash([left, right]));
 }
 
-/** Reads a tile of a tree; it lacks hashes where the tree does. */
+/** Reads a tile of a tree; the tile may have fewer hashes than requested. */
 export type ReadTile = (tile: Tile) => Promise<TileNodes>;
 
 /**
- * The hashes of ranges in a tree of this size, such as those of a proof. Rejects with a `RangeError`
- * if a tile lacks hashes.
+ * Computes the hashes of ranges in a tree of this size, such as those of a proof. Rejects with a
+ * `RangeError` if a tile lacks hashes.
  */
 export async function rangeHashes(
-  ranges: readonly Range[],
+  ranges: readonly LeafRange[],
   size: number,
   read: ReadTile,
 ): Promise<readonly Hash[]> {
@@ -200,17 +215,24 @@ export async function rangeHashes(
   );
 }
 
-/** The root of a tree of this size, from its tiles. Rejects as `rangeHashes`. */
-export async function rootAt(size: number, read: ReadTile): Promise<Hash> {
+/**
+ * Computes the root of a tree of this size from its tiles. Rejects with a `RangeError` if a tile
+ * lacks hashes.
+ */
+export async function treeRoot(size: number, read: ReadTile): Promise<Hash> {
   if (size === 0) return treeHash([]);
   const [root] = await rangeHashes([{ start: 0, end: size }], size, read);
   return root as Hash;
 }
 
-/** Hashes one after another, as a tile is served. */
+/** Concatenates hashes, as a tile is served. */
 export const joinHashes = (hashes: readonly Hash[]): Uint8Array => Buffer.concat(hashes);
 
-/** @throws {RangeError} If the bytes are not whole hashes. */
+/**
+ * Splits concatenated hashes.
+ *
+ * @throws {RangeError} If the length is not a multiple of the hash length.
+ */
 export function splitHashes(bytes: Uint8Array): readonly Hash[] {
   checkWhole(bytes);
   return Array.from({ length: bytes.length / HASH_BYTES }, (_, at) =>

@@ -5,7 +5,7 @@ import { decodeBase64 } from "./signed-note.ts";
 /** First line of a proof. */
 const HEADER = "c2sp.org/tlog-proof@v1";
 
-/** Longest proof: a hash for each level of a tree of 2^53 leaves. */
+/** Maximum number of hashes in a proof: one for each level of a tree of 2^53 leaves. */
 const MAX_HASHES = 53;
 
 /** A proof that an entry is in a log (C2SP tlog-proof). */
@@ -15,7 +15,8 @@ export interface TlogProof {
   /** The signed checkpoint, verbatim. */
   readonly checkpoint: string;
   /**
-   * Data that the format does not authenticate; here the entry itself, which the proof verifies.
+   * Data that the format does not authenticate; here the entry itself, which the inclusion proof
+   * verifies.
    */
   readonly extra?: Uint8Array;
 }
@@ -32,7 +33,11 @@ export function proofText({ index, proof, checkpoint, extra }: TlogProof): strin
   return `${lines.join("\n")}\n\n${checkpoint}`;
 }
 
-/** @throws {Error} If the text is not a proof; nothing in it is verified. */
+/**
+ * Parses a `.tlog-proof` file without verifying it.
+ *
+ * @throws {Error} If the text is not a proof.
+ */
 export function parseProof(text: string): TlogProof & { readonly signed: SignedCheckpoint } {
   const end = text.indexOf("\n\n");
   const [header, ...lines] = text.slice(0, Math.max(0, end)).split("\n");

@@ -11,23 +11,30 @@ import {
   TreeEdge,
 } from "./tiles.ts";
 
-/** Kind of the archive rows of full tiles. Their instant is the number of the tile within its level. */
+/**
+ * Kind of the archive rows of full tiles. The instant of a row is the index of the tile within its
+ * level.
+ */
 const TILE = "log-tile";
 
 /** The stored state of a tree. */
 export interface StoredTree {
-  /** Random; names the rows of the tree. */
+  /** Random id that the archive rows of the tree carry. */
   readonly id: string;
   /** The right edge of the tree: the partial tile of each level in base64. */
   readonly edge: readonly string[];
 }
 
-/** The right edge of a tree. @throws {RangeError} If the stored hashes are malformed. */
-export const edgeOf = ({ edge }: Pick<StoredTree, "edge">): TreeEdge =>
+/**
+ * Decodes the right edge of a tree.
+ *
+ * @throws {RangeError} If the stored hashes are malformed.
+ */
+export const treeEdgeOf = ({ edge }: Pick<StoredTree, "edge">): TreeEdge =>
   new TreeEdge(edge.map(decodeHashes));
 
 /** Number of leaves of a tree. */
-export const sizeOf = ({ edge }: Pick<StoredTree, "edge">): number =>
+export const treeSizeOf = ({ edge }: Pick<StoredTree, "edge">): number =>
   edge.reduce((sum, hashes, level) => {
     const count = Buffer.byteLength(hashes, "base64") / HASH_BYTES;
     return sum + count * TILE_WIDTH ** level;
@@ -36,10 +43,11 @@ export const sizeOf = ({ edge }: Pick<StoredTree, "edge">): number =>
 /**
  * Appends leaves to a tree.
  *
- * @returns The tree; its edge for the record; and the steps that store the tiles that it completes.
+ * @returns The tree, its encoded edge for the record, and the operations that store the completed
+ * tiles.
  */
 export function appendLeaves(stored: StoredTree, leaves: readonly string[]) {
-  const tree = edgeOf(stored);
+  const tree = treeEdgeOf(stored);
   const tiles = leaves.flatMap((leaf) => tree.append(leafHash(leaf)));
   return {
     tree,
@@ -49,11 +57,12 @@ export function appendLeaves(stored: StoredTree, leaves: readonly string[]) {
 }
 
 /**
- * A tile of a tree; it lacks hashes that the tree does not have. Rejects with a `RangeError` if the
- * stored hashes are malformed.
+ * Reads a tile of a tree; it has fewer hashes than requested where the tree is smaller. Rejects
+ * with a `RangeError` if the stored hashes are malformed.
  *
- * @param id Id of the tree. @param current Reads the record of the tree; `undefined` if it now
- *   holds another tree.
+ * @param id Id of the tree.
+ * @param current Reads the record of the tree; `undefined` if the record now belongs to another
+ * tree.
  */
 export async function storedTile(
   archive: Archive,
@@ -68,7 +77,7 @@ export async function storedTile(
   const partial = async () => {
     const tree = await current();
     if (tree === undefined) return undefined;
-    const last = Math.floor(sizeOf(tree) / TILE_WIDTH ** (level + 1));
+    const last = Math.floor(treeSizeOf(tree) / TILE_WIDTH ** (level + 1));
     return last === index ? Buffer.from(tree.edge[level] ?? "", "base64") : undefined;
   };
   const found = (await full()) ?? (await partial()) ?? (await full());

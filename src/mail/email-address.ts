@@ -1,23 +1,29 @@
 import { z } from "zod";
 import { fingerprint } from "../lib/fingerprint.ts";
 
-/** Maximum length of an address, in characters: a path of 256 (RFC 5321 section 4.5.3.1.3) without
- *  its brackets. */
+/**
+ * Maximum length of an address, in characters: a path has at most 256 (RFC 5321 section 4.5.3.1.3),
+ * including the angle brackets.
+ */
 const MAX_LENGTH = 254;
 
 /** Maximum length of the part before the `@`, in characters (RFC 5321 section 4.5.3.1.1). */
 const MAX_LOCAL_LENGTH = 64;
 
-/** Checked before the text is trimmed or folded, so that no other text becomes an address. */
+/**
+ * Printable ASCII, checked before the text is trimmed and lowercased, so that these steps cannot
+ * turn other text into an address.
+ */
 const PRINTABLE_ASCII = /^[\x20-\x7e]*$/;
 
 /**
- * Schema of one email address, normalized: trimmed and in lower case; ASCII is always in NFC.
- * Display names, lists and control characters are rejected.
+ * Schema of a single email address, normalized: trimmed and in lower case. Unicode normalization is
+ * not needed, because ASCII is always in NFC. Display names, lists and control characters are
+ * rejected.
  *
- * A host may distinguish `A@` and `a@` (RFC 5321 section 2.4), but none in wide use does, and two
- * spellings would give one person two accounts. The account, the limits and the email all use the
- * normalized address, so that whoever reads the email owns the account.
+ * A mail host may distinguish `A@` and `a@` (RFC 5321 section 2.4), but none in wide use does, and
+ * two spellings would give one person two accounts. The account, the limits and the email all use
+ * the normalized address, so that whoever receives the email owns the account.
  */
 export const EmailAddress = z
   .string("must be an email address")
@@ -30,5 +36,9 @@ export const EmailAddress = z
     error: `must have at most ${MAX_LOCAL_LENGTH} characters before the @`,
   });
 
-/** Group of everything stored under an address, in all collections. @param email Normalized. */
+/**
+ * Group of all records that are stored under an email address, in all collections.
+ *
+ * @param email Normalized email address.
+ */
 export const emailGroup = (email: string): string => `email:${fingerprint(email)}`;

@@ -1,32 +1,34 @@
 import { z } from "zod";
 import { EmailAddress } from "./email-address.ts";
 
-/** Maximum length of a subject, in characters: with the field name it fits on one line (RFC 5322
- *  section 2.1.1). */
+/**
+ * Maximum length of a subject, in characters. Together with the field name it fits on one line (RFC
+ * 5322 section 2.1.1).
+ */
 const MAX_SUBJECT_LENGTH = 200;
 
-/** Maximum length of a text, in characters. */
+/** Maximum length of the text of an email, in characters. */
 const MAX_TEXT_LENGTH = 10_000;
 
 /** Schema of an email to one person. No member can inject a header field: `to` is one address, and
  *  `subject` is one line of printable characters. */
 export const Email = z.strictObject({
-  /** Normalized address. */
+  /** Normalized address of the recipient. */
   to: EmailAddress,
   subject: z
     .string()
     .max(MAX_SUBJECT_LENGTH)
     .regex(/^[^\p{C}\p{Zl}\p{Zp}]+$/u),
-  /** Plain text. */
+  /** Text of the email, as plain text. */
   text: z.string().max(MAX_TEXT_LENGTH),
-  /** URL that ends such emails with one POST (RFC 8058). */
+  /** URL that unsubscribes the recipient with a single POST request (RFC 8058). */
   unsubscribeUrl: z.url().optional(),
 });
 
 /** An email to one person. */
 export type Email = z.infer<typeof Email>;
 
-/** The text of an email for the operator's terminal. */
+/** An email as text, for the operator's terminal. */
 export function emailText({ to, subject, text }: Email): string {
   return `To: ${to}\nSubject: ${subject}\n\n${text.trimEnd()}\n`;
 }

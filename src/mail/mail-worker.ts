@@ -1,29 +1,36 @@
 import { setTimeout as delay } from "node:timers/promises";
 import type { MailChoice } from "../config/config.ts";
-import { type Loop, schedule, startLoop } from "../lib/loop.ts";
-import { shareOf } from "../limits/share.ts";
+import { type Loop, scheduleTimer, startLoop } from "../lib/loop.ts";
+import { partyShare } from "../limits/share.ts";
 import type { Vault } from "../store/keys/vault.ts";
 import { removeAt, replace } from "../store/port/operations.ts";
 import type { Operation, Records, Stored } from "../store/port/records.ts";
 import type { Email } from "./email-schema.ts";
-import { causeGroupAmong, MAIL_TOPIC, mails, openEmail, type QueuedMail } from "./outbox.ts";
+import { causeGroupAmong, MAIL_TOPIC, openEmail, type QueuedMail, queuedMails } from "./outbox.ts";
 import { createSmtp, isPermanentRejection } from "./smtp.ts";
 
-/** Poll interval in milliseconds; needed because an announcement can be lost. */
+/**
+ * Pause between two polls for due emails, in milliseconds; needed because an announcement can be
+ * lost.
+ */
 const POLL_MS = 2_000;
 
-/** Maximum number of emails in flight. */
+/** Maximum number of emails that one process sends concurrently. */
 const MAX_IN_FLIGHT = 20;
 
-/** Maximum number of emails in flight that have one cause; less than the connections to the
- *  mail server. */
+/**
+ * Maximum number of concurrent emails with the same cause; less than the number of connections to
+ * the mail server.
+ */
 const MAX_IN_FLIGHT_PER_CAUSE = 4;
 
 /** Timeout of an attempt, in milliseconds. */
 const ATTEMPT_TIMEOUT_MS = 30_000;
 
-/** Lease of a claimed email, in milliseconds: longer than an attempt, so that no other process
- *  claims it in the meantime. */
+/**
+ * Lease of a claimed email, in milliseconds; longer than an attempt, so that no other process
+ * claims the email during the attempt.
+ */
 const LEASE_MS = 2 * ATTEMPT_TIMEOUT_MS;
 
 /** Delay before the first retry, in milliseconds; it doubles with each failure. */
@@ -32,50 +39,54 @@ const FIRST_RETRY_MS = 2_000;
 /** Maximum delay before a retry, in milliseconds. */
 const MAX_RETRY_MS = 60_000;
 
-/** Time that attempts in flight have to finish when the process stops, in milliseconds. */
+/** How long attempts in progress may take to finish when the process stops, in milliseconds. */
 const STOP_TIMEOUT_MS = 2_000;
 
-/** Maximum length of a server's reply in the log, in characters. */
+/** Maximum length of a mail server's reply in the log, in characters. */
 const MAX_REASON_LENGTH = 300;
 
 /** Options of `MailWorker`. */
 export interface MailWorkerOptions {
   readonly records: Records;
-  /** Opens the emails that the outbox has sealed. */
+  /** Decrypts the emails in the outbox. */
   readonly vault: Vault;
-  /** Absent when no mail server is configured: emails then wait for the operator until they
-   *  expire. */
+  /**
+   * The mail server; absent when none is configured. Emails then wait for the operator until they
+   * expire.
+   */
   readonly smtp?: MailChoice | undefined;
-  /** Shows an email to the operator, once; only used without `smtp`. */
+  /** Shows an email to the operator, once. Used only without `smtp`. */
   readonly onTerminal?: ((email: Email) => void) | undefined;
   readonly now: () => Date;
-  /** Called with every failed attempt, and when the store does not answer. */
+  /** Called for every failed attempt, and when the store does not answer. */
   readonly onError: (error: unknown) => void;
 }
 
-/** Delivers emails. */
+/** A way to deliver emails: the mail server or the operator's terminal. */
 interface Transport {
   deliver(mail: Stored<QueuedMail>, signal: AbortSignal): Promise<void>;
-  /** The step to commit after a delivery. */
+  /** The operation to commit after the email was delivered. */
   afterDelivery(mail: Stored<QueuedMail>): Operation;
   close(): void;
 }
 
 /**
- * Sends the emails of the outbox. Every process has a worker, and a lease keeps each email to one of
- * them. A failed email is retried with exponential backoff until it expires or the server rejects its
- * recipient permanently. An email may arrive twice: when the process or the store fails between the
- * server's acceptance and the commit that records it.
+ * Sends the emails in the outbox. Every process runs a worker; each email is leased to one worker
+ * at a time. A failed email is retried with exponential backoff until it expires or the mail server
+ * permanently rejects the recipient. An email can arrive twice if the process or the store fails
+ * after the server has accepted the email and before this is committed.
  */
 export class MailWorker {
   readonly #records: Records;
   readonly #onError: (error: unknown) => void;
-  /** `undefined` when there is neither a mail server nor a terminal; emails then stay in the
-   *  outbox. */
+  /**
+   * How emails are delivered; `undefined` when there is neither a mail server nor a terminal, in
+   * which case emails stay in the outbox.
+   */
   readonly #transport: Transport | undefined;
   readonly #stopping = new AbortController();
   readonly #inFlight = new Set<Promise<void>>();
-  /** Number of emails in flight by the group of their cause. */
+  /** Number of emails that are being sent, by cause group. */
   readonly #inFlightByCause = new Map<string, number>();
   #loop: Loop | undefined;
   #unsubscribe = () => {};
@@ -93,12 +104,12 @@ export class MailWorker {
       tick: () => this.#claim(transport),
       everyMs: POLL_MS,
       onError: this.#onError,
-      schedule,
+      schedule: scheduleTimer,
     });
     this.#unsubscribe = this.#records.onAnnounce(MAIL_TOPIC, this.#loop.wake);
   }
 
-  /** Stops sending. Resolves when no attempt is in flight. */
+  /** Stops sending. Resolves when no attempt is in progress. */
   async stop(): Promise<void> {
     this.#unsubscribe();
     await this.#loop?.stop();
@@ -113,10 +124,10 @@ export class MailWorker {
   async #claim(transport: Transport): Promise<number> {
     const left = MAX_IN_FLIGHT - this.#inFlight.size;
     if (left === 0) return 0;
-    const share = shareOf({ total: MAX_IN_FLIGHT, most: MAX_IN_FLIGHT_PER_CAUSE }, left);
+    const share = partyShare({ total: MAX_IN_FLIGHT, most: MAX_IN_FLIGHT_PER_CAUSE }, left);
     const causes = [...this.#inFlightByCause].filter(([, count]) => count >= share);
-    const due = await this.#records.claimDue(mails, {
-      // All claimed emails may have one cause.
+    const due = await this.#records.claimDue(queuedMails, {
+      // Limited to the share of one cause, because all claimed emails may have the same cause.
       limit: Math.min(left, Math.floor(share)),
       leaseMs: LEASE_MS,
       except: causes.map(([group]) => group),
@@ -150,7 +161,7 @@ export class MailWorker {
       await transport.deliver(mail, this.#stopping.signal);
     } catch (error) {
       this.#onError(error);
-      const failed = isPermanentRejection(error) ? removeAt(mails, mail) : retryStep(mail);
+      const failed = isPermanentRejection(error) ? removeAt(queuedMails, mail) : retryStep(mail);
       await this.#records.commit([failed]);
       return;
     }
@@ -168,8 +179,8 @@ function createTransport({
   if (onTerminal === undefined) return undefined;
   return {
     deliver: async (mail) => onTerminal(openEmail(vault, mail)),
-    // The email stays for `market-signal admin mail`, but is not due again.
-    afterDelivery: (mail) => replace(mails, mail, { value: mail.value, dueInMs: null }),
+    // The email remains available to `market-signal admin mail`, but is not due again.
+    afterDelivery: (mail) => replace(queuedMails, mail, { value: mail.value, dueInMs: null }),
     close: () => {},
   };
 }
@@ -186,7 +197,7 @@ function smtpTransport(choice: MailChoice, vault: Vault, now: () => Date): Trans
         throw withoutAddress(error, email.to);
       }
     },
-    afterDelivery: (mail) => removeAt(mails, mail),
+    afterDelivery: (mail) => removeAt(queuedMails, mail),
     close: smtp.close,
   };
 }
@@ -194,11 +205,13 @@ function smtpTransport(choice: MailChoice, vault: Vault, now: () => Date): Trans
 function retryStep(mail: Stored<QueuedMail>): Operation {
   const { failures } = mail.value;
   const dueInMs = Math.min(FIRST_RETRY_MS * 2 ** failures, MAX_RETRY_MS);
-  return replace(mails, mail, { value: { ...mail.value, failures: failures + 1 }, dueInMs });
+  return replace(queuedMails, mail, { value: { ...mail.value, failures: failures + 1 }, dueInMs });
 }
 
-/** The error for the log, without the recipient's address, which servers repeat in their
- *  replies. */
+/**
+ * Creates the error for the log. It omits the recipient's address, which mail servers repeat in
+ * their replies.
+ */
 function withoutAddress(error: unknown, address: string): Error {
   const { message, command, responseCode } = error as Error & Readonly<Record<string, unknown>>;
   const reason = message.replaceAll(address, "<address>").replace(/\p{Cc}+/gu, " ");

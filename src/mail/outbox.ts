@@ -7,30 +7,41 @@ import { Email } from "./email-schema.ts";
 
 /** An email with its delivery options. */
 export interface OutgoingMail extends Readonly<Email> {
-  /** Lifetime in milliseconds; an expired email is not sent. With 0, the same work is done but
-   *  nothing is sent, so that timing does not reveal whether an address is known. */
+  /**
+   * Lifetime in milliseconds. An email that has expired is not sent. A value of 0 does the same
+   * work but sends nothing, so that timing does not reveal whether an address is known.
+   */
   readonly ttlMs: number;
-  /** Earliest time of sending, in milliseconds from now; the worker finds it at its next poll.
-   *  Absent: it is sent at once. */
+  /**
+   * Minimum delay before the email is sent, in milliseconds. The worker finds the email at its next
+   * poll after that. Absent: the email is sent immediately.
+   */
   readonly dueInMs?: number;
-  /** The origin of the email: the hash of the network of a request, or the account of a channel.
-   *  Each origin gets a fair share of the worker, so that a flood from one does not delay others.
-   *  Absent if the email counts towards no share. */
+  /**
+   * The cause of the email: the hash of the network from which it was requested, or the account of
+   * a channel. Each cause gets a fair share of the worker, so that a flood of emails from one cause
+   * does not delay others. Absent if the email does not count toward any share.
+   */
   readonly cause?: string;
-  /** Further record groups; when one of them is removed, the email is deleted if it is still
-   *  waiting. */
+  /**
+   * Additional record groups. When one of them is removed, an email that is still waiting is
+   * deleted.
+   */
   readonly groups?: readonly string[];
 }
 
 /** Queues emails. */
 export interface Mailbox {
-  /** The steps that queue an email, to be committed with the change that it reports. */
+  /**
+   * Creates the steps that queue an email, to be committed together with the change that the email
+   * reports.
+   */
   queueSteps(mail: OutgoingMail): readonly Operation[];
 }
 
 /** An email in the outbox. */
 export interface QueuedMail {
-  /** The email as JSON, sealed for the key of the record. */
+  /** The email as JSON, encrypted with the record key as context. */
   readonly sealed: string;
   /** Milliseconds since the epoch. */
   readonly queuedAt: number;
@@ -39,35 +50,38 @@ export interface QueuedMail {
 }
 
 /** Emails until they are sent or expire. */
-export const mails = collection<QueuedMail>("mail");
+export const queuedMails = collection<QueuedMail>("mail");
 
-/** Topic that is announced when an email is due at once. */
+/** Topic that announces an email that is due immediately. */
 export const MAIL_TOPIC = "mail";
 
 /** Options of `createOutbox`. */
 export interface OutboxOptions {
-  /** Seals emails at rest, because they contain codes and addresses. */
+  /** Encrypts emails at rest, because they contain codes and addresses. */
   readonly vault: Vault;
   readonly now: () => Date;
 }
 
-/** Prefix of the group of the emails that have one cause. */
+/** Prefix of the groups of emails with the same cause. */
 const CAUSE_GROUP_PREFIX = "mail-cause:";
 
-/** The group, among those of an email, that names its cause; `undefined` if there is none. */
+/** Finds the cause group among the groups of an email; `undefined` if there is none. */
 export const causeGroupAmong = (groups: readonly string[]): string | undefined =>
   groups.find((group) => group.startsWith(CAUSE_GROUP_PREFIX));
 
 const sealContext = (id: string): string => `mail:${id}`;
 
-/** Creates the outbox. @throws {ZodError} `queueSteps`: for an invalid email, which is a bug of the
- *  caller. */
+/**
+ * Creates the outbox.
+ *
+ * @throws {ZodError} From `queueSteps` for an invalid email, which is a bug in the caller.
+ */
 export function createOutbox({ vault, now }: OutboxOptions): Mailbox {
   return {
     queueSteps({ ttlMs, dueInMs, cause, groups = [], ...rest }) {
       const email = Email.parse(rest);
       const key = randomUUID();
-      const inserted = insert(mails, {
+      const inserted = insert(queuedMails, {
         key,
         value: {
           sealed: vault.seal(JSON.stringify(email), sealContext(key)),
@@ -87,7 +101,11 @@ export function createOutbox({ vault, now }: OutboxOptions): Mailbox {
   };
 }
 
-/** Opens a queued email. @throws {Error} When the key that sealed it no longer exists. */
+/**
+ * Decrypts a queued email.
+ *
+ * @throws {Error} When the key that encrypted the email no longer exists.
+ */
 export function openEmail(vault: Vault, { key, value }: Stored<QueuedMail>): Email {
   return Email.parse(JSON.parse(vault.open(value.sealed, sealContext(key))));
 }

@@ -1,18 +1,18 @@
 import type { MailChoice } from "../config/config.ts";
-import { lazy } from "../lib/lazy.ts";
+import { lazyResource } from "../lib/lazy.ts";
 import { isLoopbackHost } from "../lib/loopback.ts";
 import type { Email } from "./email-schema.ts";
 
 /** Timeout of each step of a connection (DNS, connect, greeting, command), in milliseconds. */
 const STEP_TIMEOUT_MS = 10_000;
 
-/** Maximum number of open connections. */
+/** Maximum number of open connections to the mail server. */
 const MAX_CONNECTIONS = 5;
 
-/** An email to send. */
+/** An email to send, with its message id and date. */
 interface SendOptions {
   readonly email: Email;
-  /** Message id; equal in every attempt, so that recipients can detect duplicates. */
+  /** Message id, the same in every attempt, so that recipients can detect duplicates. */
   readonly id: string;
   readonly date: Date;
   /** Cancels the attempt. */
@@ -21,22 +21,25 @@ interface SendOptions {
 
 /** A client of the mail server. */
 export interface Smtp {
-  /** Sends an email. @throws {Error} Unless the server has accepted it. */
+  /** Sends an email. @throws {Error} Unless the mail server has accepted the email. */
   send(outgoing: SendOptions): Promise<void>;
   close(): void;
 }
 
-/** Creates a client that connects at the first email and keeps its connections open for a while.
- *  Query parameters of SMTP_URL override the options below, for example `?requireTLS=false`. */
+/**
+ * Creates a client that connects when the first email is sent and keeps its connections open for a
+ * while. Query parameters of SMTP_URL override the options below, for example `?requireTLS=false`.
+ */
 export function createSmtp({ smtpUrl, from }: MailChoice): Smtp {
   const host = from.slice(from.lastIndexOf("@") + 1);
-  const transport = lazy(() => openTransport(smtpUrl));
+  const transport = lazyResource(() => openTransport(smtpUrl));
   return {
     async send({ email: { to, subject, text, unsubscribeUrl }, id, date, signal }) {
       const opened = await transport.get();
       await opened.sendMail({
         from,
-        // An object, because nodemailer parses a string as a list of addresses with names.
+        // Passed as an object, because nodemailer would parse a string as a list of addresses with display
+        // names.
         to: { name: "", address: to },
         envelope: { from, to },
         subject,
@@ -55,14 +58,16 @@ export function createSmtp({ smtpUrl, from }: MailChoice): Smtp {
   };
 }
 
-/** Header fields with which mail programs unsubscribe (RFC 2369 section 3.2, RFC 8058 section 3.1). Prepared,
- *  because nodemailer would fold the URL. */
+/**
+ * Header fields with which mail clients offer one-click unsubscribing (RFC 2369 section 3.2, RFC
+ * 8058 section 3.1). They are marked as prepared, because nodemailer would otherwise fold the URL.
+ */
 const oneClick = (url: string) => ({
   "List-Unsubscribe": { prepared: true, value: `<${url}>` },
   "List-Unsubscribe-Post": "List-Unsubscribe=One-Click",
 });
 
-/** Loads nodemailer at the first email, since most services send none. */
+/** Loads nodemailer when the first email is sent, because many deployments never send one. */
 async function openTransport(url: string) {
   const { createTransport } = await import("nodemailer");
   const { username, hostname } = new URL(url);

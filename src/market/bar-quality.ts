@@ -1,78 +1,89 @@
 import type { BarDoubt, BarFault, BarVerdict, RecordList, ReportedBar } from "./records.ts";
 
-/** When a bar is doubted; measured on 1,131,036 daily bars of stocks, funds and coins. */
+/**
+ * Limits beyond which a bar is suspicious, measured on 1,131,036 daily bars of stocks, funds and
+ * coins.
+ */
 const BAR_LIMITS = {
-  /** |log return| from the close before to an open or close: a factor of 2.2. */
+  /** Maximum |log return| from the previous close to the open or close: a factor of 2.2. */
   jump: 0.8,
-  /** |log ratio| of a high or low to the open and close between them: a factor of 3. */
+  /** Maximum |log ratio| of the high or low to the nearer of open and close: a factor of 3. */
   spike: Math.log(3),
-  /** Both limits are at least this many usual ranges ln(high / low): volatile instruments move
-   *  further. */
+  /**
+   * Minimum of both limits above, in multiples of the usual ln(high / low), since volatile
+   * instruments move further.
+   */
   usualRanges: 12,
   /** Half-life in sessions of the usual range and volume. */
   halfLifeSessions: 21,
-  /** Log distance of open and close from a split ratio within which a split is suspected. */
+  /** Maximum log distance of open and close from a split ratio at which a split is suspected. */
   splitTolerance: 0.06,
-  /** Least |log ratio| of a split that is suspected: smaller ones look like returns. */
+  /** Minimum |log ratio| of a suspected split; smaller ratios look like returns. */
   minSplit: 1 / 3,
-  /** A suspected split has less than this many usual volumes: a crash has more. */
+  /** A suspected split has less volume than this many times the usual volume; a crash has more. */
   splitVolumes: 3,
-  /** Its range ln(high / low) is less than this many usual ones, or less than this share of the
-   *  gap: a crash continues after its gap. */
+  /**
+   * The ln(high / low) of a suspected split is less than this many times the usual value, or less
+   * than this share of the gap; a crash continues to fall after its gap.
+   */
   splitRanges: 2.5,
   splitRangeShare: 0.1,
 } as const;
 
-/** New shares per old share of common splits; reverse splits are their inverses. */
+/** Ratios of common splits in new shares per old share; reverse splits have the inverse ratios. */
 const SPLIT_RATIOS = [1.5, 2, 3, 4, 5, 6, 7, 8, 10, 12, 15, 20, 25, 30, 40, 50, 100].flatMap(
   (ratio) => [ratio, 1 / ratio],
 );
 
-/** The fault of a bar. */
+/** Why a bar is suspicious. */
 interface Suspicion {
   readonly fault: BarFault;
   /** What is wrong with the bar, in one sentence. */
   readonly detail: string;
-  /** The doubted price, near which the next bar must open to confirm the bar. Absent if the bar is
-   *  impossible. */
+  /**
+   * The suspicious price. The next bar confirms it by opening near it. Absent if the bar is
+   * impossible.
+   */
   readonly level?: number;
-  /** New shares per old share of the split that would explain the bar. */
+  /** Ratio of the split that would explain the bar, in new shares per old share. */
   readonly split?: number;
 }
 
-/** Summary of the accepted bars, against which the next one is compared. */
+/** Summary of the accepted bars, with which the next bar is compared. */
 interface BarPast {
   readonly last: ReportedBar;
-  /** Exponentially weighted ln(high / low). */
+  /** Exponentially weighted mean of ln(high / low). */
   readonly usualRange: number;
-  /** Exponentially weighted volume, in shares of the last bar. */
+  /** Exponentially weighted volume, in shares on the basis of the last bar. */
   readonly usualVolume: number;
 }
 
-/** Bars of one instrument up to the newest one. */
-export interface BarMemory {
-  /** Absent before the first accepted bar. */
+/** State of checking the bars of one instrument. */
+export interface BarCheckState {
+  /** Summary of the accepted bars; absent before the first. */
   readonly past?: BarPast | undefined;
-  /** The newest bar, while it is doubted. */
+  /** The newest bar, if it is suspicious and not decided yet. */
   readonly held?: { readonly bar: ReportedBar; readonly suspicion: Suspicion } | undefined;
 }
 
-/** Result of checking one more bar. */
+/** Result of checking one bar. */
 export interface BarCheck {
-  readonly memory: BarMemory;
-  /** Bars that are accepted now, oldest first: a confirmed bar becomes known with the next one. */
+  readonly memory: BarCheckState;
+  /**
+   * Bars accepted by this check, oldest first. A confirmed bar becomes known with the bar after it.
+   */
   readonly accepted: readonly ReportedBar[];
-  /** Verdict on the bar held before; absent when there was none. */
+  /** Verdict on the bar that was held; absent if none was held. */
   readonly verdict?: BarVerdict;
 }
 
 /**
- * Checks the next bar of an instrument against the bars before it. A doubted bar is held until the
- * next bar arrives: it is confirmed if the next bar opens nearer to the doubted price than to the
- * last accepted close, and dropped otherwise. Splits and dividends of a dropped bar are carried
- * over to the bar after it.
+ * Checks the next bar of an instrument against the bars before it. A suspicious bar is held until
+ * the next bar arrives: it is confirmed if the next bar opens nearer to the suspicious price than
+ * to the last accepted close, and dropped otherwise. Splits and dividends of a dropped bar are
+ * carried over to the bar after it.
  */
-export function checkBar({ past, held }: BarMemory, bar: ReportedBar): BarCheck {
+export function checkBar({ past, held }: BarCheckState, bar: ReportedBar): BarCheck {
   if (held === undefined) return checkNext(past, bar);
   const verdict = verdictOn(held, past, bar);
   if (verdict === "dropped") {
@@ -84,17 +95,24 @@ export function checkBar({ past, held }: BarMemory, bar: ReportedBar): BarCheck 
   return { memory, accepted: [confirmed, ...accepted], verdict };
 }
 
-/** Passes on the plausible bars of one instrument as they arrive, in the order of their sessions. */
+/**
+ * Filters the bars of one instrument as they arrive, in the order of their sessions, and passes on
+ * the plausible ones.
+ */
 export class BarFilter {
-  #memory: BarMemory = {};
+  #memory: BarCheckState = {};
   readonly #doubts: BarDoubt[] = [];
 
-  /** Every doubted bar so far. */
+  /** All suspicious bars so far. */
   get doubts(): RecordList<BarDoubt> {
     return this.#doubts;
   }
 
-  /** Checks the next bar. @returns The bars that are accepted now, oldest first. */
+  /**
+   * Checks the next bar.
+   *
+   * @returns The bars accepted by this check, oldest first.
+   */
   add(bar: ReportedBar): readonly ReportedBar[] {
     const { memory, accepted, verdict } = checkBar(this.#memory, bar);
     this.#memory = memory;
@@ -131,18 +149,18 @@ function accept(past: BarPast | undefined, bar: ReportedBar): BarPast {
   };
 }
 
-/** ln of a price over the close before, splits and dividends included. */
+/** Log return from the close `before` to `price`, including splits and dividends. */
 const logChange = (price: number, { dividend, split }: ReportedBar, before: number): number =>
   Math.log(((price + dividend) * split) / before);
 
 function verdictOn(
-  { bar, suspicion }: NonNullable<BarMemory["held"]>,
+  { bar, suspicion }: NonNullable<BarCheckState["held"]>,
   past: BarPast | undefined,
   next: ReportedBar,
 ): BarVerdict {
   const { level, split } = suspicion;
   if (level === undefined || past === undefined) return "dropped";
-  if (impossibility(next) !== undefined) return "dropped";
+  if (impossibilityReason(next) !== undefined) return "dropped";
   const fromLevel = Math.abs(logChange(next.open, next, level));
   const skipped = withActionsOf(bar, next);
   const fromLast = Math.abs(logChange(next.open, skipped, past.last.close));
@@ -150,30 +168,30 @@ function verdictOn(
   return split === undefined ? "confirmed" : "adjusted";
 }
 
-/** A bar with the splits and dividends of the dropped bar before it. */
+/** Adds the splits and dividends of a dropped bar to the bar after it. */
 function withActionsOf(dropped: ReportedBar, bar: ReportedBar): ReportedBar {
   if (dropped.split === 1 && dropped.dividend === 0) return bar;
   const dividend = bar.dividend + dropped.dividend / bar.split;
   return { ...bar, dividend, split: dropped.split * bar.split };
 }
 
-/** Why a bar is doubted, `undefined` if it is plausible. */
+/** Why a bar is suspicious; `undefined` if it is plausible. */
 function suspicionOf(bar: ReportedBar, past: BarPast | undefined): Suspicion | undefined {
-  const detail = impossibility(bar);
+  const detail = impossibilityReason(bar);
   if (detail !== undefined) return { fault: "impossible", detail };
   if (past === undefined) return undefined;
   return repetitionOf(bar, past) ?? splitOf(bar, past) ?? jumpOf(bar, past) ?? spikeOf(bar, past);
 }
 
-/** Why a bar is impossible in itself, `undefined` if it is not. */
-export function impossibility({
+/** Why a bar contradicts itself, in words; `undefined` if it does not. */
+export function impossibilityReason({
   open,
   high,
   low,
   close,
   volume,
 }: Pick<ReportedBar, "open" | "high" | "low" | "close" | "volume">): string | undefined {
-  // Comparisons with NaN fail too.
+  // The conditions are written so that NaN fails them.
   if (low > 0 && low <= open && open <= high && low <= close && close <= high) {
     if (high < Number.POSITIVE_INFINITY && volume >= 0 && volume < Number.POSITIVE_INFINITY) {
       return undefined;
@@ -188,7 +206,10 @@ export function impossibility({
   return `the volume ${volume} is not at least 0`;
 }
 
-/** A bar without a range may repeat the previous one, since there was no trade. */
+/**
+ * Finds a bar that repeats the bar before it. A bar whose high equals its low may do so, since
+ * there may have been no trade.
+ */
 function repetitionOf(bar: ReportedBar, { last }: BarPast): Suspicion | undefined {
   const { open, high, low, close, volume } = bar;
   if (high === low || bar.split !== 1) return undefined;
@@ -202,7 +223,10 @@ function repetitionOf(bar: ReportedBar, { last }: BarPast): Suspicion | undefine
   return { fault: "repeat", detail: "all prices and the volume repeat the bar before it" };
 }
 
-/** Open and close at a split ratio, in an otherwise usual session. */
+/**
+ * Finds a bar whose open and close are at a split ratio from the previous close, in an otherwise
+ * usual session.
+ */
 function splitOf(bar: ReportedBar, past: BarPast): Suspicion | undefined {
   const { open, high, low, close, volume, split } = bar;
   const { last, usualRange, usualVolume } = past;
@@ -218,7 +242,8 @@ function splitOf(bar: ReportedBar, past: BarPast): Suspicion | undefined {
   const { splitRanges, splitRangeShare } = BAR_LIMITS;
   const calm = Math.max(splitRanges * usualRange, splitRangeShare * Math.abs(opening));
   if (Math.log(high / low) >= calm) return undefined;
-  // In shares or in money, whichever rose less: not every feed adjusts the volume.
+  // Not every feed adjusts the volume for splits, so volume is compared in shares and in money, and
+  // the smaller ratio counts.
   const volumes = (volume / usualVolume) * Math.min(1, close / last.close);
   if (volumes >= BAR_LIMITS.splitVolumes) return undefined;
   const detail = `the close ${short(close)} is ${short(close / last.close)} times the ${short(last.close)} before it, as after a split that was not announced`;
@@ -252,5 +277,5 @@ function spikeOf(bar: ReportedBar, past: BarPast): Suspicion | undefined {
   return { fault: "spike", detail, level };
 }
 
-/** A price with six significant digits, for messages. */
+/** Formats a price with six significant digits, for messages. */
 const short = (price: number): string => String(Number(price.toPrecision(6)));

@@ -1,9 +1,9 @@
 import type { Bar, ReportedBar } from "./records.ts";
 
-/** A bar with its total return, dividends and splits included, since the close before it. */
+/** Adds to a bar its total log return since the previous close, including dividends and splits. */
 export function withReturn(bar: ReportedBar, before: number | undefined): Bar {
   const { session, availableAt, open, high, low, close, volume, dividend, split } = bar;
   const logReturn = before === undefined ? null : Math.log(((close + dividend) * split) / before);
-  // Written out: a spread is slower, and a market has a million bars.
+  // Written out because a spread is slower, and a market has a million bars.
   return { session, availableAt, open, high, low, close, volume, dividend, split, logReturn };
 }

@@ -3,9 +3,9 @@ import { Temporal } from "temporal-polyfill";
 import { newYorkDate, newYorkInstant } from "./new-york.ts";
 
 /**
- * Days since 2009 on which the New York exchanges stayed closed besides their regular holidays:
- * the hurricane of 2012, and days of mourning for the presidents Bush (2018) and Carter (2025).
- * A new one is added when the exchanges announce it.
+ * Days since 2009 on which the New York exchanges were closed in addition to regular holidays: the
+ * hurricane of 2012, and the days of mourning for presidents Bush (2018) and Carter (2025). A new
+ * day is added when the exchanges announce it.
  */
 const SPECIAL_CLOSURES: ReadonlySet<string> = new Set([
   "2012-10-29",
@@ -15,9 +15,9 @@ const SPECIAL_CLOSURES: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * The trading calendar of the New York exchanges, by the rules in force since 2009: days before
- * 2009 can be wrong. Dates are ISO dates in New York, such as `2014-06-09`. Coins need no calendar:
- * they trade every UTC day.
+ * The trading calendar of the New York exchanges, by the rules in force since 2009; days before
+ * 2009 can be wrong. Dates are ISO dates in New York, such as `2014-06-09`. Coins need no calendar,
+ * since they trade every UTC day.
  */
 
 /** End of regular trading, New York time. */
@@ -25,29 +25,32 @@ const CLOSE = "16:00";
 /** End of regular trading on a half day, New York time. */
 const EARLY_CLOSE = "13:00";
 
-/** Dates that are half days if they are sessions: before July 4th and Christmas. */
+/** Dates (MM-DD) that are half days if they are sessions: the days before July 4 and Christmas. */
 const HALF_DAYS: ReadonlySet<string> = new Set(["07-03", "12-24"]);
 
 const FRIDAY = 5;
 
 /** Whether the exchanges trade on a date. */
-export const isSession = (date: string): boolean => sessionsOf(numberOf(date)).has(date);
+export const isTradingDay = (date: string): boolean => sessionsOf(numberOf(date)).has(date);
 
 /**
- * When regular trading of a session ends, Unix milliseconds: 16:00 New York, 13:00 on half days.
+ * When regular trading of a session ends, Unix milliseconds: at 16:00 in New York, at 13:00 on half
+ * days.
  *
  * @throws {RangeError} If the date is not a session.
  */
-export function closeAt(date: string): number {
-  if (!isSession(date)) throw new RangeError(`${date} is no session`);
+export function sessionCloseAt(date: string): number {
+  if (!isTradingDay(date)) throw new RangeError(`${date} is no session`);
   return newYorkInstant(date, isHalfDay(date) ? EARLY_CLOSE : CLOSE);
 }
 
-/** The session to which an instant (Unix milliseconds) belongs: that of its date in New York,
- *  whatever the time of day; the next session if there is none on that date. */
+/**
+ * The session to which an instant (Unix milliseconds) belongs: its date in New York, at any time of
+ * day, or the next session if the exchanges are closed on that date.
+ */
 export function sessionOf(at: number): string {
   const date = newYorkDate(at);
-  return isSession(date) ? date : nextSession(date);
+  return isTradingDay(date) ? date : nextSession(date);
 }
 
 /** The first session after a date. */
@@ -68,23 +71,22 @@ export function previousSession(date: string): string {
   return before as string;
 }
 
-/** Number of sessions after one date up to another, both ISO; negative if the other one is earlier. */
+/** Number of sessions in (date, other], both ISO dates; negative if `other` is earlier. */
 export function sessionsUntil(date: string, other: string): number {
   if (other < date) return -sessionsUntil(other, date);
-  const [from, to] = [date, other].map((one) => (isSession(one) ? one : previousSession(one))) as [
-    string,
-    string,
-  ];
+  const [from, to] = [date, other].map((one) =>
+    isTradingDay(one) ? one : previousSession(one),
+  ) as [string, string];
   let count = positionOf(to) - positionOf(from);
   for (let year = numberOf(from); year < numberOf(to); year++) count += sessionsOf(year).size;
   return count;
 }
 
-/** Position of a session in its year. */
+/** Index of a session in its year. */
 const positionOf = (session: string): number =>
   sessionsOf(numberOf(session)).get(session) as number;
 
-/** The sessions of [from, to], ascending; none when `from` is after `to`. */
+/** The sessions in [from, to], ascending; empty if `from` is after `to`. */
 export function sessionsBetween(from: string, to: string): readonly string[] {
   const sessions: string[] = [];
   for (let year = numberOf(from); year <= numberOf(to); year++) {
@@ -93,7 +95,10 @@ export function sessionsBetween(from: string, to: string): readonly string[] {
   return sessions.filter((session) => session >= from && session <= to);
 }
 
-/** For sessions only: a date of `HALF_DAYS` on which a holiday is observed is not a session. */
+/**
+ * Whether a session is a half day. The argument must be a session, since a holiday can be observed
+ * on a date of `HALF_DAYS`.
+ */
 function isHalfDay(session: string): boolean {
   const { month, day, dayOfWeek } = Temporal.PlainDate.from(session);
   // Thanksgiving is the fourth Thursday of November, from the 22nd to the 28th.
@@ -105,7 +110,7 @@ const numberOf = (date: string): number => Number(date.slice(0, 4));
 
 const known = new Map<number, ReadonlyMap<string, number>>();
 
-/** The sessions of a year, ascending, with their positions in it; cached. */
+/** The sessions of a year, ascending, each with its index in the year; cached. */
 function sessionsOf(year: number): ReadonlyMap<string, number> {
   const before = known.get(year);
   if (before !== undefined) return before;
@@ -117,7 +122,7 @@ function sessionsOf(year: number): ReadonlyMap<string, number> {
   return sessions;
 }
 
-/** The dates from Monday to Friday of a year, ascending. */
+/** The Mondays to Fridays of a year as ISO dates, ascending. */
 function weekdays(year: number): string[] {
   const first = Temporal.PlainDate.from({ year, month: 1, day: 1 });
   return Array.from({ length: first.daysInYear }, (_, days) => first.add({ days }))

@@ -1,10 +1,10 @@
 import type { RecordList } from "./records.ts";
 
 /**
- * A list whose records are computed when they are read.
+ * A list that computes each record when it is read.
  *
- * @param count Number of records; may rise.
- * @param read Computes the record at an index of 0..count - 1.
+ * @param count Returns the number of records, which may rise.
+ * @param read Computes the record at an index from 0 to count - 1.
  */
 export function createLazyList<R>(count: () => number, read: (index: number) => R): RecordList<R> {
   const indexOf = (position: number) => (position < 0 ? count() + position : position);

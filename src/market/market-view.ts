@@ -1,33 +1,44 @@
 import type { AssetClass, Instrument } from "./instrument.ts";
-import type { MarketMode, Source, SourcesByFeed } from "./market.ts";
+import type { DataSource, MarketMode, SourcesByFeed } from "./market.ts";
 import type { InstrumentRecords } from "./records.ts";
 
-/** The market as answers read it, at the present moment. */
+/** The market as tools and answers see it now. */
 export interface MarketView {
   readonly mode: MarketMode;
-  readonly source: Source;
-  /** `blocks` if only blocks are stored; absent if all prints of the sources are. */
+  readonly source: DataSource;
+  /** `blocks` if only blocks are stored; absent if all prints from the sources are stored. */
   readonly printsAre?: "blocks";
-  /** Sources of the records of a listed instrument, by feed; absent if `source` supplies all of
-   *  them. */
+  /**
+   * Sources of the records of a listed instrument, by feed; absent if `source` supplies all feeds.
+   */
   readonly sourcesOf?: (symbol: string) => SourcesByFeed;
   /** Length of a market day in milliseconds. */
   readonly dayMs: number;
-  /** Where the recording ends, Unix milliseconds; absent for a market without an end. */
+  /** Where the recording ends, Unix milliseconds; absent for a market that goes on. */
   readonly recordedUntil?: number;
-  /** The present moment, Unix milliseconds; simulated and replayed markets have a clock of their own. */
+  /** The current time, Unix milliseconds; simulated and replayed markets have their own clock. */
   now(): number;
-  /** Instant up to which everything is known, Unix milliseconds; at most now. */
+  /**
+   * Instant up to which all records and scores are known, Unix milliseconds; at most the current
+   * time.
+   */
   knownUntil(): number;
-  /** Label of the session to which an instant (Unix milliseconds) belongs, under way or closed. */
+  /** Label of the session, open or closed, to which an instant (Unix milliseconds) belongs. */
   sessionAt(at: number, assetClass: AssetClass): string;
-  /** Whether scores are still those of the previous run while they are computed again; absent if
-   *  they never are. */
+  /**
+   * Whether scores still come from the previous run because they are being recomputed after a
+   * start; absent if that never happens.
+   */
   isWarm?(): boolean;
   /** Instruments that have data at `knownUntil`, in alphabetical order of their symbols. */
   instruments(): readonly Instrument[];
-  /** Instruments with or without data so far; absent where all of them have data. */
+  /**
+   * All instruments that the service follows, with or without data so far; absent if all of them
+   * have data.
+   */
   readonly followed?: readonly Instrument[];
-  /** Records of a listed instrument; readers use those known at `knownUntil` or earlier. */
+  /**
+   * Records of a listed instrument; callers must ignore records that are not known at `knownUntil`.
+   */
   records(symbol: string): InstrumentRecords;
 }

@@ -2,12 +2,15 @@ import { z } from "zod";
 import type { AssetClass, Instrument } from "./instrument.ts";
 import type { Feed, InstrumentRecords } from "./records.ts";
 
-/** Kind of market, so that simulated or historical data are never mistaken for live. */
+/**
+ * Kind of market, shown in answers so that simulated or historical data are never mistaken for live
+ * data.
+ */
 export const MarketMode = z.enum(["sandbox", "files", "replay", "live"]);
 export type MarketMode = z.infer<typeof MarketMode>;
 
-/** Origin of data and its terms. */
-export interface Source {
+/** A data source and its terms. */
+export interface DataSource {
   readonly id: string;
   readonly name: string;
   /** License or terms of use in one sentence. */
@@ -15,41 +18,52 @@ export interface Source {
   readonly simulated: boolean;
 }
 
-/** Sources of the records of an instrument, by feed; messages have several. */
-export type SourcesByFeed = ReadonlyMap<Feed, readonly Source[]>;
+/** Sources of the records of an instrument, by feed; several sources can supply messages. */
+export type SourcesByFeed = ReadonlyMap<Feed, readonly DataSource[]>;
 
-/** A supply of market records; implementations live in src/sources. */
+/** A provider of market records; implementations are in src/sources. */
 export interface Market {
   readonly mode: MarketMode;
-  readonly source: Source;
+  readonly source: DataSource;
   /** Length of one market day in milliseconds: 86,400,000 outside the sandbox. */
   readonly dayMs: number;
-  /** Every record known by `at` (Unix milliseconds), possibly later ones too: readers select with
-   *  `countKnown`. Between two calls with the same `scoredFrom` and revision, lists only grow. */
+  /**
+   * All records known by `at` (Unix milliseconds), possibly with later ones: callers select with
+   * `countKnownRecords`. Between two calls with the same `scoredFrom` and revision, lists only grow.
+   */
   recordsUntil(at: number): readonly InstrumentRecords[];
-  /** Increases in `recordsUntil` when records were inserted before others that were already read, or old
-   *  ones were dropped: everything is scored again. Absent where that never happens. */
+  /**
+   * Increases in `recordsUntil` when records were inserted before others that were already read, or
+   * when old records were dropped. All sessions are then scored again. Absent if that never
+   * happens.
+   */
   revision?(): number;
-  /** `blocks` if only blocks are stored; absent if all prints of the sources are. */
+  /** `blocks` if only blocks are stored; absent if all prints from the sources are stored. */
   readonly printsAre?: "blocks";
-  /** Sources of the records of an instrument, by feed; absent if `source` supplies all of them. */
+  /** Sources of the records of an instrument, by feed; absent if `source` supplies all feeds. */
   readonly sourcesOf?: (symbol: string) => SourcesByFeed;
-  /** Instruments of a live market, with or without records so far; absent where all records are there
-   *  from the start. */
+  /**
+   * All instruments of a live market, with or without records so far; absent if all records exist
+   * from the start.
+   */
   readonly followed?: readonly Instrument[];
-  /** Instants in (after, until] at which the bars of a class's sessions are due, Unix milliseconds,
-   *  ascending. A session whose bar is missing is included, a holiday is not. Absent where every
-   *  day has bars. */
+  /**
+   * Instants in (after, until] at which the bars of a class's sessions are due, Unix milliseconds,
+   * ascending. A session whose bar is missing is included; a holiday is not. Absent if every day
+   * has bars.
+   */
   barsDue?(after: number, until: number, assetClass: AssetClass): readonly number[];
-  /** Label of the session to which an instant (Unix milliseconds) belongs, under way or closed. */
+  /** Label of the session, open or closed, to which an instant (Unix milliseconds) belongs. */
   sessionAt(at: number, assetClass: AssetClass): string;
   /**
    * First instant of the sessions whose scores are served at `at`, Unix milliseconds: the start of
-   * the year before.
+   * the previous calendar year.
    */
   servedFrom(at: number): number;
-  /** First instant of the scored sessions, Unix milliseconds. Scores form one continuous series
-   *  while it stays the same; another value starts scoring anew. Absent if all sessions from the
-   *  first bar on are scored. */
+  /**
+   * First instant of the scored sessions, Unix milliseconds. Scores form one continuous series
+   * while this value stays the same; a new value restarts scoring. Absent if all sessions are
+   * scored, from the first bar on.
+   */
   scoredFrom?(at: number): number;
 }

@@ -1,38 +1,38 @@
 import { Temporal } from "temporal-polyfill";
 
-/** Time zone of the US exchanges and of every "ET" in the market's rules. */
+/** Time zone of the US exchanges, written "ET" in their rules. */
 const ZONE = "America/New_York";
 
-/** One calendar day in New York, of 23, 24 or 25 hours. */
+/** A calendar day in New York, of 23, 24 or 25 hours. */
 interface Day {
-  /** ISO date. */
+  /** ISO date of the day. */
   readonly date: string;
-  /** First moment, Unix milliseconds. */
+  /** First instant of the day, Unix milliseconds. */
   readonly startsAt: number;
-  /** First moment of the next day, Unix milliseconds. */
+  /** First instant of the next day, Unix milliseconds. */
   readonly endsAt: number;
 }
 
 /**
- * The instant of a wall-clock time in New York, Unix milliseconds.
+ * Converts a wall-clock time in New York to Unix milliseconds.
  *
  * @param date ISO date, for example `2014-06-09`.
- * @param time 24-hour `HH:MM`. When clocks go back, it means the first of two equal times; when
- *   they go forward, a skipped time counts as an hour later.
- * @throws {RangeError} when there is no such date or time.
+ * @param time 24-hour `HH:MM`. A time that occurs twice, when clocks go back, means the first
+ * occurrence; a time that is skipped, when clocks go forward, counts as an hour later.
+ * @throws {RangeError} If there is no such date or time.
  */
 export function newYorkInstant(date: string, time: string): number {
   return Temporal.PlainDateTime.from(`${date}T${time}`).toZonedDateTime(ZONE).epochMilliseconds;
 }
 
-/** ISO date in New York at an instant (Unix milliseconds). */
+/** The ISO date in New York at an instant (Unix milliseconds). */
 export function newYorkDate(at: number): string {
   return newYorkDay(at).date;
 }
 
 /**
  * Creates a `newYorkDate` for many instants. It remembers the bounds of the last day, so that
- * another instant of that day costs only two comparisons.
+ * another instant on that day costs only two comparisons.
  */
 export function newYorkDates(): (at: number) => string {
   let day: Day | undefined;

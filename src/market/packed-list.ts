@@ -2,25 +2,26 @@ import { createLazyList } from "./lazy-list.ts";
 import type { RecordList } from "./records.ts";
 
 /**
- * Binary layout of one kind of records: objects with boxed numbers take four to six times the memory.
+ * Binary layout of one kind of record. Objects with boxed numbers would take four to six times the
+ * memory.
  */
-export interface Packing<Value, R> {
-  /** Bytes of a record. */
+export interface RecordPacking<Value, R> {
+  /** Size of a record in bytes. */
   readonly bytes: number;
-  /** Writes a value. */
+  /** Writes a value at a byte offset. */
   write(view: DataView, at: number, value: Value): void;
-  /** Reads a record; repeated reads give equal records. */
+  /** Reads the record at a byte offset; repeated reads return equal records. */
   read(view: DataView, at: number): R;
 }
 
-/** A list of records that grows at its end. */
+/** A packed list of records to which records can be appended. */
 export interface PackedList<Value, R> extends RecordList<R> {
   push(...values: readonly Value[]): void;
-  /** Reads a part of the record at an index of 0..length - 1. */
+  /** Reads a part of the record at an index from 0 to length - 1. */
   readPart<T>(index: number, read: (view: DataView, at: number) => T): T;
 }
 
-/** Records per buffer; small, so that little of the last buffer is unused. */
+/** Records per buffer; small, so that the last buffer wastes little memory. */
 const BUFFER_RECORDS = 128;
 
 /** Creates a list without records. */
@@ -28,7 +29,7 @@ export function createPackedList<Value, R>({
   bytes,
   write,
   read,
-}: Packing<Value, R>): PackedList<Value, R> {
+}: RecordPacking<Value, R>): PackedList<Value, R> {
   const buffers: DataView[] = [];
   let length = 0;
   const readPart = <T>(index: number, of: (view: DataView, at: number) => T): T =>

@@ -1,14 +1,14 @@
-import type { Known, RecordList } from "./records.ts";
+import type { PointInTimeRecord, RecordList } from "./records.ts";
 
 /**
- * How many records were known at an instant.
+ * Number of records known at an instant.
  *
  * @param records Ascending by `availableAt`.
- * @param at Unix milliseconds; records available exactly then count.
- * @param near A guess of the result; it and the next number are tried first.
+ * @param at Unix milliseconds; a record that becomes available at exactly this instant counts.
+ * @param near Guess of the result; the guess and the next number are tried first.
  */
-export function countKnown(
-  records: Pick<RecordList<Known>, "length" | "at">,
+export function countKnownRecords(
+  records: Pick<RecordList<PointInTimeRecord>, "length" | "at">,
   at: number,
   near?: number,
 ): number {
@@ -16,35 +16,42 @@ export function countKnown(
   let high = records.length;
   for (const guess of near === undefined ? [] : [near, near + 1]) {
     if (guess <= low || guess > high) continue;
-    if ((records.at(guess - 1) as Known).availableAt <= at) low = guess;
+    if ((records.at(guess - 1) as PointInTimeRecord).availableAt <= at) low = guess;
     else high = guess - 1;
   }
   while (low < high) {
     const middle = (low + high) >>> 1;
-    if ((records.at(middle) as Known).availableAt <= at) low = middle + 1;
+    if ((records.at(middle) as PointInTimeRecord).availableAt <= at) low = middle + 1;
     else high = middle;
   }
   return low;
 }
 
-/** The newest record known at an instant (Unix milliseconds); `undefined` if none was. */
-export function newestKnown<R extends Known>(
+/** The newest record known at an instant (Unix milliseconds); `undefined` if there is none. */
+export function newestKnownRecord<R extends PointInTimeRecord>(
   records: Pick<RecordList<R>, "length" | "at">,
   at: number,
 ): R | undefined {
-  const count = countKnown(records, at);
+  const count = countKnownRecords(records, at);
   return count === 0 ? undefined : records.at(count - 1);
 }
 
 /**
  * Creates a reader of a growing list that returns each record once, in time order. A record may be
- * added before others that are not known yet, but not before those that were read.
+ * inserted before records that are not known yet, but not before records that were read.
  *
- * @returns A function of the list and a never decreasing instant: the newly known records.
+ * @returns A function of the list and an instant that never decreases; it returns the newly known
+ * records.
  */
-export function createReader<R extends Known>(): (list: RecordList<R>, at: number) => readonly R[] {
+export function createRecordReader<R extends PointInTimeRecord>(): (
+  list: RecordList<R>,
+  at: number,
+) => readonly R[] {
   let read = 0;
-  /** When the next record of a list of `length` becomes known; `undefined` if it has none. */
+  /**
+   * When the first unread record of a list of `length` records becomes known; `undefined` if there
+   * is no such record.
+   */
   let nextAt: number | undefined;
   let length = 0;
   return (list, at) => {
@@ -61,13 +68,15 @@ export function createReader<R extends Known>(): (list: RecordList<R>, at: numbe
   };
 }
 
-/** The later of two instants, either of which may be missing. */
-export const latest = (a: number | null, b: number | null): number | null =>
+/** The later of two instants; if one is `null`, the other. */
+export const laterInstant = (a: number | null, b: number | null): number | null =>
   a === null || b === null ? (a ?? b) : Math.max(a, b);
 
 /**
- * Orders messages or prints by the time at which they became known, and those of one time by id, so
- * that the order in their source has no effect.
+ * Orders messages or prints by the instant at which they became known, then by id, so that their
+ * order in the source has no effect.
  */
-export const byTimeAndId = <R extends Known & { readonly id: string }>(one: R, other: R): number =>
-  one.availableAt - other.availableAt || (one.id < other.id ? -1 : 1);
+export const byTimeAndId = <R extends PointInTimeRecord & { readonly id: string }>(
+  one: R,
+  other: R,
+): number => one.availableAt - other.availableAt || (one.id < other.id ? -1 : 1);

@@ -1,6 +1,6 @@
 import type { Feed, InstrumentRecords, RecordList } from "./records.ts";
 
-/** Receives the values of records one after another. */
+/** Receives the values of records one by one. */
 export interface ContentWriter {
   number(value: number): void;
   text(value: string): void;
@@ -11,8 +11,8 @@ type RecordOf<F extends Feed> =
   NonNullable<InstrumentRecords[F]> extends RecordList<infer R> ? R : never;
 
 /**
- * Writes the values that identify a record, by feed; `logReturn` is not one of them, since it follows
- * from the bar before. `null` and absent numbers are written as NaN, such texts as "".
+ * Writes the values that identify a record, by feed. `logReturn` is omitted, since it follows from
+ * the bar before. A missing number is written as NaN, a missing text as "".
  */
 export const RECORD_CONTENT: {
   readonly [F in Feed]: (record: RecordOf<F>, to: ContentWriter) => void;

@@ -1,30 +1,41 @@
 import { distance } from "fastest-levenshtein";
 import type { Instrument } from "./instrument.ts";
 
-/** Maximum number of candidates in the answer to an unknown or ambiguous symbol. */
+/** Maximum number of candidates suggested for an unknown symbol. */
 const MAX_CANDIDATES = 5;
 /** Maximum number of typing errors in a suggested symbol. */
 const MAX_TYPOS = 1;
-/** Minimum length of a text for which typing errors and words of names are considered, in
- *  characters: most tickers of up to three letters differ by one letter from another company's. */
+/**
+ * Minimum length, in characters, of a text for which typing errors and words of names are
+ * considered. Most tickers of up to three letters differ by only one letter from another company's
+ * ticker.
+ */
 const MIN_NEAR_LENGTH = 4;
 
-/** Maximum length of a text that is searched for, in UTF-16 units. Nothing matches a longer one,
- *  which would be expensive to normalize and compare. */
+/**
+ * Maximum length of a search text, in UTF-16 code units. A longer text matches nothing, since it
+ * would be expensive to normalize and compare.
+ */
 const MAX_SEARCH_LENGTH = 200;
 
-/** What a symbol resolves to: exactly one instrument, or candidates to choose from. */
-export type Resolution =
+/** Result of looking up a symbol: one instrument, or candidates to choose from. */
+export type SymbolResolution =
   | { readonly kind: "found"; readonly instrument: Instrument }
   | { readonly kind: "unknown" | "ambiguous"; readonly candidates: readonly Instrument[] };
 
-/** Upper case, with one spelling of class shares: BRK.B, BRK/B and brk-b are all `BRK-B`. */
+/**
+ * Normalizes a symbol: upper case, with one spelling of share classes. BRK.B, BRK/B and brk-b all
+ * become `BRK-B`.
+ */
 const symbolKey = (symbol: string): string => symbol.trim().toUpperCase().replace(/[./ ]/g, "-");
 
-/** The part before the class of a share or the currency of a coin: BRK of BRK-B, BTC of BTC-USD. */
+/**
+ * The part of a normalized symbol before the share class or quote currency: BRK in BRK-B, BTC in
+ * BTC-USD.
+ */
 const baseOf = (key: string): string => key.replace(/-.*/, "");
 
-/** Lower case without accents and apostrophes. */
+/** Normalizes a text to lower case without accents and apostrophes. */
 const plainText = (text: string): string =>
   text
     .normalize("NFKD")
@@ -32,28 +43,28 @@ const plainText = (text: string): string =>
     .trim()
     .toLowerCase();
 
-/** The words of a plain text: its runs of letters and digits. */
+/** The words of a normalized text: its runs of letters and digits. */
 const wordsOf = (plain: string): readonly string[] => plain.match(/[\p{L}\p{N}]+/gu) ?? [];
 
 /** An instrument prepared for search. */
 interface Entry {
   readonly instrument: Instrument;
   readonly key: string;
-  /** The name as plain text, and its words. */
+  /** The normalized name, and its words. */
   readonly name: string;
   readonly words: readonly string[];
 }
 
-/** A list of instruments, ready to be searched. */
+/** A list of instruments prepared for search. */
 interface Index {
-  /** In the order of the list. */
+  /** Entries in the order of the list. */
   readonly entries: readonly Entry[];
   readonly byKey: ReadonlyMap<string, readonly Entry[]>;
-  /** Coins by the part of the symbol before the currency they are quoted in: BTC of BTC-USD. */
+  /** Coins by the part of the symbol before the quote currency: BTC in BTC-USD. */
   readonly coinsByBase: ReadonlyMap<string, readonly Entry[]>;
 }
 
-/** Indexes by list, since the same lists are searched repeatedly. */
+/** Caches the index of each list, since the same lists are searched repeatedly. */
 const indexes = new WeakMap<readonly Instrument[], Index>();
 
 function indexOf(instruments: readonly Instrument[]): Index {
@@ -77,13 +88,16 @@ const instrumentsOf = (entries: readonly Entry[]): readonly Instrument[] =>
   entries.map(({ instrument }) => instrument);
 
 /**
- * Finds the instrument of a symbol. A symbol is matched in full after normalization, a coin also
- * without its quote currency if it has only one. Nothing else is guessed: the answer for the wrong
- * company is worse than none.
+ * Finds the instrument of a symbol. After normalization the whole symbol must match; a coin also
+ * matches without its quote currency, if it is quoted in only one. Nothing else is guessed, since
+ * an answer about the wrong company is worse than none.
  *
- * @param instruments A list that does not change.
+ * @param instruments A list that does not change, since its index is cached.
  */
-export function resolveSymbol(instruments: readonly Instrument[], symbol: string): Resolution {
+export function resolveSymbol(
+  instruments: readonly Instrument[],
+  symbol: string,
+): SymbolResolution {
   const { entries, byKey, coinsByBase } = indexOf(instruments);
   const key = symbolKey(symbol);
   const matches = byKey.get(key) ?? coinsByBase.get(key) ?? [];
@@ -93,8 +107,10 @@ export function resolveSymbol(instruments: readonly Instrument[], symbol: string
   return { kind: "unknown", candidates: instrumentsOf(suggestions(entries, symbol)) };
 }
 
-/** Suggestions: the same base with another suffix, a symbol with one typing error, or an instrument
- *  whose name has all the words. */
+/**
+ * Suggestions for an unknown symbol: instruments with the same base symbol and another suffix, with
+ * a symbol that differs by one typing error, or with all the words in their name.
+ */
 function suggestions(entries: readonly Entry[], symbol: string): readonly Entry[] {
   if (symbol.length > MAX_SEARCH_LENGTH) return [];
   const key = symbolKey(symbol);
@@ -114,16 +130,17 @@ function suggestions(entries: readonly Entry[], symbol: string): readonly Entry[
   return [...new Set([...byBase, ...byTypo, ...byName])].slice(0, MAX_CANDIDATES);
 }
 
-/** Whether a condition holds for every word of a list that is not empty. */
+/** Whether the list is non-empty and the condition is true for every word. */
 const hasAll = (words: readonly string[], holds: (word: string) => boolean): boolean =>
   words.length > 0 && words.every(holds);
 
 /**
- * Instruments that fit a query, each once: first those whose symbol begins with it; then those in
- * whose name every word of the query begins a word; then those whose name contains it. Each in the
- * order given; all of them for an empty query.
+ * Finds the instruments that match a query, each once. Instruments whose symbol begins with the
+ * query come first, then those whose name has a word beginning with each word of the query, then
+ * those whose name contains the query. Within each group the given order is kept. An empty query
+ * matches all.
  *
- * @param instruments A list that does not change.
+ * @param instruments A list that does not change, since its index is cached.
  */
 export function searchInstruments(
   instruments: readonly Instrument[],

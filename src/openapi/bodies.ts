@@ -1,23 +1,25 @@
 import { type Json, schemaOf } from "./components.ts";
 import type { HeaderName } from "./headers.ts";
-import type { Content } from "./operation.ts";
+import type { BodyContent } from "./operation.ts";
 
-/** An example of a body. */
+/** A named example of a request or response body. */
 export interface BodyExample {
   readonly name: string;
   readonly summary: string;
   readonly value: unknown;
 }
 
-/** Direction of the schemas, and examples, of a request or response body. */
+/** Direction of the schemas of a request or response body, and its examples. */
 interface BodyOptions {
   readonly io: "input" | "output";
   readonly examples: readonly BodyExample[];
 }
 
-/** The `content` of a request or response: bodies by media type, with the examples under the
- *  first. */
-export function mediaTypes(contents: readonly Content[], { io, examples }: BodyOptions): Json {
+/**
+ * The `content` of a request or response: bodies by media type. Only the first media type gets the
+ * examples.
+ */
+export function mediaTypes(contents: readonly BodyContent[], { io, examples }: BodyOptions): Json {
   const entries = contents.map(({ mediaType, schema }, place) => [
     mediaType,
     {
@@ -31,7 +33,7 @@ export function mediaTypes(contents: readonly Content[], { io, examples }: BodyO
 const examplesObject = (examples: readonly BodyExample[]): Json =>
   Object.fromEntries(examples.map(({ name, ...example }) => [name, example]));
 
-/** The `headers` of a response; absent if there are none. */
+/** The `headers` member of a response; absent if there are no headers. */
 export function headersObject(names: readonly HeaderName[]): { readonly headers?: Json } {
   if (names.length === 0) return {};
   const refs = names.map((name) => [name, { $ref: `#/components/headers/${name}` }]);

@@ -14,51 +14,51 @@ import {
   SignalShiftEvent,
   VolatilityAlertEvent,
 } from "../answers/event.ts";
-import { Method } from "../answers/method.ts";
-import { Signal, SignalHistory, SignalPage } from "../answers/signal.ts";
+import { MethodDocument } from "../answers/method.ts";
+import { SignalAnswer, SignalHistory, SignalPage } from "../answers/signal.ts";
 import { jsonSchema } from "../lib/json-schema.ts";
 import { memo } from "../lib/memo.ts";
 import {
   AcceptedApplication,
-  Application,
-  Inquiry,
+  ApplicationBody,
+  InquiryBody,
   RecordedInquiry,
 } from "./operations/applications.ts";
-import { Claim, Claimed, ClaimStart, ClaimStarted } from "./operations/claims.ts";
+import { ClaimBody, ClaimedBody, ClaimStartBody, ClaimStartedBody } from "./operations/claims.ts";
 import { JsonRpcError, JsonRpcMessage } from "./operations/mcp.ts";
-import { RegisteredClient, Registration } from "./operations/registration.ts";
-import { Health, Liveness, Readiness } from "./operations/service-status.ts";
-import { AccessToken, Revocation, TokenRequest } from "./operations/tokens.ts";
-import { Problem } from "./problems.ts";
+import { RegisteredClient, RegistrationBody } from "./operations/registration.ts";
+import { HealthBody, Liveness, ReadinessBody } from "./operations/service-status.ts";
+import { AccessToken, RevocationBody, TokenRequest } from "./operations/tokens.ts";
+import { ProblemBody } from "./problems.ts";
 import { OAuthErrorBody, OAuthProblem } from "./refusals.ts";
 import { EndpointDisabled, EndpointVerify, WebhookTest } from "./webhooks.ts";
 
-/** A JSON Schema, or another part of the document. */
+/** A JSON Schema, or another part of the OpenAPI document. */
 export type Json = Readonly<Record<string, unknown>>;
 
-/** Named request schemas. */
+/** Request schemas by name. */
 const requests = {
-  Application,
-  Inquiry,
-  Registration,
+  Application: ApplicationBody,
+  Inquiry: InquiryBody,
+  Registration: RegistrationBody,
   TokenRequest,
-  Revocation,
-  Claim,
-  ClaimStart,
+  Revocation: RevocationBody,
+  Claim: ClaimBody,
+  ClaimStart: ClaimStartBody,
 };
 
 const [AlertDetail, AlertPage] = listAlerts.output.options;
 const [ManagedAlert, DeletedAlert] = manageAlert.output.options;
 
-/** Named response schemas. */
+/** Response schemas by name. */
 const answers = {
-  Signal,
+  Signal: SignalAnswer,
   SignalPage,
   SignalHistory,
   Factors: getFactors.output,
   OffExchange,
   InstrumentPage: findInstruments.output,
-  Method,
+  Method: MethodDocument,
   Alert: AlertAnswer,
   AlertDetail,
   AlertPage,
@@ -78,21 +78,21 @@ const answers = {
   WebhookKeySet,
   RegisteredClient,
   AccessToken,
-  Claimed,
-  ClaimStarted,
+  Claimed: ClaimedBody,
+  ClaimStarted: ClaimStartedBody,
   AcceptedApplication,
   RecordedInquiry,
-  Health,
-  Readiness,
+  Health: HealthBody,
+  Readiness: ReadinessBody,
   Liveness,
   JsonRpcMessage,
   JsonRpcError,
-  Problem,
+  Problem: ProblemBody,
   OAuthProblem,
   Refusal: OAuthErrorBody,
 };
 
-/** Direction of a schema. */
+/** Direction of a schema: as parsed from requests or as sent in responses. */
 type Io = "input" | "output";
 
 const schemaNames: ReadonlyMap<z.ZodType, string> = new Map(
@@ -109,13 +109,18 @@ const jsonSchemas = (
 
 const answerSchemas = memo(() => jsonSchemas(answers, "output"));
 
-/** Names of the response schemas, by their JSON before references replace parts. */
+/**
+ * Names of the response schemas, by the JSON of the schema before its parts are replaced by
+ * references.
+ */
 const namesByJson = memo(
   (): ReadonlyMap<string, string> =>
     new Map(answerSchemas().map(([name, schema]) => [JSON.stringify(schema), name])),
 );
 
-/** All named schemas; created at first use, because most processes never serve the document. */
+/**
+ * All named schemas; created at first use, because most processes never serve the OpenAPI document.
+ */
 export const schemas = memo(
   (): Readonly<Record<string, Json>> =>
     Object.fromEntries([
@@ -124,13 +129,13 @@ export const schemas = memo(
     ]),
 );
 
-/** The JSON Schema of a type; a reference if the type is named. */
+/** The JSON Schema of a Zod type; a reference if the type is named. */
 export function schemaOf(schema: z.ZodType, io: Io): Json {
   const name = schemaNames.get(schema);
   return name === undefined ? withReferencesInside(jsonSchema(schema, io)) : referenceTo(name);
 }
 
-/** Replaces the named parts of a schema by references. */
+/** Replaces parts of a schema that are named schemas by references. */
 function withReferences(part: unknown): unknown {
   if (Array.isArray(part)) return part.map(withReferences);
   if (typeof part !== "object" || part === null) return part;

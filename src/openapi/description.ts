@@ -1,11 +1,11 @@
 import { paths } from "../../wellknown/paths.ts";
 import { marketNotes, type Site } from "../../wellknown/site.ts";
-import { DIRECTION_WORTH, SCORE_IS, SCORE_IS_NOT } from "../answers/meaning.ts";
+import { DIRECTION_EVIDENCE_TEXT, SCORE_CAVEAT, SCORE_MEANING } from "../answers/meaning.ts";
 
-/** The general description of the interface, as Markdown. */
-export const description = (site: Site): string => `${marketNotes[site.market]}
+/** The general description in the OpenAPI document, as Markdown. */
+export const apiDescription = (site: Site): string => `${marketNotes[site.market]}
 
-${SCORE_IS} ${SCORE_IS_NOT} ${DIRECTION_WORTH}
+${SCORE_MEANING} ${SCORE_CAVEAT} ${DIRECTION_EVIDENCE_TEXT}
 
 ## Get access
 

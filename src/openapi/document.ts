@@ -2,26 +2,26 @@ import { paths } from "../../wellknown/paths.ts";
 import { type Site, SUMMARY } from "../../wellknown/site.ts";
 import { mediaTypes } from "./bodies.ts";
 import { type Json, schemas } from "./components.ts";
-import { description } from "./description.ts";
+import { apiDescription } from "./description.ts";
 import { recordedDeliveries } from "./exchanges.ts";
 import { commonResponses } from "./failures.ts";
-import { headers } from "./headers.ts";
+import { responseHeaders } from "./headers.ts";
 import { operationTags } from "./operation.ts";
 import { allOperations } from "./operations/all-operations.ts";
 import type { DocumentRoute } from "./operations/documents.ts";
 import { parametersIn, pathItems } from "./path-items.ts";
 import { securitySchemes } from "./security.ts";
-import { receiverAnswers, type Webhook, webhooks } from "./webhooks.ts";
+import { receiverAnswers, type WebhookDescription, webhooks } from "./webhooks.ts";
 
-/** Placeholder for the public origin in examples. */
+/** Placeholder for the public origin in the recorded examples. */
 const BASE = "{baseUrl}";
 
 /**
- * The OpenAPI document (3.1.0) of the whole HTTP interface.
+ * The OpenAPI 3.1.0 document for the whole HTTP interface.
  *
  * @param documents The discovery documents, which are part of the interface.
  */
-export function openApi(site: Site, documents: readonly DocumentRoute[]): Json {
+export function openApiDocument(site: Site, documents: readonly DocumentRoute[]): Json {
   const operations = allOperations(documents);
   const document = {
     openapi: "3.1.0",
@@ -29,7 +29,7 @@ export function openApi(site: Site, documents: readonly DocumentRoute[]): Json {
       title: site.name,
       version: site.version,
       summary: SUMMARY,
-      description: description(site),
+      description: apiDescription(site),
       contact: { name: site.name, url: site.baseUrl + paths.home },
       license: { name: "Apache License 2.0", identifier: "Apache-2.0" },
     },
@@ -44,14 +44,20 @@ export function openApi(site: Site, documents: readonly DocumentRoute[]): Json {
     components: {
       schemas: schemas(),
       responses: commonResponses(operations),
-      headers,
+      headers: responseHeaders,
       securitySchemes: securitySchemes(site),
     },
   };
   return JSON.parse(JSON.stringify(document).replaceAll(BASE, site.baseUrl)) as Json;
 }
 
-function webhookItem({ type, summary, description: words, schema, header }: Webhook): Json {
+function webhookItem({
+  type,
+  summary,
+  description: words,
+  schema,
+  header,
+}: WebhookDescription): Json {
   const value = recordedDeliveries[type];
   const examples = value === undefined ? [] : [{ name: "sent", summary, value }];
   return {

@@ -5,7 +5,7 @@ import problems from "./fixtures/problems.json" with { type: "json" };
 import service from "./fixtures/service.json" with { type: "json" };
 import webhooks from "./fixtures/webhooks.json" with { type: "json" };
 
-/** The request of an example. */
+/** The request of a recorded example. */
 export interface ExampleRequest {
   readonly path?: Readonly<Record<string, string>>;
   readonly query?: Readonly<Record<string, string | number | readonly string[]>>;
@@ -13,18 +13,23 @@ export interface ExampleRequest {
   readonly body?: unknown;
 }
 
-/** A recorded exchange with a running sandbox; `{baseUrl}` replaces the public origin. */
+/**
+ * A recorded exchange with a running sandbox, in which `{baseUrl}` stands for the public origin.
+ */
 export interface RecordedExchange {
   readonly summary: string;
   readonly request: ExampleRequest;
   readonly status: number;
-  /** Absent for a response without a body. */
+  /** Response body; absent for a response without a body. */
   readonly answer?: unknown;
 }
 
 type ExchangesByName = Readonly<Record<string, RecordedExchange>>;
 
-/** Recorded exchanges by operation id and name. The first of an operation is its main example. */
+/**
+ * Recorded exchanges by operation id and name. The first exchange of an operation is its main
+ * example.
+ */
 export const recordedExchanges: Readonly<Record<string, ExchangesByName>> = {
   ...access,
   ...alerts,
@@ -32,7 +37,7 @@ export const recordedExchanges: Readonly<Record<string, ExchangesByName>> = {
   ...service,
 };
 
-/** A recorded response for each problem code; codes that a test cannot provoke are missing. */
+/** A recorded response for each problem code, except codes that a test cannot provoke. */
 export const recordedProblems: Readonly<Record<string, { readonly answer: unknown }>> = problems;
 
 /** Recorded webhook deliveries, by event type. */

@@ -4,18 +4,24 @@ import { type BodyExample, headersObject, mediaTypes } from "./bodies.ts";
 import type { Json } from "./components.ts";
 import { recordedProblems } from "./exchanges.ts";
 import type { Operation } from "./operation.ts";
-import { failureHeaders, PROBLEM_TYPE, Problem, problemStatus, problemTitle } from "./problems.ts";
+import {
+  failureHeaders,
+  PROBLEM_TYPE,
+  ProblemBody,
+  problemStatus,
+  problemTitle,
+} from "./problems.ts";
 import { OAuthErrorBody, OAuthProblem, oauthErrors } from "./refusals.ts";
 import { exampleProblem } from "./samples.ts";
 
-/** A response with one status. */
+/** An OpenAPI response object. */
 export interface ResponseObject {
   readonly description: string;
   readonly headers?: Json;
   readonly content?: Json;
 }
 
-/** The problems of an operation with one status. */
+/** The problems of an operation that have the same HTTP status. */
 interface ProblemSet {
   readonly status: string;
   readonly codes: readonly ProblemCode[];
@@ -25,7 +31,7 @@ interface ProblemSet {
   readonly isOnlyResponse: boolean;
 }
 
-/** The problems of an operation, by status. */
+/** The problems of an operation, grouped by status. */
 export function problemSets(operation: Operation): readonly ProblemSet[] {
   const { path, problems = [], answers, errorsByStatus = {} } = operation;
   const others = [...Object.keys(answers), ...Object.keys(errorsByStatus)];
@@ -37,14 +43,16 @@ export function problemSets(operation: Operation): readonly ProblemSet[] {
   }));
 }
 
-/** Responses that operations share: one for each set of problems that is the only response of its
- *  status. */
+/**
+ * Responses that several operations can refer to: one for each set of problems that is the only
+ * response with its status.
+ */
 export function commonResponses(operations: readonly Operation[]): Json {
   const sets = operations.flatMap(problemSets).filter(({ isOnlyResponse }) => isOnlyResponse);
   return Object.fromEntries(sets.map((set) => [nameOf(set), problemObject(set)]));
 }
 
-/** A reference to a shared response. */
+/** A JSON reference to a shared response. */
 export const responseReference = (set: ProblemSet): Json => ({
   $ref: `#/components/responses/${nameOf(set)}`,
 });
@@ -52,9 +60,9 @@ export const responseReference = (set: ProblemSet): Json => ({
 const nameOf = ({ codes, isOAuth }: ProblemSet): string =>
   [...(isOAuth ? ["oauth"] : []), ...codes.toSorted()].join(".");
 
-/** The response for a set of problems. */
+/** The OpenAPI response object for a set of problems. */
 export function problemObject({ status, codes, isOAuth }: ProblemSet): ResponseObject {
-  const schema = isOAuth ? OAuthProblem : Problem;
+  const schema = isOAuth ? OAuthProblem : ProblemBody;
   const examples = codes.flatMap(examplesOf);
   return {
     description: codes.map((code) => `\`${code}\`: ${problemTitle(code)}`).join("\n\n"),
@@ -71,15 +79,15 @@ function examplesOf(code: ProblemCode): readonly BodyExample[] {
   return value === undefined ? [] : [{ name: code, summary: problemTitle(code), value }];
 }
 
-/** The example of a problem in the format of the OAuth endpoints. */
+/** Converts the example of a problem to the format of the OAuth endpoints. */
 function asOAuthProblem({ value, ...example }: BodyExample): BodyExample {
-  const { instance: _, ...problem } = value as z.output<typeof Problem>;
+  const { instance: _, ...problem } = value as z.output<typeof ProblemBody>;
   const passes = problem.status === 429 || problem.status === 503;
   const error = passes ? "temporarily_unavailable" : "invalid_request";
   return { ...example, value: { error, error_description: problem.detail, ...problem } };
 }
 
-/** The response for a set of OAuth errors. */
+/** The OpenAPI response object for a set of OAuth errors. */
 export function oauthErrorObject(
   errors: readonly (keyof typeof oauthErrors)[],
   status: string,

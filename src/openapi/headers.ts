@@ -1,5 +1,5 @@
-/** Response headers. */
-export const headers = {
+/** OpenAPI header objects for all response headers, by header name. */
+export const responseHeaders = {
   "RateLimit-Policy": {
     description:
       'The limits that apply: `"name";q=requests;w=seconds` (draft-ietf-httpapi-ratelimit-headers).',
@@ -41,8 +41,8 @@ export const headers = {
   },
 } as const;
 
-/** Name of a header. */
-export type HeaderName = keyof typeof headers;
+/** Name of a documented response header. */
+export type HeaderName = keyof typeof responseHeaders;
 
 /** Names of the headers that report rate limits. */
 export const LIMIT_HEADERS = ["RateLimit-Policy", "RateLimit"] as const;

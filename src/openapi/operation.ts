@@ -6,7 +6,7 @@ import type { HeaderName } from "./headers.ts";
 import type { OAuthError } from "./refusals.ts";
 import type { SecurityRequirement } from "./security.ts";
 
-/** Groups of operations with descriptions, in display order. */
+/** Groups of operations (OpenAPI tags) with their descriptions, in display order. */
 export const operationTags = {
   Market: "Scores, signals, their factors, and off-exchange trading. All operations are read-only.",
   Alerts: "Subscriptions to events, which are sent to a webhook, polled, or streamed.",
@@ -18,82 +18,87 @@ export const operationTags = {
   MCP: "The same tools over the Model Context Protocol.",
 } as const;
 
-/** Name of a group. */
-export type Tag = keyof typeof operationTags;
+/** Name of an OpenAPI tag. */
+export type OperationTag = keyof typeof operationTags;
 
-/** An HTTP method in OpenAPI's spelling. */
+/** An HTTP method in lower case, as OpenAPI spells it. */
 export type HttpMethod = "get" | "post" | "put" | "patch" | "delete";
 
-/** The body of a request or a response. */
-export interface Content {
+/** Media type and schema of a request or response body. */
+export interface BodyContent {
   readonly mediaType: string;
-  /** Absent for a body without a schema. */
+  /** Schema of the body; absent for a body without a schema. */
   readonly schema?: z.ZodType;
 }
 
 /** A successful response. */
 export interface SuccessResponse {
   readonly description: string;
-  /** Alternative representations; absent for a response without a body. */
-  readonly content?: readonly Content[];
+  /** Alternative representations of the body; absent for a response without a body. */
+  readonly content?: readonly BodyContent[];
   readonly headers?: readonly HeaderName[];
 }
 
-/** A JSON body. */
-export const jsonContent = (schema: z.ZodType): Content => ({
+/** Describes a JSON body. */
+export const jsonContent = (schema: z.ZodType): BodyContent => ({
   mediaType: "application/json",
   schema,
 });
 
-/** A successful response with a JSON body. */
+/** Describes a successful response with a JSON body. */
 export const jsonResponse = (
   description: string,
   schema: z.ZodType,
   headers: readonly HeaderName[] = [],
 ): SuccessResponse => ({ description, content: [jsonContent(schema)], headers });
 
-/** OAuth errors of every operation that counts requests, by status. */
+/** OAuth errors of every operation that is rate limited, by status. */
 export const TEMPORARY_ERRORS = {
   429: ["temporarily_unavailable"],
   503: ["temporarily_unavailable"],
 } as const satisfies Operation["errorsByStatus"];
 
-/** Quotas of an operation in addition to `visits` or `calls`. */
+/** Quotas that an operation counts in addition to `visits` or `calls`. */
 export type RateLimit =
   | { readonly per: "address" | "client"; readonly quotas: readonly QuotaName[] }
   | {
-      /** Counted per address, site and provider, and in total. */
+      /** Counted per address, site and provider network, and in total. */
       readonly per: "network";
       readonly quotas: readonly NestedQuota[];
     };
 
-/** An HTTP operation: a method at a path. The router, the limits, CORS and the OpenAPI document are
- *  derived from it. */
+/**
+ * An HTTP operation: a method at a path. The router, the rate limits, CORS and the OpenAPI document
+ * are derived from it.
+ */
 export interface Operation {
-  /** Unique, in snake case. */
+  /** Operation id; unique, in snake case. */
   readonly id: string;
   readonly method: HttpMethod;
-  /** Path with `{name}` for a variable segment. */
+  /** Path in which `{name}` stands for a variable segment. */
   readonly path: string;
-  readonly tag: Tag;
+  readonly tag: OperationTag;
   readonly summary: string;
   readonly description?: string;
   /** Alternative security requirements; empty for a public operation. */
   readonly security: readonly SecurityRequirement[];
-  /** Schemas of the parameters in the path, the query and the header. */
+  /** Schemas of the path, query and header parameters. */
   readonly pathMembers?: z.ZodObject;
   readonly query?: z.ZodObject;
-  /** Query of an example, for an operation without a recorded one. */
+  /** Example query, for an operation without a recorded example. */
   readonly exampleQuery?: Readonly<Record<string, string>>;
   readonly header?: z.ZodObject;
-  readonly body?: Content;
+  readonly body?: BodyContent;
   readonly limit?: RateLimit;
-  /** Pages of any origin may call it (CORS), because no cookie authenticates it. */
+  /**
+   * Whether pages of any origin may call the operation (CORS); safe, because no cookie
+   * authenticates it.
+   */
   readonly allowsAnyOrigin?: true;
   /** Successful responses by status. */
   readonly answers: Readonly<Record<number, SuccessResponse>>;
-  /** Problems (RFC 9457) that it can return. */
+  /** Codes of the problems (RFC 9457) that the operation can return. */
   readonly problems?: readonly ProblemCode[];
-  /** OAuth errors (RFC 6749 section 5.2) that it can return, by status. */
+  /** OAuth errors (RFC 6749 section 5.2) that the operation can return, by status. */
   readonly errorsByStatus?: Readonly<Record<number, readonly OAuthError[]>>;
 }

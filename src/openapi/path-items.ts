@@ -5,7 +5,7 @@ import { type ExampleRequest, recordedExchanges } from "./exchanges.ts";
 import type { Operation } from "./operation.ts";
 import { type RecordedExamples, responsesOf } from "./responses.ts";
 
-/** The `paths` of the document: operations by path and method. */
+/** The `paths` of the OpenAPI document: operations by path and method. */
 export function pathItems(operations: readonly Operation[]): Json {
   const byPath = Object.groupBy(operations, ({ path }) => path);
   const items = Object.entries(byPath).map(([path, some = []]) => {
@@ -36,7 +36,7 @@ function operationObject(operation: Operation): Json {
   };
 }
 
-/** The bodies of example requests. */
+/** The request bodies of recorded examples. */
 function bodyExamples(examples: RecordedExamples) {
   return Object.entries(examples).flatMap(
     ([
@@ -49,8 +49,10 @@ function bodyExamples(examples: RecordedExamples) {
   );
 }
 
-/** The parameters of an operation. Only the first example is used in them, because readers would
- *  combine those of several into one request. */
+/**
+ * The parameters of an operation. They show the values of the first example only, because readers
+ * would combine values of several examples into one request.
+ */
 function parametersOf(
   { pathMembers, query, header, exampleQuery = {} }: Operation,
   examples: RecordedExamples,
@@ -64,7 +66,7 @@ function parametersOf(
   ];
 }
 
-/** The members of an object schema as parameters. */
+/** Converts the members of an object schema to OpenAPI parameters. */
 export function parametersIn(
   place: keyof Omit<ExampleRequest, "body">,
   members: z.ZodObject | undefined,
@@ -82,7 +84,7 @@ export function parametersIn(
   }));
 }
 
-/** An object schema. */
+/** The part of a JSON Schema of an object that is read here. */
 interface ObjectSchema {
   readonly properties?: Readonly<Record<string, Json>>;
   readonly required?: readonly string[];

@@ -2,7 +2,7 @@ import { z } from "zod";
 import { Problem as Failure, type ProblemCode } from "../problem.ts";
 import type { HeaderName } from "./headers.ts";
 
-/** Problem codes of the API; other codes occur only on pages. */
+/** Problem codes that the API can return; other codes occur only on pages. */
 const CODES = [
   "invalid_request",
   "unauthenticated",
@@ -27,7 +27,7 @@ const CODES = [
 ] as const satisfies readonly ProblemCode[];
 
 /** Schema of a problem (RFC 9457). */
-export const Problem = z.object({
+export const ProblemBody = z.object({
   type: z.string().describe("The code as a URN."),
   title: z.string(),
   status: z.int().describe("HTTP status."),
@@ -56,8 +56,10 @@ export const TRANSIENT_PROBLEMS = [
   "overloaded",
 ] as const satisfies readonly ProblemCode[];
 
-/** Problems of every public operation. The general quota of an address is reported as a problem;
- *  under /oauth, an exceeded quota of the endpoint is an OAuth error. */
+/**
+ * Problems of every public operation. Exceeding the general quota of an address is reported as a
+ * problem; under /oauth, exceeding the quota of the endpoint is an OAuth error.
+ */
 export const PUBLIC_PROBLEMS = [
   ...TRANSIENT_PROBLEMS,
   "rate_limited",

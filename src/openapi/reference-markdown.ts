@@ -3,8 +3,13 @@ import { type Site, SUMMARY } from "../../wellknown/site.ts";
 import { AnswerOrigin, CommonMembers, InstrumentAnswer } from "../answers/common.ts";
 import type { ProblemCode } from "../problem.ts";
 import { type Json, schemaOf, schemas } from "./components.ts";
-import { description } from "./description.ts";
-import { type Operation, operationTags, type SuccessResponse, type Tag } from "./operation.ts";
+import { apiDescription } from "./description.ts";
+import {
+  type Operation,
+  type OperationTag,
+  operationTags,
+  type SuccessResponse,
+} from "./operation.ts";
 import { allOperations } from "./operations/all-operations.ts";
 import type { DocumentRoute } from "./operations/documents.ts";
 import { BODY_PROBLEMS, PROTECTED_PROBLEMS, problemStatus } from "./problems.ts";
@@ -15,7 +20,7 @@ import { webhooks } from "./webhooks.ts";
 /**
  * A summary of the API reference, as Markdown.
  *
- * @param documents As for `openApi`.
+ * @param documents The discovery documents, which are part of the interface.
  */
 export function referenceMarkdown(site: Site, documents: readonly DocumentRoute[]): string {
   const operations = allOperations(documents);
@@ -23,19 +28,19 @@ export function referenceMarkdown(site: Site, documents: readonly DocumentRoute[
     `# ${site.name}: API reference`,
     `> ${SUMMARY}`,
     `Base URL: ${site.baseUrl}. Every schema and example: ${site.baseUrl}${paths.openapi}`,
-    description(site),
+    apiDescription(site),
     `A star marks required members, a question mark values that can be null. Operations that need a credential can also fail with ${failureList(byStatus(PROTECTED_PROBLEMS))}; operations with a body with ${failureList(byStatus(BODY_PROBLEMS))}; those under /oauth with 429, 503 ${quoted(OAUTH_TEMPORARY)}.`,
-    ...Object.keys(operationTags).map((tag) => group(tag as Tag, operations)),
+    ...Object.keys(operationTags).map((tag) => group(tag as OperationTag, operations)),
     `## Webhooks\n\n${webhooks.map(({ type, summary }) => `- \`${type}\`: ${summary}`).join("\n")}`,
     `## Members\n\n${memberLines({ ...shared(), ...schemas() }).join("\n")}`,
   ];
   return `${parts.join("\n\n")}\n`;
 }
 
-/** Groups whose operations get one line each. */
-const LISTED: readonly Tag[] = ["Log", "Service", "Discovery"];
+/** Groups in which each operation gets only one line. */
+const LISTED: readonly OperationTag[] = ["Log", "Service", "Discovery"];
 
-function group(tag: Tag, operations: readonly Operation[]): string {
+function group(tag: OperationTag, operations: readonly Operation[]): string {
   const own = operations.filter((operation) => operation.tag === tag);
   const isListed = LISTED.includes(tag);
   const write = isListed ? line : section;
@@ -61,7 +66,10 @@ function section(operation: Operation): string {
   ].join("\n");
 }
 
-/** The answers of an operation: statuses with equal answers share a line, and 304 is omitted. */
+/**
+ * The successful responses of an operation, one line each. Statuses with equal responses share a
+ * line, and 304 is omitted.
+ */
 function answersOf({ answers }: Operation): readonly string[] {
   const described = Object.entries(answers).filter(([status]) => status !== "304");
   const byText = Map.groupBy(described, ([, answer]) => answerText(answer));
@@ -77,7 +85,7 @@ function answerText({ description: words, content = [] }: SuccessResponse): stri
   return `${words.replace(/\.$/, "")}${schema === undefined ? "" : `: ${schema}`}`;
 }
 
-/** Errors of an operation, except the common ones. */
+/** The errors of an operation, except those that most operations have. */
 function failuresOf({ problems = [], errorsByStatus = {} }: Operation): readonly string[] {
   const own = problems.filter((code) => !COMMON_PROBLEMS.includes(code));
   const named = Object.entries(errorsByStatus).filter(
@@ -87,7 +95,7 @@ function failuresOf({ problems = [], errorsByStatus = {} }: Operation): readonly
   return all.length === 0 ? [] : [`- Failures: ${failureList(all)}`];
 }
 
-/** The OAuth error that may not occur again when the request is repeated later. */
+/** The OAuth error for temporary failures. A status whose only error is this one is not listed. */
 const OAUTH_TEMPORARY: OAuthError = "temporarily_unavailable";
 
 const COMMON_PROBLEMS: readonly ProblemCode[] = [...PROTECTED_PROBLEMS, ...BODY_PROBLEMS];
@@ -107,8 +115,10 @@ const quoted = (name: string): string => `\`${name}\``;
 
 const membersOf = (schema: Json): string => membersIn(schema).join(", ");
 
-/** The members of an object schema with their types, required ones marked by a star; for another
- *  schema, only its type. */
+/**
+ * The members of an object schema with their types; a star marks required members. For any other
+ * schema, only its type.
+ */
 function membersIn(schema: Json): readonly string[] {
   const { properties, required = [] } = schema as ObjectSchema;
   const members = Object.entries(properties ?? {}).map(([name, member]) => {
@@ -118,14 +128,20 @@ function membersIn(schema: Json): readonly string[] {
   return members.length === 0 ? [typeText(schema)] : members;
 }
 
-/** Members that answers about one instrument share, so that the reference lists them once. */
+/**
+ * Groups of members that responses about one instrument have in common, so that the reference lists
+ * them once.
+ */
 const shared = () => ({
   AnswerOrigin: schemaOf(AnswerOrigin, "output"),
   InstrumentAnswer: schemaOf(InstrumentAnswer, "output"),
   InstrumentEvent: schemaOf(CommonMembers, "output"),
 });
 
-/** A line for each schema. One that extends another refers to it instead of repeating its members. */
+/**
+ * A line for each schema. A schema that extends another refers to that schema instead of repeating
+ * its members.
+ */
 function memberLines(all: Readonly<Record<string, Json>>): readonly string[] {
   const listed = Object.entries(all).map(([name, schema]) => ({
     name,
@@ -139,7 +155,7 @@ function memberLines(all: Readonly<Record<string, Json>>): readonly string[] {
   });
 }
 
-/** Whether members include all members of another schema, and more. */
+/** Whether `members` include all members of another schema and at least one more. */
 const extendsOther = (members: readonly string[], others: readonly string[]): boolean =>
   others.length < members.length && others.every((member) => members.includes(member));
 

@@ -1,10 +1,10 @@
 import { z } from "zod";
 import { assertionErrors } from "../auth/assertions/assertion-claims.ts";
-import { Problem } from "./problems.ts";
+import { ProblemBody } from "./problems.ts";
 
 const { issuer_unreachable: _, invalid_request: __, ...assertions } = assertionErrors;
 
-/** OAuth error codes, each with its meaning at this service. */
+/** OAuth error codes, each with the causes it has in this service. */
 export const oauthErrors = {
   invalid_request: "A member is missing, repeated or malformed.",
   invalid_client: "The client is unknown, or its authentication failed.",
@@ -44,5 +44,5 @@ export const OAuthErrorBody = z.object({
 export const OAuthProblem = z.object({
   error: z.enum(["invalid_request", "temporarily_unavailable"]).describe("As RFC 6749 names it."),
   error_description: z.string().describe("Equal to detail."),
-  ...Problem.shape,
+  ...ProblemBody.shape,
 });

@@ -40,7 +40,7 @@ const mapResponses = <T>(
 ): ByStatus =>
   Object.entries(object).map(([status, value]) => [status, change(value, status)] as const);
 
-/** Recorded responses with one status. */
+/** The recorded responses with one status. */
 function answersOf(examples: RecordedExamples, wanted: string): readonly BodyExample[] {
   return Object.entries(examples).flatMap(([name, { summary, status, answer }]) =>
     answer === undefined || String(status) !== wanted ? [] : [{ name, summary, value: answer }],
@@ -58,7 +58,7 @@ function answerObject(
   };
 }
 
-/** Merges responses with the same status; they have different media types. */
+/** Merges responses with the same status, which have different media types. */
 function mergeByStatus(parts: ByStatus): Readonly<Record<string, ResponseObject>> {
   const responses: Record<string, ResponseObject> = {};
   for (const [status, response] of parts) {

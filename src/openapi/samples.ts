@@ -1,6 +1,6 @@
 import { Problem, type ProblemCode } from "../problem.ts";
 
-/** Texts of problems that tests can hardly provoke in the sandbox. */
+/** Texts of problems that tests cannot easily provoke in the sandbox. */
 const sampleTexts: Partial<
   Readonly<Record<ProblemCode, ConstructorParameters<typeof Problem>[1]>>
 > = {
@@ -38,7 +38,7 @@ const sampleTexts: Partial<
   },
 };
 
-/** A constructed example of a problem that has no recorded one. */
+/** A constructed example of a problem for which no response was recorded. */
 export function exampleProblem(code: ProblemCode): unknown {
   const saying = sampleTexts[code];
   return saying && new Problem(code, saying).toJSON();

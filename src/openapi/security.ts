@@ -1,8 +1,8 @@
 import { paths } from "../../wellknown/paths.ts";
 import type { Site } from "../../wellknown/site.ts";
-import { anonymousCeiling, type Scope, scopes } from "../auth/scopes.ts";
+import { anonymousScopeCeiling, type Scope, scopeDescriptions } from "../auth/scopes.ts";
 
-/** The security schemes of the interface. */
+/** The OpenAPI security schemes of the HTTP interface. */
 export function securitySchemes({ baseUrl }: Pick<Site, "baseUrl">) {
   const tokenUrl = baseUrl + paths.token;
   return {
@@ -14,11 +14,13 @@ export function securitySchemes({ baseUrl }: Pick<Site, "baseUrl">) {
           authorizationUrl: baseUrl + paths.authorize,
           tokenUrl,
           refreshUrl: tokenUrl,
-          scopes,
+          scopes: scopeDescriptions,
         },
         clientCredentials: {
           tokenUrl,
-          scopes: Object.fromEntries(anonymousCeiling.map((scope) => [scope, scopes[scope]])),
+          scopes: Object.fromEntries(
+            anonymousScopeCeiling.map((scope) => [scope, scopeDescriptions[scope]]),
+          ),
         },
       },
     },
@@ -51,14 +53,14 @@ const scopeNote = "`alerts:write` needs an agent that a person has claimed.";
 /** Name of a security scheme. */
 type SchemeName = keyof ReturnType<typeof securitySchemes>;
 
-/** A security requirement, with its scopes. */
+/** A security requirement: scopes by the name of the security scheme. */
 export type SecurityRequirement = Readonly<Partial<Record<SchemeName, readonly string[]>>>;
 
-/** The required scopes, as the last sentence of a description. */
+/** A sentence with the required scopes, to append to a description. */
 export const scopeSentence = (needed: readonly Scope[]): string =>
   `${needed.length === 1 ? "Scope" : "Scopes"}: ${needed.map((scope) => `\`${scope}\``).join(", ")}.`;
 
-/** Requires any credential with the given scopes. */
+/** Security requirements that any kind of credential with the given scopes meets. */
 export const anyCredentialWith = (...needed: readonly Scope[]): readonly SecurityRequirement[] => [
   { oauth2: needed },
   { openIdConnect: needed },

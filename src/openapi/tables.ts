@@ -1,8 +1,8 @@
 import { z } from "zod";
 import type { ColumnHead } from "../tables/table.ts";
-import type { Content } from "./operation.ts";
+import type { BodyContent } from "./operation.ts";
 
-/** The part of a query that chooses the form of an answer. */
+/** The query parameter that selects the format of a response. */
 export const FormatQuery = z.object({
   format: z
     .enum(["json", "csv"])
@@ -12,12 +12,15 @@ export const FormatQuery = z.object({
     ),
 });
 
-/** What every table has in common. */
+/** Description of the format of every CSV table. */
 const CONVENTIONS =
   "RFC 4180 with a header line; an empty cell has no value; texts that begin like a formula have an apostrophe in front. With limit, the header Link names the next page. Columns may be added at the end.";
 
-/** The representation of an answer as CSV. @param kinds Columns by the name of the table. */
-export function csvContent(kinds: Readonly<Record<string, readonly ColumnHead[]>>): Content {
+/**
+ * Describes the CSV representation of a response.
+ * @param kinds Columns of each table, by the name of the table.
+ */
+export function csvContent(kinds: Readonly<Record<string, readonly ColumnHead[]>>): BodyContent {
   const tables = Object.entries(kinds).map(
     ([name, columns]) => `Columns of ${name}: ${columns.map(columnText).join("; ")}.`,
   );
@@ -28,8 +31,8 @@ export function csvContent(kinds: Readonly<Record<string, readonly ColumnHead[]>
 const columnText = ({ name, type, about }: ColumnHead): string =>
   `\`${name}\` (${type}${about === undefined ? "" : `; ${about.replace(/\.$/, "")}`})`;
 
-/** A representation as a binary file. */
-export const binaryContent = (mediaType: string): Content => ({
+/** Describes a representation as a binary file. */
+export const binaryContent = (mediaType: string): BodyContent => ({
   mediaType,
   schema: z.string().meta({ format: "binary" }),
 });

@@ -1,6 +1,6 @@
 import type { Json } from "./components.ts";
 
-/** The type of a schema, as text. */
+/** The type that a JSON Schema describes, as short text. */
 export function typeText(schema: Json): string {
   const { $ref, items, properties } = schema;
   const several = schema.anyOf ?? schema.oneOf;
@@ -17,7 +17,7 @@ function simpleTypeText({ type, format, const: only, enum: values = [only] }: Js
   return alternatives([format ?? type ?? "anything"].flat() as string[]);
 }
 
-/** Alternative types of a value; a question mark stands for `null`. */
+/** Alternative types of a value, as text; a question mark stands for `null`. */
 function alternatives(types: readonly string[]): string {
   const others = types.filter((type) => type !== "null").join(" or ");
   return types.includes("null") ? `${others}?` : others;

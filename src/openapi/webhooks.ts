@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { Instant } from "../answers/common.ts";
+import { InstantAnswer } from "../answers/common.ts";
 import {
   RangeAlertEvent,
   ReportAlertEvent,
@@ -9,27 +9,27 @@ import {
 
 const AlertId = z.string().describe("The alert that the webhook belongs to.");
 
-/** The challenge sent to a webhook. */
+/** Schema of the challenge sent to a new webhook. */
 export const EndpointVerify = z.object({
   type: z.literal("endpoint.verify"),
-  timestamp: Instant,
+  timestamp: InstantAnswer,
   data: z.object({
     alertId: AlertId,
     challenge: z.string().describe("Must be returned, as the body or as its member `challenge`."),
   }),
 });
 
-/** A requested test event. */
+/** Schema of a test event that a caller requests. */
 export const WebhookTest = z.object({
   type: z.literal("webhook.test"),
-  timestamp: Instant,
+  timestamp: InstantAnswer,
   data: z.object({ alertId: AlertId, eventId: z.string().describe("Equal to webhook-id.") }),
 });
 
-/** The event that is sent to an owner's other webhooks when one is disabled. */
+/** Schema of the event that an owner's other webhooks get when one of them is disabled. */
 export const EndpointDisabled = z.object({
   type: z.literal("endpoint.disabled"),
-  timestamp: Instant,
+  timestamp: InstantAnswer,
   data: z.object({
     alertId: z.string().describe("The alert whose webhook was disabled."),
     label: z.string().nullable(),
@@ -37,7 +37,7 @@ export const EndpointDisabled = z.object({
   }),
 });
 
-/** Signature headers of a delivery (Standard Webhooks 1.0.0). */
+/** Schema of the signature headers of a delivery (Standard Webhooks 1.0.0). */
 const SignatureFields = z.object({
   "webhook-id": z.string().describe("The same in all attempts: skip an id that you have seen."),
   "webhook-timestamp": z
@@ -50,8 +50,8 @@ const SignatureFields = z.object({
     ),
 });
 
-/** An event sent to webhooks. */
-export interface Webhook {
+/** A type of event that is sent to webhooks. */
+export interface WebhookDescription {
   /** Event type. */
   readonly type: string;
   readonly summary: string;
@@ -66,11 +66,11 @@ const DELIVERY_NOTE =
 const webhook = (
   schema: z.ZodType,
   type: string,
-  words: Pick<Webhook, "summary" | "description">,
-) => ({ type, schema, header: SignatureFields, ...words }) satisfies Webhook;
+  words: Pick<WebhookDescription, "summary" | "description">,
+) => ({ type, schema, header: SignatureFields, ...words }) satisfies WebhookDescription;
 
 /** All webhook events. */
-export const webhooks: readonly Webhook[] = [
+export const webhooks: readonly WebhookDescription[] = [
   webhook(SignalShiftEvent, "signal.shift", {
     summary: "The signal or the score of an instrument moved",
     description: `For alerts of the kind signal_shift. ${DELIVERY_NOTE}`,
@@ -102,7 +102,7 @@ export const webhooks: readonly Webhook[] = [
   }),
 ];
 
-/** Responses that a receiver can send, with their effect on the delivery. */
+/** Responses that a receiver can send, each with its effect on the delivery. */
 export const receiverAnswers = {
   "2XX": { description: "The event was accepted." },
   "410": { description: "The endpoint accepts no more events: the webhook is disabled." },

@@ -1,15 +1,18 @@
 import type { z } from "zod";
 import type { FactorsAnswer } from "../answers/factors.ts";
-import { DIRECTION_WORTH, SCORE_IS, SCORE_IS_NOT } from "../answers/meaning.ts";
-import type { FullSignal, Signal } from "../answers/signal.ts";
+import { DIRECTION_EVIDENCE_TEXT, SCORE_CAVEAT, SCORE_MEANING } from "../answers/meaning.ts";
+import type { FullSignal, SignalAnswer } from "../answers/signal.ts";
 import type { TrackRecordAnswer } from "../answers/track-record.ts";
-import { escaped } from "../lib/markdown.ts";
+import { escapeMarkdown } from "../lib/markdown.ts";
 import type { MarketMode } from "../market/market.ts";
 import type { ColumnHead } from "../tables/table.ts";
 
-/** Answers of tools in the forms of OpenBB Workspace. Figures are those of the answers. */
+/**
+ * Conversions of tool results to the formats of OpenBB Workspace. The figures are those in the
+ * results.
+ */
 
-/** What a market is, in a word. */
+/** The kind of market, in one or two words. */
 export const MARKET_WORDS: Readonly<Record<MarketMode, string>> = {
   sandbox: "simulated",
   files: "recorded history",
@@ -17,14 +20,14 @@ export const MARKET_WORDS: Readonly<Record<MarketMode, string>> = {
   live: "live",
 };
 
-/** A figure of a metric widget. */
+/** A figure in a metric widget. */
 interface Figure {
   readonly label: string;
   readonly value: string;
 }
 
-/** The signal of an instrument as figures with labels. */
-export function signalFigures(answer: z.output<typeof Signal>): readonly Figure[] {
+/** The signal of an instrument as labeled figures. */
+export function signalFigures(answer: z.output<typeof SignalAnswer>): readonly Figure[] {
   const { signal, score, confidence, coverage, price, range80, evidence, market } = answer;
   const ranges = Object.entries(range80 ?? {});
   return [
@@ -44,23 +47,25 @@ export function signalFigures(answer: z.output<typeof Signal>): readonly Figure[
 
 const inPercent = (share: number): string => `${Math.round(100 * share)} %`;
 
-/** What a signal rests on, as Markdown. */
+/** The evidence behind a signal, as Markdown. */
 export function evidenceText(answer: FullSignal): string {
   const { signal, score, scoreSmoothed, thresholds, missingFactors, forcedWait, sources } = answer;
   const { enterLong, enterShort } = thresholds;
   return [
-    `**${escaped(answer.symbol)}: ${signal}** since ${answer.since}, with a score of ${score} of 100 (${MARKET_WORDS[answer.market]} market, as of ${answer.asOf}).`,
+    `**${escapeMarkdown(answer.symbol)}: ${signal}** since ${answer.since}, with a score of ${score} of 100 (${MARKET_WORDS[answer.market]} market, as of ${answer.asOf}).`,
     `Smoothed over sessions the score is ${scoreSmoothed.toFixed(2)}: LONG begins at ${enterLong}, SHORT at ${enterShort}.`,
     ...(forcedWait === null ? [] : [`It is WAIT whatever the score: ${forcedWait}.`]),
     `Coverage ${inPercent(answer.coverage)}, confidence ${inPercent(answer.confidence)}. Missing factors: ${missingFactors.join(", ") || "none"}.`,
     answer.risk.summary,
-    `${SCORE_IS} ${SCORE_IS_NOT} ${DIRECTION_WORTH}`,
-    ...sources.map(({ name, terms }) => `Source: ${escaped(name)}. ${escaped(terms)}`),
+    `${SCORE_MEANING} ${SCORE_CAVEAT} ${DIRECTION_EVIDENCE_TEXT}`,
+    ...sources.map(
+      ({ name, terms }) => `Source: ${escapeMarkdown(name)}. ${escapeMarkdown(terms)}`,
+    ),
   ].join("\n\n");
 }
 
 /** Columns of `factorRows`. */
-export const factorHeads: readonly ColumnHead[] = [
+export const factorColumnHeads: readonly ColumnHead[] = [
   { name: "symbol", type: "text" },
   { name: "market", type: "text" },
   { name: "factor", type: "text" },
@@ -93,8 +98,8 @@ export function factorRows({
     .sort((one, other) => Math.abs(other.contribution) - Math.abs(one.contribution));
 }
 
-/** Columns of `recordRows`. */
-export const recordHeads: readonly ColumnHead[] = [
+/** Columns of `trackRecordRows`. */
+export const trackRecordHeads: readonly ColumnHead[] = [
   { name: "assetClass", type: "text" },
   { name: "horizon", type: "integer", about: "Sessions." },
   { name: "runs", type: "integer", about: "Graded sessions." },
@@ -118,7 +123,7 @@ export const recordHeads: readonly ColumnHead[] = [
 ];
 
 /** The track record as rows. */
-export const recordRows = ({ records, simulated }: TrackRecordAnswer): readonly object[] =>
+export const trackRecordRows = ({ records, simulated }: TrackRecordAnswer): readonly object[] =>
   records.map(({ calls, meanExcess, ic, verdicts, ...record }) => ({
     assetClass: record.assetClass,
     horizon: record.horizon,
@@ -136,11 +141,14 @@ export const recordRows = ({ records, simulated }: TrackRecordAnswer): readonly 
     isSimulated: simulated,
   }));
 
-/** The instruments as options of a list. */
+/** The instruments as options of a selection list. */
 export const symbolOptions = (
   rows: readonly { readonly symbol: string; readonly name: string }[],
 ): readonly object[] =>
   rows.map(({ symbol, name }) => ({ label: `${symbol}: ${name}`, value: symbol }));
 
-/** Reverses rows that are sorted newest first, because charts run from left to right. */
+/**
+ * Reverses rows that are sorted newest first, because the time axis of a chart runs from left to
+ * right.
+ */
 export const oldestFirst = (rows: readonly object[]): readonly object[] => rows.toReversed();

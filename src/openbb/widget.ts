@@ -4,70 +4,81 @@ import type { Tool } from "../tool.ts";
 /** URL path prefix of the endpoints that widgets read. */
 export const WIDGET_PATH_PREFIX = "/api/openbb";
 
-/** Value of a list parameter that means no filter; Workspace always sends a value. */
+/**
+ * Value of a list parameter that means no filter. A value is needed, because Workspace always sends
+ * one.
+ */
 export const NO_FILTER = "any";
 
-/** A parameter that people set above a widget; its name is that of an input of the widget's tool. */
+/**
+ * A parameter that people set above a widget; the parameter has the same name as an input of the
+ * widget's tool.
+ */
 export interface WidgetParam {
   readonly paramName: string;
   readonly type: "text" | "number" | "endpoint";
   readonly label: string;
   readonly description: string;
-  /** Default value, which Workspace sends as well. */
+  /** Default value; Workspace sends it, too. */
   readonly value: string | number;
-  /** The values to choose from, for type `text`. */
+  /** The values to choose from, for a parameter of type `text`. */
   readonly options?: readonly { readonly label: string; readonly value: string }[];
-  /** Endpoint that returns the values to choose from, for type `endpoint`. */
+  /** The endpoint that returns the values to choose from, for a parameter of type `endpoint`. */
   readonly optionsEndpoint?: string;
 }
 
-/** How a column of a table is shown. */
+/** Display settings of a table column. */
 export interface WidgetColumn {
   /** Name of a column of the rows. */
   readonly name: string;
   readonly header: string;
-  /** `percent` shows a fraction in per cent; `int` has no decimals. Default: the value as it is. */
+  /**
+   * `percent` shows a fraction as a percentage; `int` shows no decimals. Default: the value
+   * unchanged.
+   */
   readonly format?: "percent" | "int";
   readonly decimals?: number;
-  /** Green above 0, red below. */
+  /** Whether values above 0 are green and values below 0 are red. */
   readonly isSigned?: true;
-  /** Colors by the text of the cell. */
+  /** Color of the cell by its text. */
   readonly colors?: Readonly<Record<string, string>>;
-  /** Name of the parameter that a click on a cell sets in the widgets of the same group. */
+  /** Name of the parameter that a click on a cell sets in all widgets of the same group. */
   readonly sets?: string;
   readonly isPinned?: true;
-  /** Hidden at first; people can show it. */
+  /** Whether the column is hidden at first; people can show it. */
   readonly isHidden?: true;
 }
 
-/** Rows as Workspace draws them. */
+/** Rows as Workspace displays them. */
 export interface WidgetTable {
-  /** Names, types and units of the rows' columns. */
+  /** Names, types and units of the columns of the rows. */
   readonly heads: readonly ColumnHead[];
   readonly columns: readonly WidgetColumn[];
-  /** The chart in which the rows are shown at first: its kind, the column of its axis, those of its
-   *  series. */
+  /**
+   * The chart that initially shows the rows: its kind, the column of the axis, and the columns of
+   * the series.
+   */
   readonly chart?: {
     readonly kind: "line" | "bar" | "column";
     readonly columns: readonly [axis: string, ...series: string[]];
   };
 }
 
-/** What Workspace draws: rows, figures with a label, options of a list, or Markdown. */
+/** The data that Workspace displays: rows, labeled figures, options of a list, or Markdown. */
 export type WidgetData = readonly object[] | string;
 
-/** What an endpoint answers: a view of one tool. */
+/** The data source of a widget endpoint: a view of one tool. */
 export interface WidgetSource {
-  /** Last segment of its path. */
+  /** Last segment of the endpoint's path. */
   readonly name: string;
-  /** The tool that answers, with the tool's scopes. */
+  /** The tool that provides the data; its scopes apply to the endpoint. */
   readonly tool: Tool;
-  /** Fixed input of the tool. */
+  /** Input of the tool that is the same for every request. */
   readonly input: Readonly<Record<string, unknown>>;
   readonly params: readonly WidgetParam[];
-  /** Whether the widget shows the rows of the tool's table or the tool's answer. */
+  /** Whether the widget shows the rows of the tool's table or the tool's result. */
   readonly reads: "rows" | "answer";
-  /** Converts the rows or the answer for display. Default: the rows unchanged. */
+  /** Converts the rows or the result for display. Default: unchanged. */
   readonly shape?: (read: object) => WidgetData;
 }
 
@@ -77,13 +88,13 @@ export interface Widget extends WidgetSource {
   readonly about: string;
   readonly subCategory: string;
   readonly type: "table" | "metric" | "markdown";
-  /** Size in units of a grid that is 40 wide. */
+  /** Width and height in grid units; the grid is 40 units wide. */
   readonly size: { readonly w: number; readonly h: number };
-  /** Present with type table. */
+  /** Columns and chart; present for type `table`. */
   readonly table?: WidgetTable;
 }
 
-/** Adapts a typed conversion function to the untyped data of a source. */
+/** Adapts a typed conversion function to untyped data. */
 export const untypedShape =
   <T extends object>(shape: (read: T) => WidgetData) =>
   (read: object): WidgetData =>

@@ -9,13 +9,13 @@ import { AssetClass } from "../market/instrument.ts";
 import { DIRECTIONS } from "../score/signal-hysteresis.ts";
 import {
   evidenceText,
-  factorHeads,
+  factorColumnHeads,
   factorRows,
   oldestFirst,
-  recordHeads,
-  recordRows,
   signalFigures,
   symbolOptions,
+  trackRecordHeads,
+  trackRecordRows,
 } from "./shapes.ts";
 import {
   NO_FILTER,
@@ -38,7 +38,7 @@ const symbol: WidgetParam = {
   optionsEndpoint: `${WIDGET_PATH_PREFIX}/${SYMBOLS}`,
 };
 
-/** A parameter with a list of values, one of which means any. */
+/** A parameter with a list of values and the option `Any`, which means no filter. */
 const choice = (
   paramName: string,
   label: string,
@@ -65,7 +65,7 @@ const assetClass = choice(
 
 const DIRECTION_COLORS = { LONG: "green", SHORT: "red" } as const;
 
-/** The widgets, in the order of the catalog. */
+/** The widgets, in catalog order. */
 export const widgets: readonly Widget[] = [
   {
     name: "market",
@@ -152,7 +152,7 @@ export const widgets: readonly Widget[] = [
     params: [symbol],
     size: { w: 20, h: 12 },
     table: {
-      heads: factorHeads,
+      heads: factorColumnHeads,
       columns: [
         { name: "factor", header: "Factor", isPinned: true },
         { name: "contribution", header: "Points", decimals: 2, isSigned: true },
@@ -247,7 +247,7 @@ export const widgets: readonly Widget[] = [
     params: [assetClass],
     size: { w: 40, h: 9 },
     table: {
-      heads: recordHeads,
+      heads: trackRecordHeads,
       columns: [
         { name: "assetClass", header: "Class", isPinned: true },
         { name: "horizon", header: "Sessions", format: "int" },
@@ -267,11 +267,11 @@ export const widgets: readonly Widget[] = [
         { name: "isSimulated", header: "Simulated" },
       ],
     },
-    shape: untypedShape(recordRows),
+    shape: untypedShape(trackRecordRows),
   },
 ];
 
-/** What each endpoint answers: every widget, and the list of instruments to choose from. */
+/** The data source of each endpoint: every widget, and the list of instruments to choose from. */
 export const widgetSources: readonly WidgetSource[] = [
   ...widgets,
   {

@@ -4,11 +4,11 @@ import { createNameLookup, type NameLookup } from "./name-lookup.ts";
 import { isReachable } from "./public-address.ts";
 import type { UrlPolicy } from "./url-policy.ts";
 
-/** Options of an agent that connects to hosts named by callers. */
+/** Options of an agent that connects to hosts chosen by callers. */
 export interface GuardedAgentOptions extends UrlPolicy {
-  /** Default: the name servers of the system. */
+  /** Resolves host names. Default: the system's name servers. */
   readonly lookup?: NameLookup;
-  /** Certificate authorities that replace the default ones, in PEM. */
+  /** Certificate authorities in PEM that replace the default ones. */
   readonly ca?: string;
   /** Connect timeout in milliseconds. Default: 5 s. */
   readonly connectMs?: number;
@@ -17,15 +17,17 @@ export interface GuardedAgentOptions extends UrlPolicy {
 /** Default connect timeout, in milliseconds. */
 const CONNECT_MS = 5_000;
 
-/** Options that prevent the reuse of a connection, because the addresses of its name may change. */
+/**
+ * Options that prevent the reuse of connections, because the addresses of a host name can change.
+ */
 const NO_REUSE = { pipelining: 0, allowH2: false } as const;
 
 /**
- * Creates an agent that connects only to hosts that the policy allows. A name is checked by the
- * addresses to which the connection is made, which prevents DNS rebinding. IP addresses are not
- * looked up, so callers check the URL with `urlFault` first.
+ * Creates an agent that connects only to hosts that the policy allows. A host name is checked by
+ * the addresses to which the connection is actually made, which prevents DNS rebinding. IP
+ * addresses in URLs are not looked up, so callers must first check the URL with `urlFault`.
  *
- * @param bounds Maximum connections to one origin, and maximum body size in bytes.
+ * @param bounds Maximum number of connections to one origin, and maximum body size in bytes.
  */
 export function createGuardedAgent(
   { lookup = createNameLookup(), ca, connectMs = CONNECT_MS, ...policy }: GuardedAgentOptions,
@@ -44,8 +46,8 @@ export function createGuardedAgent(
 }
 
 /**
- * Creates an agent that tunnels through a proxy with CONNECT (RFC 9110 section 9.3.6), also for
- * plain HTTP. The proxy resolves names, so the proxy must filter addresses.
+ * Creates an agent that tunnels all requests, including plain HTTP, through a proxy with CONNECT
+ * (RFC 9110 section 9.3.6). The proxy resolves host names, so the proxy must filter addresses.
  *
  * @param proxy `http:` or `https:` URL, with or without credentials.
  */
@@ -59,13 +61,15 @@ export function createProxiedAgent(
     proxyTunnel: true,
     connectTimeout: connectMs,
     requestTls: { allowH2: false, ...(ca !== undefined && { ca }) },
-    // Without a timeout, an unresponsive proxy would hold connections for minutes.
+    // Without a timeout, an unresponsive proxy would keep connections waiting for minutes.
     clientFactory: (origin, options) => new Pool(origin, { ...options, headersTimeout: connectMs }),
   });
 }
 
-/** Creates the lookup of a connection. A name with any forbidden address is rejected: mixing
- *  addresses is an attempt to reach the forbidden one. */
+/**
+ * Creates the DNS lookup for connections. A host name with any forbidden address is rejected,
+ * because a mix of allowed and forbidden addresses suggests an attempt to reach the forbidden one.
+ */
 function guardedLookup(lookup: NameLookup, policy: UrlPolicy): LookupFunction {
   const find = async (name: string) => {
     const addresses = await lookup(name);

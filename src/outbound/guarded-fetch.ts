@@ -1,33 +1,36 @@
 import type { BodyInit } from "undici";
-import { lazy } from "../lib/lazy.ts";
+import { lazyResource } from "../lib/lazy.ts";
 import type { GuardedAgentOptions } from "./guarded-agent.ts";
 import { urlFault } from "./url-policy.ts";
-import { wholeBody } from "./whole-body.ts";
+import { readWholeBody } from "./whole-body.ts";
 
-/** Options of a guarded fetch. */
+/** Options of `createGuardedFetch`. */
 export interface GuardedFetchOptions extends GuardedAgentOptions {
   /** Maximum body size after decompression, in bytes. Default: 64 KiB. */
   readonly maxBytes?: number;
-  /** Timeout for the complete response, in milliseconds. Default: 15 s. */
+  /** Timeout until the complete response has arrived, in milliseconds. Default: 15 s. */
   readonly totalMs?: number;
 }
 
-/** Fetches URLs that callers name, with protection against server-side request forgery. */
+/**
+ * Fetches URLs that callers provide, with protection against server-side request forgery (SSRF).
+ */
 export interface GuardedFetch {
   /**
-   * Like `fetch`, except that it resolves with the complete body, never follows redirects (`manual`
-   * returns them, other modes fail) and ignores a dispatcher.
+   * Like `fetch`, except that it resolves only with the complete body, never follows redirects
+   * (`redirect: "manual"` returns them, other modes fail) and ignores the `dispatcher` option.
    *
    * @throws {OutboundError} For every failure.
    */
   fetch(input: string | URL | Request, init?: RequestInit): Promise<Response>;
-  /** Cancels requests in flight. */
+  /** Cancels requests in progress. */
   close(): Promise<void>;
 }
 
-/** The error for a rejected URL or a failed request. The message is always the same, because the
- *  caller could learn from it about the operator's network; the `cause` has the reason, for the
- *  log. */
+/**
+ * The error for a rejected URL or a failed request. Its message is always the same, because details
+ * would tell the caller about the operator's network. The `cause` contains the reason, for the log.
+ */
 export class OutboundError extends Error {
   override readonly name = "OutboundError";
 
@@ -45,11 +48,14 @@ const TOTAL_MS = 15_000;
 /** Maximum number of connections to one origin. */
 const MAX_CONNECTIONS = 4;
 
-/** Creates a fetch that connects to public hosts only. An IP address is checked in the URL. A name
- *  is checked by the addresses to which the connection is made, which prevents DNS rebinding. */
+/**
+ * Creates a fetch function that connects to public hosts only. An IP address is checked in the URL.
+ * A host name is checked by the addresses to which the connection is actually made, which prevents
+ * DNS rebinding.
+ */
 export function createGuardedFetch(options: GuardedFetchOptions = {}): GuardedFetch {
   const { maxBytes = MAX_BYTES, totalMs = TOTAL_MS } = options;
-  const client = lazy(() => openClient(options, maxBytes));
+  const client = lazyResource(() => openClient(options, maxBytes));
   const request = async (url: string, init: RequestInit): Promise<Response> => {
     const fault = urlFault(url, options);
     if (fault !== undefined) throw new Error(fault);
@@ -63,7 +69,7 @@ export function createGuardedFetch(options: GuardedFetchOptions = {}): GuardedFe
       signal: AbortSignal.any(signals),
       dispatcher,
     });
-    const body = response.body && (await wholeBody(response.body, maxBytes));
+    const body = response.body && (await readWholeBody(response.body, maxBytes));
     const { status, statusText, headers } = response;
     return new Response(body, { status, statusText, headers: [...headers] });
   };
@@ -79,7 +85,7 @@ export function createGuardedFetch(options: GuardedFetchOptions = {}): GuardedFe
   };
 }
 
-/** Loads undici at the first request. */
+/** Loads undici when the first request is made. */
 async function openClient(options: GuardedAgentOptions, maxResponseSize: number) {
   const { fetch } = await import("undici");
   const { createGuardedAgent } = await import("./guarded-agent.ts");

@@ -1,20 +1,25 @@
-import { neutralText } from "./neutral-text.ts";
+import { neutralizeText } from "./neutral-text.ts";
 
-/** Characters by which services find links, mentions, channels and commands, if text follows them
- *  directly. */
+/**
+ * Characters that, when text follows them directly, make chat services recognize a link, mention,
+ * channel or command.
+ */
 const ACTIVE = /[@#:/.](?=\S)/gu;
 
-/** An invisible character between two others, so that no service finds a link or a mention. */
+/**
+ * Invisible character (U+2060) inserted between two characters, so that chat services do not
+ * recognize a link or mention.
+ */
 const WORD_JOINER = "\u2060";
 
 /**
- * Untrusted text within a message to people: one line, in which no service finds a link, a mention or a
- * command.
+ * Converts untrusted text for use in a message to people: a single line in which chat services
+ * recognize no link, mention or command.
  *
- * @param text Such as the label of an alert, which an agent chose, or the name of a company, which a provider
- *   did.
+ * @param text For example an alert's label, which an agent chose, or a company name from a data
+ * provider.
  */
 export const inertText = (text: string): string =>
-  neutralText(text)
+  neutralizeText(text)
     .replace(/\s+/g, " ")
     .replace(ACTIVE, (mark) => mark + WORD_JOINER);

@@ -1,17 +1,20 @@
 import { Resolver } from "node:dns/promises";
 
-/** Resolves a name to its addresses; rejects, or returns none, if it has none. */
+/**
+ * Resolves a host name to its IP addresses. If there are none, it rejects or returns an empty list.
+ */
 export type NameLookup = (name: string) => Promise<readonly string[]>;
 
-/** Timeout of a query in milliseconds, and maximum number of queries. */
+/** Timeout of a DNS query in milliseconds, and maximum number of tries. */
 const RESOLVER = { timeout: 2000, tries: 2 };
 
 /**
  * Creates a lookup that uses DNS queries only. getaddrinfo(3) would also resolve local names, and
- * occupies a thread of the pool for each query, so that names with slow servers could block disk
- * access.
+ * it occupies a thread of the libuv pool for each query, so that names with slow servers could
+ * block file access.
  *
- * @param servers Addresses, with or without a port. Default: the name servers of the system.
+ * @param servers IP addresses of name servers, with or without a port. Default: the system's name
+ * servers.
  */
 export function createNameLookup(servers?: readonly string[]): NameLookup {
   const resolver = new Resolver(RESOLVER);

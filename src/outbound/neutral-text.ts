@@ -1,11 +1,13 @@
-/** Characters that are invisible or can disguise text: control characters, line separators,
- *  unpaired surrogates, and bidirectional controls. */
+/**
+ * Matches characters that are invisible or can disguise text: control characters, line separators,
+ * unpaired surrogates, and bidirectional controls.
+ */
 const DECEPTIVE = /[[\p{Cc}\p{Cs}\p{Zl}\p{Zp}\p{Bidi_Control}]--[\t\n]]/gv;
 
 /**
- * Makes untrusted text safe to store and show: lines end with line feeds, and U+FFFD replaces each
- * character that could affect a terminal, a page or a database.
+ * Makes untrusted text safe to store and show. Line breaks become line feeds, and U+FFFD replaces
+ * each character that could affect a terminal, a page or a database.
  */
-export function neutralText(text: string): string {
+export function neutralizeText(text: string): string {
   return text.replace(/\r\n?/g, "\n").replace(DECEPTIVE, "\ufffd");
 }

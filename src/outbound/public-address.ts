@@ -1,31 +1,37 @@
 import { isIP } from "node:net";
 import ipaddr from "ipaddr.js";
 
-/** Which IP addresses may be connected to. */
+/** Decides which IP addresses may be connected to. */
 export interface AddressPolicy {
-  /** Allows addresses that are not global. Default: none are allowed. */
+  /**
+   * Whether an address that is not globally reachable is allowed nevertheless. Default: none is.
+   */
   readonly isAllowed?: (address: string) => boolean;
 }
 
-/** Whether an address may be connected to. */
+/** Whether the policy allows connecting to an address. */
 export function isReachable(address: string, { isAllowed }: AddressPolicy): boolean {
   return isGlobal(address) || (isAllowed?.(address) ?? false);
 }
 
-/** All IPv6 addresses assigned to hosts (IANA, IPv6 Global Unicast Address Assignments). Others are
- *  unassigned or embed IPv4 addresses. */
+/**
+ * The IPv6 range from which all host addresses are assigned (IANA, IPv6 Global Unicast Address
+ * Assignments). Addresses outside it are unassigned or embed IPv4 addresses.
+ */
 const GLOBAL_IPV6 = ipaddr.IPv6.parseCIDR("2000::/3");
 
-/** The address of the platform service (WireServer) on Azure virtual machines, which is in a public
- *  range. */
+/**
+ * The address of Azure's platform service for virtual machines (WireServer), which lies in a public
+ * range.
+ */
 const AZURE_PLATFORM = "168.63.129.16";
 
 /**
- * Whether an address is that of one public host: not loopback, private, link-local, cloud metadata,
- * multicast, or one that embeds another address.
+ * Whether an address belongs to a single public host. Loopback, private, link-local, cloud metadata
+ * and multicast addresses do not, and neither do addresses that embed another address.
  *
- * @param address Without brackets.
- * @returns `false` for anything that is not an IP address.
+ * @param address IP address without brackets.
+ * @returns `false` for any text that is not an IP address.
  */
 export function isGlobal(address: string): boolean {
   if (isIP(address) === 0 || address === AZURE_PLATFORM) return false;

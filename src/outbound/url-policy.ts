@@ -1,31 +1,35 @@
 import { isIP } from "node:net";
 import { type AddressPolicy, isReachable } from "./public-address.ts";
 
-/** Which URLs may be requested. */
+/** Decides which URLs may be requested. */
 export interface UrlPolicy extends AddressPolicy {
-  /** Default: `https:` only. */
+  /** Allowed schemes. Default: `https:` only. */
   readonly schemes?: readonly ("https:" | "http:")[];
-  /** Allows names that cannot be public. Default: none are allowed. */
+  /** Whether a host name that cannot be public is allowed nevertheless. Default: none is. */
   readonly isAllowedName?: (name: string) => boolean;
 }
 
 /** Maximum length of a URL, in characters. */
 const MAX_URL_LENGTH = 2048;
 
-/** Allowed ports below 1024. System ports are reserved for other protocols, so a web server uses
- *  80, 443 or an unreserved port. */
+/**
+ * The allowed ports below 1024. Ports below 1024 are reserved for system services, so a web server
+ * uses 80, 443 or a higher port.
+ */
 const WEB_PORTS: readonly number[] = [443, 80];
 const FIRST_UNRESERVED_PORT = 1024;
 
-/** Top-level domains that are never public: RFC 6761, 6762, 7686, 8375, 9476; ICANN reserves
- *  `internal` for private use. */
+/**
+ * Domains that are never public: those of RFC 6761, 6762, 7686, 8375 and 9476, and `internal`,
+ * which ICANN reserves for private use.
+ */
 const PRIVATE_NAMES = /(^|\.)(localhost|local|test|invalid|example|onion|home\.arpa|alt|internal)$/;
 
 /**
- * Checks a URL that a caller supplied, before any request. The addresses of its name are checked
- * later, when the connection is made.
+ * Checks a URL that a caller supplied, before any request is made. The IP addresses of its host are
+ * checked later, when the connection is made.
  *
- * @returns The fault, for the caller; `undefined` if there is none.
+ * @returns What is wrong with the URL, in words for the caller; `undefined` if it is allowed.
  */
 export function urlFault(
   text: string,
@@ -43,8 +47,7 @@ export function urlFault(
   return isPublicHost(url.hostname, hosts) ? undefined : "Its host is not public.";
 }
 
-/** Whether a port is one that web servers use. @param port Empty for the default port of the
- *  scheme. */
+/** Whether web servers use a port. @param port Empty for the default port of the scheme. */
 function isWebPort(port: string): boolean {
   return port === "" || WEB_PORTS.includes(Number(port)) || Number(port) >= FIRST_UNRESERVED_PORT;
 }

@@ -3,29 +3,29 @@ import ipaddr from "ipaddr.js";
 import { createNameLookup, type NameLookup } from "./name-lookup.ts";
 import type { UrlPolicy } from "./url-policy.ts";
 
-/** Which hosts may receive webhooks, and how their names are resolved. */
+/** Which hosts may receive webhooks, and how host names are resolved. */
 export interface WebhookPolicy extends UrlPolicy {
-  /** Default: the name servers of the system. */
+  /** Resolves host names. Default: the system's name servers. */
   readonly lookup?: NameLookup;
 }
 
 /** Options of `createWebhookPolicy`. */
 export interface WebhookPolicyOptions {
-  /** Allows `http:` and this machine; for development. */
+  /** Allows `http:` URLs and receivers on this machine; for development. */
   readonly allowsInsecure: boolean;
   /** Called with a warning when insecure webhooks are allowed. */
   readonly warn: (message: string) => void;
-  /** Default: the name servers of the system. */
+  /** Resolves host names. Default: the system's name servers. */
   readonly lookup?: NameLookup;
 }
 
-/** Addresses of `localhost`; a receiver may listen on only one of them. */
+/** Addresses of `localhost`. Both are tried, because a receiver may listen on only one of them. */
 const LOOPBACK = ["127.0.0.1", "::1"];
 
-/** Names of this machine (RFC 6761 section 6.3). */
+/** Matches host names that refer to this machine (RFC 6761 section 6.3). */
 const LOCAL_NAME = /(^|\.)localhost\.*$/;
 
-/** Creates the policy: public hosts over TLS only, unless insecure webhooks are allowed. */
+/** Creates the webhook policy: public hosts over TLS only, unless insecure webhooks are allowed. */
 export function createWebhookPolicy({
   allowsInsecure,
   warn,
@@ -39,7 +39,7 @@ export function createWebhookPolicy({
     schemes: ["https:", "http:"],
     isAllowed: isLoopback,
     isAllowedName: (name) => LOCAL_NAME.test(name),
-    // Name servers do not resolve `localhost`.
+    // `localhost` is resolved here, because name servers do not resolve it.
     lookup: async (name) => (LOCAL_NAME.test(name) ? LOOPBACK : lookup(name)),
   };
 }

@@ -1,10 +1,10 @@
 /**
- * Reads a body of unknown size.
+ * Reads a body whose size is not known in advance.
  *
  * @param maxBytes Maximum size after decompression.
- * @throws {Error} When the body is larger; the rest is not read.
+ * @throws {Error} When the body is larger. The rest of the body is not read.
  */
-export async function wholeBody(
+export async function readWholeBody(
   body: AsyncIterable<Uint8Array>,
   maxBytes: number,
 ): Promise<Buffer<ArrayBuffer>> {

@@ -1,19 +1,21 @@
-/** Messages for the person at the terminal, on standard error; programs read standard output. */
+/** Messages for a person at the terminal, on standard error; programs read standard output. */
 
 import { statSync } from "node:fs";
 import type { Logger } from "pino";
 import type { Config, MarketChoice } from "../config/config.ts";
-import type { Setup } from "../ingest/setup.ts";
+import type { IngestSetup } from "../ingest/setup.ts";
 import { type Email, emailText } from "../mail/email-schema.ts";
 import { SERVICE_NAME, type Service } from "../service.ts";
 
-/** Clears a terminal line: back to its start (CR), erase to its end (ECMA-48 EL). */
+/** Clears a terminal line: moves to its start (CR) and erases to its end (ECMA-48 EL). */
 const ERASE_LINE = "\r\u001b[K";
 
-/** Permission bits of the group and of others. */
+/** Permission bits of the group and of other users. */
 const GROUP_AND_OTHERS = 0o077;
 
-/** Writes one JSON line to standard output for programs, and a summary to standard error for people. */
+/**
+ * Writes one JSON line for programs to standard output, and a summary for people to standard error.
+ */
 export function announceReady(service: Service, config: Config, baseUrl: string): void {
   const { market, following } = service;
   const instruments = market.instruments().length;
@@ -48,7 +50,7 @@ export function announceReady(service: Service, config: Config, baseUrl: string)
   process.stderr.write(`${lines.join("\n")}\n`);
 }
 
-/** The period and speed of the replay, if the market is one. */
+/** The period and speed of the replay; `undefined` for any other market. */
 function replayOf(choice: MarketChoice) {
   if (choice.kind !== "replay") return undefined;
   const { from, to, daysPerSecond } = choice;
@@ -56,9 +58,12 @@ function replayOf(choice: MarketChoice) {
   return { from: iso(from), to: iso(to), daysPerSecond };
 }
 
-/** What the summary says about a live market, one line each. @param setup Absent: it is not live. */
+/**
+ * The lines of the summary about a live market.
+ * @param setup Absent if the market is not live.
+ */
 export function liveMarketLines(
-  setup: Setup | undefined,
+  setup: IngestSetup | undefined,
   anonymousScopes: readonly string[],
 ): readonly string[] {
   if (setup === undefined) return [];
@@ -81,15 +86,18 @@ export function liveMarketLines(
   ].filter((line) => typeof line === "string");
 }
 
-const idsOf = (providers: Setup["providers"]): string => providers.map(({ id }) => id).join(", ");
+const idsOf = (providers: IngestSetup["providers"]): string =>
+  providers.map(({ id }) => id).join(", ");
 
 const counted = (count: number, noun: string): string =>
   `${count} ${noun}${count === 1 ? "" : "s"}`;
 
-/** Warns when other users of this machine can open the folder with keys and personal data. */
+/**
+ * Warns when other users of this machine can open the folder that contains keys and personal data.
+ */
 export function warnIfFolderIsOpen(folder: string): void {
   const mode = statSync(folder, { throwIfNoEntry: false })?.mode ?? 0;
-  // Windows has no such bits: Node.js derives all of them from what the owner may do.
+  // Windows has no such bits: Node.js derives all of them from the permissions of the owner.
   if (process.platform === "win32" || (mode & GROUP_AND_OTHERS) === 0) return;
   const shown = (mode & 0o777).toString(8);
   process.stderr.write(
@@ -97,7 +105,10 @@ export function warnIfFolderIsOpen(folder: string): void {
   );
 }
 
-/** Shows how much of the market has been read: on one terminal line, elsewhere only when complete. */
+/**
+ * Shows how much of the market has been read: on a terminal in one line that is updated, elsewhere
+ * only when complete.
+ */
 export function showMarketProgress(unit: string): (done: number, total: number) => void {
   return (done, total) => {
     const isDone = done === total;
@@ -114,15 +125,15 @@ export function showEmail(email: Email): void {
   process.stderr.write(`\nThere is no mail server for this message:\n${emailText(email)}\n`);
 }
 
-/** Shows the progress of a replay on one terminal line. */
+/** Shows the progress of a replay in one terminal line that is updated. */
 export function showReplay({ market }: Service): void {
   if (market.mode !== "replay" || !process.stderr.isTTY) return;
   const at = new Date(market.knownUntil()).toISOString();
   process.stderr.write(`${ERASE_LINE}Replay: ${at.slice(0, 16)} UTC`);
 }
 
-/** Clears the line of the replay, and logs its end. */
-export function endReplay({ market }: Service, log: Logger): void {
+/** Clears the progress line of the replay, and logs the end of the replay. */
+export function logReplayEnd({ market }: Service, log: Logger): void {
   if (market.mode !== "replay") return;
   if (process.stderr.isTTY) process.stderr.write(ERASE_LINE);
   const asOf = new Date(market.knownUntil()).toISOString();

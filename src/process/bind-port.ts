@@ -5,16 +5,21 @@ import type { AddressInfo } from "node:net";
 import { setTimeout as pause } from "node:timers/promises";
 import type { Config } from "../config/config.ts";
 
-/** Wildcard addresses, each with a loopback address that reaches the same port. */
+/** Wildcard addresses, each with a loopback address through which the same port is reachable. */
 const WILDCARD_ADDRESSES: ReadonlyMap<string, string> = new Map([
   ["0.0.0.0", "127.0.0.1"],
   ["::", "[::1]"],
 ]);
 
-/** Path of the public signing keys. Every store has its own keys, which identify it. */
+/**
+ * Path of the public signing keys, which identify a store, because every store has its own keys.
+ */
 const KEYS_PATH = "/.well-known/jwks.json";
 
-/** Attempts to read the keys of the process at the port, which may be busy or about to release it. */
+/**
+ * Number of attempts to read the keys of the process that listens on the port; it may be busy or
+ * about to release the port.
+ */
 const KEY_ATTEMPTS = 3;
 
 /** Pause between two attempts, in milliseconds. */
@@ -23,13 +28,17 @@ const KEY_PAUSE_MS = 1_000;
 /** Timeout of one attempt, in milliseconds. */
 const KEY_TIMEOUT_MS = 2_000;
 
-/** Length of the accept queue, unless the system allows less. Node.js accepts one connection in a turn
- *  of its event loop, and a client that finds the queue full retries only after a second. */
+/**
+ * Length of the accept queue (backlog); the system may impose a lower limit. Node.js accepts one
+ * connection per turn of its event loop, and a client that finds the queue full retries only after
+ * a second.
+ */
 const BACKLOG = 4_096;
 
 /**
- * Whether several processes may serve the port: those of one PostgreSQL database at a fixed port. Such
- * a process listens only once it is ready, because until then the others answer.
+ * Whether several processes may listen on the port: processes that share one PostgreSQL database
+ * and use a fixed port. Such a process listens only once it is ready, because the other processes
+ * serve until then.
  */
 export function isPortShared({ port, store }: Config): boolean {
   return store.databaseUrl !== undefined && port !== 0;
@@ -38,7 +47,7 @@ export function isPortShared({ port, store }: Config): boolean {
 /**
  * Binds the port for this process alone.
  *
- * @throws {Error} When the port is taken, or HOST is a wildcard address and BASE_URL is missing.
+ * @throws {Error} When the port is in use, or HOST is a wildcard address and BASE_URL is absent.
  */
 export async function listenExclusively(server: Server, config: Config): Promise<void> {
   await refuseUnpublishable(config);
@@ -46,12 +55,12 @@ export async function listenExclusively(server: Server, config: Config): Promise
 }
 
 /**
- * Binds the port together with other processes on the same store; the system distributes connections
- * among them (SO_REUSEPORT, Linux). On other systems binds it for this process alone.
+ * Binds the port together with other processes on the same store; on Linux, the system distributes
+ * connections among them (SO_REUSEPORT). On other systems, binds the port for this process alone.
  *
  * @param keyIds Ids of the public signing keys of the store.
- * @throws {Error} When the port is taken by another program, or HOST is a wildcard address and
- *   BASE_URL is missing.
+ * @throws {Error} When another program uses the port, or HOST is a wildcard address and BASE_URL is
+ * absent.
  */
 export async function listenShared(
   server: Server,
@@ -60,11 +69,11 @@ export async function listenShared(
 ): Promise<void> {
   await refuseUnpublishable(config);
   await refuseOtherStores(config, keyIds);
-  // Other systems refuse the option, or give every connection to the process that bound last.
+  // Other systems reject the option, or give every connection to the process that bound last.
   await listenAt(server, { ...config, reusePort: process.platform === "linux" });
 }
 
-/** Public origin, without a trailing slash. Without BASE_URL it contains the port that was bound. */
+/** The public origin, without a trailing slash. Without BASE_URL, it contains the bound port. */
 export function originOf(server: Server, { host, port, baseUrl }: Config): string {
   const actualPort = (server.address() as AddressInfo | null)?.port ?? port;
   const authority = host.includes(":") ? `[${host}]` : host;
@@ -95,8 +104,10 @@ async function refuseUnpublishable({ host, baseUrl }: Config): Promise<void> {
   );
 }
 
-/** Any program of the same user can bind a shared port and would then get part of the requests, so
- *  the process that already listens must publish the keys of the same store. */
+/**
+ * Throws unless the process that already listens on the port publishes the keys of the same store.
+ * Any program of the same user can bind a shared port and would then get part of the requests.
+ */
 async function refuseOtherStores(config: Config, keyIds: readonly string[]): Promise<void> {
   for (let attempt = 1; ; attempt++) {
     const found = await keysAt(await keysUrl(config));
@@ -120,8 +131,10 @@ async function keysUrl({ host, port }: Config): Promise<string> {
   return `http://${WILDCARD_ADDRESSES.get(address) ?? plain}:${port}${KEYS_PATH}`;
 }
 
-/** Ids of the keys published at an address; `none` when nothing listens there, `unclear` when the
- *  answer is not a set of keys. */
+/**
+ * Ids of the keys published at a URL; `none` when nothing listens there, `unclear` when the
+ * response is not a key set.
+ */
 async function keysAt(url: string): Promise<"none" | "unclear" | readonly string[]> {
   try {
     const answer = await fetch(url, { signal: AbortSignal.timeout(KEY_TIMEOUT_MS) });

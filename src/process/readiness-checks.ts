@@ -4,21 +4,26 @@ import type { SignalLog } from "../log/signal-log.ts";
 import type { State } from "../state.ts";
 import type { ComponentState, Readiness } from "./readiness.ts";
 
-/** Age from which a due delivery counts as late, in milliseconds. A healthy process claims deliveries
- *  within a second. */
+/**
+ * Delay after which a due delivery counts as late, in milliseconds. A healthy process claims
+ * deliveries within a second.
+ */
 const LATE_MS = 60_000;
 
 /** Lifetime of a cached store check, in milliseconds. */
 const CACHE_MS = 1_000;
 
-/** Accepted lag of the served data behind the market, beyond the current session, in milliseconds: a
- *  long history is scored within minutes. */
+/**
+ * Maximum lag of the served data behind the market, in addition to the current session, in
+ * milliseconds. Scoring a long history takes minutes.
+ */
 const MAX_BEHIND_MS = 600_000;
 
 /**
- * Checks every part. This process is unready only because of faults that another process may not
- * have. A missing leader and late deliveries are not among them: they affect all processes alike.
- * The schema of the store is migrated before a process listens, so it needs no check.
+ * Creates the check of all components. This process is unready only because of faults that other
+ * processes may not have. A missing leader and late deliveries do not make it unready, because they
+ * affect all processes alike. The schema of the store is migrated before a process listens, so it
+ * needs no check.
  */
 export function createReadiness({
   state,
@@ -28,7 +33,7 @@ export function createReadiness({
 }: {
   readonly state: State;
   readonly scoring: Scoring;
-  /** The log of the market; `undefined` if it has none. */
+  /** The signal log of the market; `undefined` if the market has none. */
   readonly signalLog: SignalLog | undefined;
   readonly isDraining: () => boolean;
 }): Readiness {
@@ -54,14 +59,14 @@ export function createReadiness({
         deliveries: queue,
         ...(signalLog && { log: logCheck(signalLog) }),
         ...(live && { providers: live.providers }),
-        // An embedded store has one process, which is the leader as soon as it can write.
+        // Not for an embedded store: its only process is the leader as soon as it can write.
         ...(state.store.engine === "postgres" && { leader }),
       },
     };
   };
 }
 
-/** Caches a check, so that frequent probes do not load the store. */
+/** Caches the result of a check, so that frequent probes do not load the store. */
 function cached<T>(ask: () => Promise<T>): () => Promise<T> {
   let last: { readonly at: number; readonly answer: Promise<T> } | undefined;
   return () => {
@@ -71,13 +76,16 @@ function cached<T>(ask: () => Promise<T>): () => Promise<T> {
   };
 }
 
-/** A check that fails counts as not ok. */
+/** Runs a check; a check that throws counts as failed. */
 const checked = (ask: () => Promise<ComponentState>): Promise<ComponentState> =>
   ask().catch(() => UNKNOWN);
 
 const UNKNOWN: ComponentState = { ok: false, detail: "could not be checked" };
 
-/** Stored data are served even when every provider fails, so providers are only wanted. */
+/**
+ * The state of the live market (required) and of its providers (optional, because stored data is
+ * served even when every provider fails).
+ */
 async function liveChecks(live: NonNullable<Scoring["live"]>) {
   try {
     const { ok, isAnswered, detail } = await live.check();
@@ -88,7 +96,10 @@ async function liveChecks(live: NonNullable<Scoring["live"]>) {
   }
 }
 
-/** A log that may not be signed, or that no quorum of witnesses cosigns, is read as before. */
+/**
+ * The state of the signal log. It is only optional, since the log stays readable when it may not be
+ * signed or when too few witnesses cosign it.
+ */
 const logCheck = ({ fault }: SignalLog): ComponentState => ({
   ok: fault === undefined,
   detail: fault ?? "signed",

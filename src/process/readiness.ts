@@ -1,17 +1,17 @@
-/** The state of one component. */
+/** The result of checking one component. */
 export interface ComponentState {
   readonly ok: boolean;
-  /** For the operator; public, so it contains no secrets. */
+  /** Explanation for the operator; public, so it contains no secrets. */
   readonly detail: string;
 }
 
-/** Checks by component name. */
+/** Results of the checks, by component name. */
 export type ComponentStates = Readonly<Record<string, ComponentState>>;
 
 /** Checks every component. */
 export type Readiness = () => Promise<{
-  /** Components without which load balancers should send requests elsewhere. */
+  /** Components whose failure means that load balancers should send requests to another process. */
   readonly required: ComponentStates;
-  /** Components without which requests are still served, with reduced function. */
+  /** Components whose failure only reduces the functions of the service. */
   readonly optional: ComponentStates;
 }>;

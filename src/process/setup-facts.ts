@@ -1,10 +1,10 @@
 import type { Config } from "../config/config.ts";
-import type { Setup } from "../ingest/setup.ts";
+import type { IngestSetup } from "../ingest/setup.ts";
 import type { MarketView } from "../market/market-view.ts";
 import type { Readiness } from "./readiness.ts";
 import type { SetupFacts } from "./setup-items.ts";
 
-/** The sources of the facts. */
+/** Sources of the facts on the operator page. */
 interface SetupSources {
   readonly config: Pick<
     Config,
@@ -12,14 +12,14 @@ interface SetupSources {
   >;
   readonly baseUrl: string;
   readonly market: MarketView;
-  /** Providers of a live market. */
-  readonly following: Setup | undefined;
+  /** Providers of a live market; `undefined` for any other market. */
+  readonly following: IngestSetup | undefined;
   readonly readiness: Readiness;
-  /** Whether the market has a log of signals. */
+  /** Whether the market has a signal log. */
   readonly hasLog: boolean;
 }
 
-/** What the operator's page shows of a running service, without any secret of its settings. */
+/** The facts about a running service that the operator page shows; contains no secret settings. */
 export async function setupFacts(sources: SetupSources): Promise<SetupFacts> {
   const { config, market, following, readiness } = sources;
   const { mail, store } = config;

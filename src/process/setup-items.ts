@@ -1,35 +1,35 @@
-import type { SignUp } from "../config/config.ts";
+import type { SignUpMode } from "../config/config.ts";
 import { isLoopbackHost } from "../lib/loopback.ts";
 import type { MarketMode } from "../market/market.ts";
 
-/** The facts that the operator's page is built from; they contain no secrets. */
+/** The facts from which the operator page is built; they contain no secrets. */
 export interface SetupFacts {
   readonly baseUrl: string;
   readonly market: {
     readonly mode: MarketMode;
     readonly instruments: number;
-    /** Instant up to which the market is known, ISO 8601. */
+    /** Instant up to which market data is known, ISO 8601. */
     readonly asOf: string;
   };
-  /** Missing settings of live providers, as sentences. */
+  /** Settings that live providers still need, one sentence each. */
   readonly missingProviders: readonly string[];
-  /** Sender of emails; `undefined` without a mail server. */
+  /** Sender address of emails; `undefined` without a mail server. */
   readonly mailFrom: string | undefined;
-  readonly signUp: SignUp;
+  readonly signUp: SignUpMode;
   readonly engine: "embedded" | "postgres";
   /** Absolute path of the data folder. */
   readonly folder: string;
-  /** Whether the master key comes from its setting instead of a file in the folder. */
+  /** Whether the master key comes from its environment variable instead of a file in the folder. */
   readonly isMasterKeySet: boolean;
   readonly hasLog: boolean;
   readonly hasWitnesses: boolean;
   readonly hasMetrics: boolean;
   readonly proxyHops: number;
-  /** Components that fail their check. */
+  /** Components whose check fails. */
   readonly faults: readonly { readonly name: string; readonly detail: string }[];
 }
 
-/** An item of the setup list. */
+/** An item of the operator's setup list. */
 export interface SetupItem {
   readonly name: string;
   /** `fault`: a component fails; `todo`: required before others use the service; `advice`:
@@ -37,13 +37,13 @@ export interface SetupItem {
   readonly state: "fault" | "todo" | "advice" | "done";
   /** The current state, in words. */
   readonly is: string;
-  /** What to do; absent if there is nothing to do. */
+  /** The next step; absent if there is nothing to do. */
   readonly next?: string;
-  /** A command that does it. */
+  /** A command that performs the next step. */
   readonly command?: string;
 }
 
-/** Everything to set up, in the order in which an operator does it. */
+/** All setup items, in the order in which an operator deals with them. */
 export const setupItems = (facts: SetupFacts): readonly SetupItem[] => [
   ...facts.faults.map(
     ({ name, detail }): SetupItem => ({
@@ -65,9 +65,11 @@ export const setupItems = (facts: SetupFacts): readonly SetupItem[] => [
   metricsItem(facts),
 ];
 
-/** The item to do next: the first fault, else the first required item, else the first advice;
- *  `undefined` when all items are done. */
-export const nextItem = (items: readonly SetupItem[]): SetupItem | undefined =>
+/**
+ * The next item to deal with: the first fault, else the first required item, else the first
+ * recommendation; `undefined` when all items are done.
+ */
+export const nextSetupItem = (items: readonly SetupItem[]): SetupItem | undefined =>
   (["fault", "todo", "advice"] as const)
     .flatMap((state) => items.filter((item) => item.state === state))
     .at(0);

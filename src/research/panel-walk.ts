@@ -4,27 +4,30 @@ import type { Market } from "../market/market.ts";
 import { ScoringEngine } from "../score/scoring-engine.ts";
 import type { Snapshot } from "../score/snapshot.ts";
 
-/** The part of a market to walk through. */
-interface Wanted {
+/** The class and period to score. */
+interface PanelWalkOptions {
   readonly market: Market;
   readonly assetClass: AssetClass;
-  /** The first and the last close, Unix milliseconds. */
+  /** First and last close to include, Unix milliseconds. */
   readonly from: number;
   readonly to: number;
 }
 
 /**
- * Scores a market with the service's own engine and returns the sessions of a class one by one, so that
- * no more than one of them is in memory.
+ * Scores a market with the service's own engine and yields the sessions of a class one by one, so
+ * that at most one session is in memory.
  */
 export function* walkPanel({
   market,
   assetClass,
   from,
   to,
-}: Wanted): Generator<PanelSession, void> {
+}: PanelWalkOptions): Generator<PanelSession, void> {
   let session: Snapshot[] = [];
-  /** The class of the newest snapshot: classes are scored one after another. */
+  /**
+   * The class of the newest snapshot. The engine scores one class after another, so another class
+   * means that the wanted class is complete.
+   */
   let scored: AssetClass | undefined;
   const origin = market.servedFrom(from);
   const engine = new ScoringEngine(

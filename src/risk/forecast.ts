@@ -5,12 +5,14 @@ import type { Bar } from "../market/records.ts";
 
 /** Constants of the volatility forecast. */
 export const RISK_RULES = {
-  /** Sessions that a forecast uses; with fewer there is none. */
+  /** Number of sessions that a forecast uses; with fewer sessions there is no forecast. */
   windowSessions: 252,
-  /** Half-lives in sessions of the two variances of the blend. */
+  /** Half-lives in sessions of the fast and slow variance in the blend. */
   fastHalfLife: VOLATILITY_RULES.fastHalfLife,
   slowHalfLife: VOLATILITY_RULES.slowHalfLife,
-  /** Weight of the fast standard deviation in the blend; the slow one has the rest. */
+  /**
+   * Weight of the fast standard deviation in the blend; the slow standard deviation has the rest.
+   */
   fastWeight: 0.4,
   /** Decay per session of the exponentially weighted mean (RiskMetrics, 1996). */
   ewmaDecay: 0.94,
@@ -19,14 +21,20 @@ export const RISK_RULES = {
 } as const;
 
 /**
- * `blend`: (0.4 sqrt(fast) + 0.6 sqrt(slow))^2 of the variance proxy. `ewma`: exponentially
- * weighted mean of squared returns. `random_walk`: the last month's mean of squared returns.
+ * Volatility models:
+ * - `blend`: variance (0.4 sqrt(fast) + 0.6 sqrt(slow))^2, with fast and slow means of the
+ * range-based proxy
+ * - `ewma`: exponentially weighted mean of squared returns
+ * - `random_walk`: mean of the squared returns of the last month
  */
 export const RISK_MODELS = ["blend", "ewma", "random_walk"] as const;
 export type RiskModel = (typeof RISK_MODELS)[number];
 
-/** The model of each class; for coins the blend was no better than the simple mean. */
-export const MODEL_OF_CLASS = {
+/**
+ * The model used for each class; for coins the blend was no better than the exponentially weighted
+ * mean.
+ */
+export const RISK_MODEL_BY_CLASS = {
   stock: "blend",
   etf: "blend",
   crypto: "ewma",
@@ -34,15 +42,18 @@ export const MODEL_OF_CLASS = {
 
 /** Variances of the sessions of one instrument, oldest first. */
 export interface SessionVariances {
-  /** The range-based proxy (`sessionVariance`). */
+  /** The range-based variance proxy (`sessionVariance`). */
   readonly proxy: Float64Array;
   /** Squared close-to-close log returns. */
   readonly squaredReturn: Float64Array;
-  /** The bars that were measured. */
+  /** The bars that the variances belong to. */
   readonly bars: readonly Bar[];
 }
 
-/** Measures consecutive bars; the first bar and extreme prices are skipped. */
+/**
+ * Computes the variances of consecutive bars; the first bar and bars with extreme prices are
+ * skipped.
+ */
 export function sessionVariances(bars: Iterable<Bar>): SessionVariances {
   const proxy: number[] = [];
   const squaredReturn: number[] = [];
@@ -63,8 +74,8 @@ export function sessionVariances(bars: Iterable<Bar>): SessionVariances {
   };
 }
 
-/** The variance of a bar that a model reads; NaN for the first bar and for extreme prices. */
-export function varianceOf(model: RiskModel, bar: Bar): number {
+/** The variance of a bar as the model uses it; NaN for the first bar and for extreme prices. */
+export function modelVarianceOf(model: RiskModel, bar: Bar): number {
   const { logReturn } = bar;
   if (logReturn === null) return Number.NaN;
   const proxy = sessionVariance(bar, logReturn);
@@ -72,13 +83,13 @@ export function varianceOf(model: RiskModel, bar: Bar): number {
   return model === "blend" ? proxy : logReturn ** 2;
 }
 
-/** Weights of the last 252 sessions, the newest first, and their sum. */
+/** Weights of the last 252 sessions, newest first, and their sum. */
 interface Weights {
   readonly each: Float64Array;
   readonly sum: number;
 }
 
-/** Each session weighs `lambda` times the one after it. */
+/** Exponential weights: each session weighs `lambda` times as much as the session after it. */
 function weightsOf(lambda: number): Weights {
   const each = new Float64Array(RISK_RULES.windowSessions);
   for (let age = 0, weight = 1; age < each.length; age++, weight *= lambda) each[age] = weight;
@@ -90,11 +101,11 @@ const SLOW = weightsOf(decay(1, RISK_RULES.slowHalfLife));
 const EWMA = weightsOf(RISK_RULES.ewmaDecay);
 
 /**
- * Expected standard deviation of a session's log return; over a horizon see `horizonSigma`.
- * It depends only on the last 252 sessions, so it is independent of where a history begins.
+ * Forecast standard deviation of the log return of one session; `horizonSigma` converts it to a
+ * horizon. It depends only on the last 252 sessions, and so not on where the history begins.
  *
- * @param count Number of known sessions, from the oldest on.
- * @returns `undefined` with fewer than 252, or if the price did not move.
+ * @param count Number of leading variances to use, up to the session of the forecast.
+ * @returns `undefined` with fewer than 252 sessions, or if the price did not move.
  */
 export function forecastSigma(
   model: RiskModel,
@@ -110,7 +121,8 @@ type Sigma = (proxy: Float64Array, squaredReturn: Float64Array, count: number) =
 
 const SIGMAS: Readonly<Record<RiskModel, Sigma>> = {
   blend(proxy, _, count) {
-    // Both means in one loop: each alone waits for its last addition.
+    // One loop for both means is faster, since two separate loops would each wait for their last
+    // addition.
     let [fast, slow] = [0, 0];
     for (let age = 0; age < RISK_RULES.windowSessions; age++) {
       const variance = proxy[count - 1 - age] as number;

@@ -1,13 +1,16 @@
 import type { AssetClass } from "../market/instrument.ts";
 import type { ReportDays, RiskTable } from "./table.ts";
 
-/** ISO date: no outcome from here on is in a quantile of `RISK_TABLE`. */
+/**
+ * ISO date before which the quantiles of `RISK_TABLE` were fitted; no outcome from this date on was
+ * used.
+ */
 export const FITTED_BEFORE = "2020-01-01";
 
 /**
- * The table of recorded and live markets: large US stocks, funds and coins, at the last
- * close of each week. `market-signal backtest` gives the same quantiles under `fitted`. Both
- * tables are written by `npm run risk-tables`.
+ * The table for recorded and live markets, measured on large US stocks, funds and coins at the last
+ * close of each week. `market-signal backtest` prints the same quantiles as `fitted`. Both tables
+ * are written by `npm run risk-tables`.
  */
 export const RISK_TABLE: RiskTable = {
   fitted: "2015-01-01 to 2019-12-31",
@@ -209,8 +212,8 @@ export const RISK_TABLE: RiskTable = {
 };
 
 /**
- * Factors of report days by which the backtest forecasts stocks over five sessions in the years
- * before `FITTED_BEFORE`: each row was fitted on the outcomes before its year, from 2014 on.
+ * Report-day factors with which the backtest forecasts stocks over five sessions in the years
+ * before `FITTED_BEFORE`. Each row was fitted on the outcomes before its year, from 2014 on.
  */
 export const EARLIER_REPORT_DAYS: Readonly<Record<string, ReportDays>> = {
   "2015": {
@@ -250,7 +253,7 @@ export const EARLIER_REPORT_DAYS: Readonly<Record<string, ReportDays>> = {
   },
 };
 
-/** The table of the simulated market, whose returns have another distribution. */
+/** The table for simulated markets, whose returns have a different distribution. */
 export const SIMULATED_RISK_TABLE: RiskTable = {
   fitted: "simulated markets of seeds 1 to 5",
   tested: "simulated markets of seeds 6 to 10",
@@ -383,38 +386,38 @@ export const SIMULATED_RISK_TABLE: RiskTable = {
   },
 };
 
-/** The table of a market. */
+/** The risk table that applies to a market. */
 export const riskTableOf = ({ simulated }: { readonly simulated: boolean }): RiskTable =>
   simulated ? SIMULATED_RISK_TABLE : RISK_TABLE;
 
 /**
- * How many of the ranges watched by alerts were left by a close before they ended. The share is
- * above 5 %, since any close within the horizon counts and a range is made for the last one.
+ * How often a close left the ranges that alerts watch. The share is above 5 %, since any close
+ * within the horizon counts, while a range is calibrated for the last close.
  */
 interface RangeBreaches {
-  /** Consecutive ranges of all instruments of the class. */
+  /** Number of consecutive ranges, over all instruments of the class. */
   readonly ranges: number;
-  /** Share of them that a close left. */
+  /** Fraction of the ranges that a close left, in [0, 1]. */
   readonly share: number;
 }
 
-/** By class, after the date of the fit; `null` where no range is published. */
+/** Breaches by class, after the date of the fit; `null` if no range is published. */
 type BreachesByClass = Readonly<Record<AssetClass, RangeBreaches | null>>;
 
-/** Breaches of recorded markets, from 2020 to 2024. */
+/** Breaches in recorded markets, from 2020 to 2024. */
 export const RANGE_BREACHES: BreachesByClass = {
   stock: { ranges: 90_935, share: 0.0594 },
   etf: null,
   crypto: { ranges: 2_935, share: 0.0457 },
 };
 
-/** Breaches of the simulated markets on which the simulated table was tested. */
+/** Breaches in the simulated markets on which the simulated table was tested. */
 const SIMULATED_RANGE_BREACHES: BreachesByClass = {
   stock: { ranges: 28_545, share: 0.0585 },
   etf: null,
   crypto: { ranges: 2_592, share: 0.0594 },
 };
 
-/** How often the ranges of a market are left. */
+/** The breaches that apply to a market. */
 export const rangeBreachesOf = ({ simulated }: { readonly simulated: boolean }): BreachesByClass =>
   simulated ? SIMULATED_RANGE_BREACHES : RANGE_BREACHES;

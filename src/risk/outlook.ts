@@ -1,54 +1,62 @@
 import type { AssetClass } from "../market/instrument.ts";
-import { countKnown } from "../market/point-in-time.ts";
+import { countKnownRecords } from "../market/point-in-time.ts";
 import type { Bar, RecordList } from "../market/records.ts";
-import { forecastSigma, MODEL_OF_CLASS, RISK_RULES, sessionVariances } from "./forecast.ts";
+import { forecastSigma, RISK_MODEL_BY_CLASS, RISK_RULES, sessionVariances } from "./forecast.ts";
 import {
   chanceOfFall,
+  logReturnRange,
   publishesFall,
   publishesRanges,
-  RANGES,
+  RANGE_PROBABILITIES,
   type RangeProbability,
-  rangeOf,
 } from "./ranges.ts";
 import { type ForecastRecords, horizonSigma, sessionsToReport } from "./report-days.ts";
 import type { HorizonTable, RiskTable } from "./table.ts";
 
-/** Risk level of an instrument: the lowest fifth of what it is compared with, the middle, the
- *  highest fifth. */
+/**
+ * Risk level of an instrument by rank in a comparison group: `calm` is the lowest fifth, `wild` the
+ * highest fifth.
+ */
 export const RISK_LEVELS = ["calm", "usual", "wild"] as const;
 export type RiskLevel = (typeof RISK_LEVELS)[number];
 
 /** Constants of risk levels. */
 export const LEVEL_RULES = {
-  /** Shares of the comparison below which risk is calm, and above which it is wild. */
+  /** Rank, as a fraction of the group, below which risk is calm, and above which it is wild. */
   calmBelow: 0.2,
   wildAbove: 0.8,
-  /** Closes of the instrument's own past, the newest included, and the minimum. */
+  /**
+   * Number of past closes of the instrument in the comparison, including the newest, and the
+   * minimum.
+   */
   ownCloses: 252,
   minOwnCloses: 126,
-  /** Minimum peers, and the maximum that are read; of more, evenly spaced ones. */
+  /** Minimum number of peers, and the maximum that is read; a larger group is sampled evenly. */
   minPeers: 10,
   maxPeers: 200,
 } as const;
 
-/** A range around the last close. */
+/** A range of log returns from the last close, with its nominal probability. */
 export interface PriceRange {
   readonly probability: RangeProbability;
-  /** Log returns from the last close. */
+  /** Bounds as log returns from the last close. */
   readonly low: number;
   readonly high: number;
 }
 
-/** Forecast over one horizon. */
+/** Risk forecast over one horizon. */
 export interface HorizonOutlook {
   readonly table: HorizonTable;
-  /** Standard deviation of the log return over the horizon. */
+  /** Forecast standard deviation of the log return over the horizon. */
   readonly sigma: number;
-  /** From `sessionsToReport`. */
+  /** Result of `sessionsToReport`. */
   readonly reportIn: number | null;
-  /** `null` where the ranges of the class did not hold. */
+  /** `null` if the ranges of the class did not reach their coverage. */
   readonly ranges: readonly PriceRange[] | null;
-  /** Chance of a fall beyond `table.fallPercent`; `null` where such chances had no skill. */
+  /**
+   * Probability of a fall of more than `table.fallPercent`; `null` if such probabilities had no
+   * skill.
+   */
   readonly fall: number | null;
 }
 
@@ -56,24 +64,24 @@ export interface HorizonOutlook {
 export interface RiskOutlook {
   /** The last known bar. */
   readonly bar: Bar;
-  /** Standard deviation of a session's log return. */
+  /** Forecast standard deviation of a session's log return. */
   readonly sigma: number;
-  /** Against its own past year; `null` if its history is too short. */
+  /** Risk level against the instrument's own past year; `null` if its history is too short. */
   readonly level: RiskLevel | null;
   readonly horizons: readonly HorizonOutlook[];
 }
 
-/** The bars required for the forecasts at the last `closes` closes. */
+/** The bars that are needed for the forecasts at each of the last `closes` closes known at `at`. */
 function barsBehind(bars: RecordList<Bar>, at: number, closes: number): readonly Bar[] {
-  const known = countKnown(bars, at);
+  const known = countKnownRecords(bars, at);
   return bars.slice(Math.max(0, known - RISK_RULES.windowSessions - closes + 1), known);
 }
 
 /**
- * Only the sigma of the outlook at an instant (Unix milliseconds): the standard deviation of a
- * session's log return.
+ * The sigma of `riskOutlook` alone: the forecast standard deviation of a session's log return at an
+ * instant (Unix milliseconds).
  *
- * @returns `undefined` with under 252 sessions, and where no price moved.
+ * @returns `undefined` with fewer than 252 sessions, or if the price did not move.
  */
 export function sigmaAt(
   bars: RecordList<Bar>,
@@ -81,15 +89,15 @@ export function sigmaAt(
   at: number,
 ): number | undefined {
   const behind = (closes: number) =>
-    forecastSigma(MODEL_OF_CLASS[assetClass], sessionVariances(barsBehind(bars, at, closes)));
-  // A few bars too many are enough, unless many of them had extreme prices, which are skipped.
+    forecastSigma(RISK_MODEL_BY_CLASS[assetClass], sessionVariances(barsBehind(bars, at, closes)));
+  // A few extra bars suffice, unless many bars have extreme prices and are skipped.
   return behind(2) ?? behind(LEVEL_RULES.ownCloses);
 }
 
 /**
- * The outlook at the last close known by an instant (Unix milliseconds).
+ * The risk outlook at the last close known at an instant (Unix milliseconds).
  *
- * @returns `undefined` with under 252 sessions, and where no price moved.
+ * @returns `undefined` with fewer than 252 sessions, or if the price did not move.
  */
 export function riskOutlook(
   records: ForecastRecords,
@@ -99,7 +107,7 @@ export function riskOutlook(
 ): RiskOutlook | undefined {
   const behind = barsBehind(records.bars, at, LEVEL_RULES.ownCloses);
   const bar = behind.at(-1);
-  const model = MODEL_OF_CLASS[assetClass];
+  const model = RISK_MODEL_BY_CLASS[assetClass];
   const variances = sessionVariances(behind);
   const sigma = forecastSigma(model, variances);
   if (bar === undefined || sigma === undefined) return undefined;
@@ -129,14 +137,17 @@ function horizonOutlook(
     sigma,
     reportIn,
     ranges: publishesRanges(evidence)
-      ? RANGES.map((probability) => ({ probability, ...rangeOf(quantiles, probability, sigma) }))
+      ? RANGE_PROBABILITIES.map((probability) => ({
+          probability,
+          ...logReturnRange(quantiles, probability, sigma),
+        }))
       : null,
     fall: publishesFall(evidence) ? chanceOfFall(quantiles, fallPercent, sigma) : null,
   };
 }
 
-/** A sample of a class: all of its members, or 200 evenly spaced ones. */
-export function choosePeers<T>(members: readonly T[]): readonly T[] {
+/** A sample of the members of a class: all of them, or 200 that are evenly spaced. */
+export function samplePeers<T>(members: readonly T[]): readonly T[] {
   const { maxPeers } = LEVEL_RULES;
   if (members.length <= maxPeers) return members;
   return Array.from(
@@ -146,10 +157,10 @@ export function choosePeers<T>(members: readonly T[]): readonly T[] {
 }
 
 /**
- * The forecasts of the peers that still trade, at a close.
+ * The volatility forecasts at a close of the peers that still trade.
  *
  * @param lists Bars of instruments of one class.
- * @param newestSince Unix milliseconds: instruments without a bar since then are excluded.
+ * @param newestSince Unix milliseconds; instruments without a bar since then are excluded.
  */
 export const peerSigmas = (
   lists: readonly RecordList<Bar>[],
@@ -159,13 +170,13 @@ export const peerSigmas = (
   lists.flatMap((list) => {
     const bars = barsBehind(list, at, 2);
     if ((bars.at(-1)?.availableAt ?? Number.NEGATIVE_INFINITY) < newestSince) return [];
-    return forecastSigma(MODEL_OF_CLASS[assetClass], sessionVariances(bars)) ?? [];
+    return forecastSigma(RISK_MODEL_BY_CLASS[assetClass], sessionVariances(bars)) ?? [];
   });
 
 /**
- * The level of a forecast among others by its mid-rank.
+ * The risk level of a forecast, by its mid-rank among `others`.
  *
- * @returns `null` with fewer others than `least`.
+ * @returns `null` if there are fewer than `least` others.
  */
 export function riskLevel(
   sigma: number,

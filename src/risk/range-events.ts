@@ -1,30 +1,30 @@
 import type { AssetClass } from "../market/instrument.ts";
-import { countKnown, newestKnown } from "../market/point-in-time.ts";
+import { countKnownRecords, newestKnownRecord } from "../market/point-in-time.ts";
 import type { Bar } from "../market/records.ts";
 import { sigmaAt } from "./outlook.ts";
-import { publishesRanges, RANGES, rangeOf } from "./ranges.ts";
+import { logReturnRange, publishesRanges, RANGE_PROBABILITIES } from "./ranges.ts";
 import { type ForecastRecords, horizonSigma, sessionsToReport } from "./report-days.ts";
 import type { HorizonTable, RiskTable } from "./table.ts";
 
-/** Nominal coverage of the watched range, the widest that is published. */
-export const WATCHED_RANGE = RANGES[2];
+/** Nominal coverage of the range that alerts watch, the widest published range. */
+export const ALERT_RANGE_PROBABILITY = RANGE_PROBABILITIES[2];
 
-/** The side of the range on which a close lay. */
+/** The side of the range on which a close lies. */
 export const RANGE_REASONS = ["below", "above"] as const;
 type RangeReason = (typeof RANGE_REASONS)[number];
 
-/** A range of one instrument that is open, from the close at which it was forecast. */
+/** A watched range of one instrument, which opens at the close at which it is forecast. */
 export interface OpenRange {
-  /** When that close became known, Unix milliseconds. */
+  /** When the close became known at which the range opened, Unix milliseconds. */
   readonly openedAt: number;
-  /** Price at that close. */
+  /** Closing price at which the range opened. */
   readonly price: number;
-  /** Log returns from that close, dividends included. */
+  /** Bounds as log returns from that price, including dividends. */
   readonly low: number;
   readonly high: number;
 }
 
-/** A close left the range that was open. */
+/** The event that a close left the open range. */
 export interface RangeAlert {
   readonly kind: "range.alert";
   readonly reason: RangeReason;
@@ -32,13 +32,15 @@ export interface RangeAlert {
   readonly table: HorizonTable;
   /** The bar whose close left the range. */
   readonly bar: Bar;
-  /** Log return from the close at which the range opened to that of the bar, dividends included. */
+  /**
+   * Log return from the close at which the range opened to the close of `bar`, including dividends.
+   */
   readonly logReturn: number;
-  /** Closes since the range opened, this one included. */
+  /** Number of closes since the range opened, including that of `bar`. */
   readonly sessions: number;
 }
 
-/** A closed session of an instrument whose class has a range. */
+/** A closed session of an instrument whose class has a published range. */
 export interface RangeSession {
   readonly records: ForecastRecords;
   readonly assetClass: AssetClass;
@@ -47,31 +49,37 @@ export interface RangeSession {
   readonly table: HorizonTable;
 }
 
-/** The horizon whose range is watched: the shortest of a class; `undefined` where its ranges are not
- *  published. */
+/**
+ * The watched horizon of a class, which is its shortest; `undefined` if its ranges are not
+ * published.
+ */
 export function watchedHorizon(table: RiskTable, assetClass: AssetClass): HorizonTable | undefined {
   const [shortest] = table.classes[assetClass];
   return shortest && publishesRanges(shortest.evidence) ? shortest : undefined;
 }
 
-/** The range from the last close known at the end of a session; `undefined` without a forecast. */
+/**
+ * Opens a range at the last close known at the end of a session; `undefined` without a forecast.
+ */
 function openRange({ records, assetClass, at, table }: RangeSession): OpenRange | undefined {
   const { bars } = records;
-  const bar = newestKnown(bars, at);
+  const bar = newestKnownRecord(bars, at);
   const sigma = sigmaAt(bars, assetClass, at);
   if (bar === undefined || sigma === undefined) return undefined;
   const ofHorizon = horizonSigma(sigma, table, sessionsToReport(table, records, bar));
-  const range = rangeOf(table.quantiles, WATCHED_RANGE, ofHorizon);
+  const range = logReturnRange(table.quantiles, ALERT_RANGE_PROBABILITY, ofHorizon);
   return { openedAt: bar.availableAt, price: bar.close, low: range.low, high: range.high };
 }
 
 /**
  * Finds the `range.alert` event of a closed session: a newly known close that left the open range.
- * A range ends with the first such close, or with the last of its horizon; the next one opens at
- * the last close known then. A session without a close, or with a doubted one, changes nothing.
+ * A range ends at the first such close, or at the last close of its horizon. The next range then
+ * opens at the last known close. A session without a close, or with a suspicious close, changes
+ * nothing.
  *
- * @param open After the session before, `undefined` for the first, which is never an event.
- * @returns The same range while it stays open.
+ * @param open The open range after the previous session; `undefined` for the first session, which
+ * never causes an event.
+ * @returns The open range, which is the same object while it stays open.
  */
 export function rangeAlert(
   open: OpenRange | undefined,
@@ -80,7 +88,7 @@ export function rangeAlert(
   if (open === undefined) return { open: openRange(session) };
   const { at, table } = session;
   const { bars } = session.records;
-  const since = bars.slice(countKnown(bars, open.openedAt), countKnown(bars, at));
+  const since = bars.slice(countKnownRecords(bars, open.openedAt), countKnownRecords(bars, at));
   let logReturn = 0;
   for (const [index, bar] of since.slice(0, table.horizon).entries()) {
     logReturn += bar.logReturn ?? 0;

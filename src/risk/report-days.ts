@@ -1,22 +1,23 @@
 import { nextReport, quarterlyFilings, reportDay } from "../factors/next-report.ts";
 import { MEASURED_WINDOWS } from "../factors/report-windows.ts";
 import { DAY_MS } from "../lib/market-day.ts";
-import { isSession, nextSession, sessionsUntil } from "../market/calendar.ts";
+import { isTradingDay, nextSession, sessionsUntil } from "../market/calendar.ts";
 import type { Bar, InstrumentRecords } from "../market/records.ts";
 import type { HorizonQuantiles } from "./table.ts";
 
-/** The part of an instrument's records that a forecast of its volatility reads. */
+/** The records of an instrument that its volatility forecast uses. */
 export type ForecastRecords = Pick<InstrumentRecords, "bars" | "fundamentals">;
 
-/** The part of a risk table by which a forecast is spread over its horizon. */
+/** The part of a risk table that spreads a forecast over a horizon. */
 export type HorizonSpread = Pick<HorizonQuantiles, "horizon" | "reportDays">;
 
 /**
- * Sessions from a close until the one on which the next quarterly report is expected, as known at
- * that close: 1 is the next session, 0 the one that has just closed. Negative: the report is late.
+ * Number of sessions from a close to the session on which the next quarterly report is expected, as
+ * known at that close: 1 is the next session, 0 the session that has just closed, and a negative
+ * number means that the report is late.
  *
  * @param bar The bar of that close.
- * @returns `null` if none is expected, or if the table leaves reports out.
+ * @returns `null` if no report is expected, or if the table has no report-day factors.
  */
 export function sessionsToReport(
   { reportDays }: Pick<HorizonQuantiles, "reportDays">,
@@ -28,15 +29,15 @@ export function sessionsToReport(
   const next = nextReport(filings, availableAt, MEASURED_WINDOWS, DAY_MS);
   if (next.is === "unknown") return null;
   const day = reportDay(next.report.expected);
-  return sessionsUntil(session, isSession(day) ? day : nextSession(day));
+  return sessionsUntil(session, isTradingDay(day) ? day : nextSession(day));
 }
 
 /**
- * Forecast standard deviation of the log return over a horizon: the root of its variance in units
- * of a session's, times sigma.
+ * Forecast standard deviation of the log return over a horizon: sigma times the square root of
+ * `horizonVariance`.
  *
- * @param sigma Standard deviation of a session.
- * @param reportIn From `sessionsToReport`.
+ * @param sigma Standard deviation of a session's log return.
+ * @param reportIn Result of `sessionsToReport`.
  */
 export const horizonSigma = (
   sigma: number,
@@ -45,8 +46,10 @@ export const horizonSigma = (
 ): number => sigma * Math.sqrt(horizonVariance(spread, reportIn));
 
 /**
- * Variance over a horizon in units of a usual session's: the number of its sessions, each counted
- * with the factor of its distance from the expected report.
+ * Variance over a horizon in units of a usual session's variance: the sum over its sessions of the
+ * factor for each session's distance from the expected report.
+ *
+ * @param reportIn Result of `sessionsToReport`.
  */
 export function horizonVariance(
   { horizon, reportDays }: HorizonSpread,
@@ -60,6 +63,6 @@ export function horizonVariance(
   return sum;
 }
 
-/** Whether a report is expected on a session of a horizon. */
+/** Whether a report is expected on a session within the horizon. */
 export const spansReport = (reportIn: number | null, horizon: number): boolean =>
   reportIn !== null && reportIn >= 1 && reportIn <= horizon;

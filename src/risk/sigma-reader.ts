@@ -1,36 +1,35 @@
-import { countKnown } from "../market/point-in-time.ts";
+import { countKnownRecords } from "../market/point-in-time.ts";
 import type { Bar, RecordList } from "../market/records.ts";
-import { forecastSigma, MODEL_OF_CLASS, RISK_RULES, varianceOf } from "./forecast.ts";
+import { forecastSigma, modelVarianceOf, RISK_MODEL_BY_CLASS, RISK_RULES } from "./forecast.ts";
 import { sigmaAt } from "./outlook.ts";
 
 const { windowSessions } = RISK_RULES;
 
-/** Variances after which the newest 252 move to the front of a list. */
+/** Capacity of a buffer of variances; when it is full, the newest 252 move to the front. */
 const CAPACITY = windowSessions + 64;
 
-/** How far the bars of a list have been measured. */
+/** Variances of a list of bars, with the position up to which the list was read. */
 interface Follower {
-  /** Number of bars that were read; the last `windowSessions` of them were all measured. */
+  /** Number of bars read; each of the last `windowSessions` has a variance. */
   read: number;
-  /** The variances of the last `count` bars that the model reads, oldest first; 2.5 kB. */
+  /** Variances of the last `count` bars as the model uses them, oldest first; 2.5 kB. */
   readonly variances: Float64Array;
   count: number;
 }
 
 /**
- * Creates a reader of the sigma of many instruments. It measures each bar once as time advances.
- * For earlier instants, and for lists with extreme prices, it measures again; the results are the
- * same.
+ * Creates a reader of the sigma of many instruments, with the same results as `sigmaAt`. While time
+ * advances it measures each bar once; for earlier instants, and for lists with extreme prices, it
+ * measures the bars again.
  *
- * @returns A function with the results of `sigmaAt`, for lists that remain the same object while
- * they grow.
+ * @returns A function like `sigmaAt`; a list of bars must remain the same object while it grows.
  */
 export function createSigmaReader(): typeof sigmaAt {
   const followers = new WeakMap<RecordList<Bar>, Follower>();
   return (bars, assetClass, at) => {
-    const model = MODEL_OF_CLASS[assetClass];
+    const model = RISK_MODEL_BY_CLASS[assetClass];
     const found = followers.get(bars);
-    const known = countKnown(bars, at, found?.read);
+    const known = countKnownRecords(bars, at, found?.read);
     const follower = found ?? {
       read: Math.max(0, known - windowSessions),
       variances: new Float64Array(CAPACITY),
@@ -38,7 +37,7 @@ export function createSigmaReader(): typeof sigmaAt {
     };
     const isBehind = known < follower.read;
     while (follower.read < known) {
-      const variance = varianceOf(model, bars.at(follower.read) as Bar);
+      const variance = modelVarianceOf(model, bars.at(follower.read) as Bar);
       if (Number.isNaN(variance)) break;
       add(follower, variance);
     }

@@ -1,15 +1,21 @@
 import type { AssetClass } from "../market/instrument.ts";
 import type { RiskModel } from "./forecast.ts";
 
-/** Falls whose chances are forecast at the shorter and at the longer horizon, in percent. */
+/**
+ * Size in percent of the falls whose probability is forecast, at the shorter and the longer
+ * horizon.
+ */
 const FALL_PERCENTS = [5, 10] as const;
 
 /**
- * Verdict on a forecast. `supported`: QLIKE below that of the exponentially weighted mean with t
- * under -2 before and after the date of the fit, and every range within .03 of its coverage after
- * it. `baseline`: the forecast is that mean itself, and the ranges hold as well. `not_supported`:
- * anything else. `insufficient_data`: under 10 instruments or 30 independent periods on either
- * side.
+ * Verdict on a forecast:
+ * - `supported`: QLIKE is below that of the exponentially weighted mean with t under -2, both
+ * before and after the date of the fit, and after it every range is within .03 of its nominal
+ * coverage
+ * - `baseline`: the forecast is the exponentially weighted mean, and the ranges are as close
+ * - `not_supported`: anything else
+ * - `insufficient_data`: fewer than 10 instruments, or fewer than 30 independent periods before or
+ * after the date of the fit
  */
 export const RISK_VERDICTS = [
   "supported",
@@ -19,29 +25,36 @@ export const RISK_VERDICTS = [
 ] as const;
 export type RiskVerdict = (typeof RISK_VERDICTS)[number];
 
-/** Mean QLIKE y/f - ln(y/f) - 1 of variance forecasts; smaller is better. */
+/**
+ * Mean QLIKE loss y/f - ln(y/f) - 1 of variance forecasts f for realized variance y; smaller is
+ * better.
+ */
 export interface QlikeFigures {
   readonly forecast: number;
   readonly ewma: number;
   readonly randomWalk: number;
-  /** Diebold-Mariano t of forecast minus ewma, over dates; `null` where both are the same. */
+  /** Diebold-Mariano t of forecast minus ewma, over dates; `null` if the two are the same. */
   readonly t: number | null;
 }
 
-/** Measurements of the forecasts of one class over one horizon. */
+/** Evidence on the forecasts for one class over one horizon. */
 export interface RiskEvidence {
   readonly verdict: RiskVerdict;
   readonly instruments: number;
-  /** Forecasts after the date of the fit whose outcome is known. */
+  /** Number of forecasts after the date of the fit whose outcome is known. */
   readonly forecasts: number;
-  /** Before and after the date of the fit. */
+  /** Loss before and after the date of the fit. */
   readonly qlike: { readonly before: QlikeFigures | null; readonly after: QlikeFigures | null };
-  /** Shares of the outcomes after the fit that lay within the ranges, as `RANGES` has them. */
+  /** Fraction of the outcomes after the fit inside each range, in the order of `RANGE_PROBABILITIES`. */
   readonly coverage: readonly number[];
-  /** The same for those in whose horizon a report was expected; `null` where reports are not in the
-   *  forecast. */
+  /**
+   * Coverage of the forecasts in whose horizon a report was expected; `null` if the forecast does
+   * not consider reports.
+   */
   readonly acrossReports: readonly number[] | null;
-  /** Brier skill of the chance of a fall after the fit, against climatology. */
+  /**
+   * Brier skill of the probability of a fall after the fit, against climatology, with its interval.
+   */
   readonly fallSkill: {
     readonly value: number;
     readonly low: number;
@@ -49,39 +62,42 @@ export interface RiskEvidence {
   } | null;
 }
 
-/** Factors of a session's variance by its distance from the one on which a report is expected. */
+/** Factors of a session's variance, by its distance in sessions from the expected report. */
 export interface ReportDays {
-  /** Sessions before the expected one to which the first factor belongs. */
+  /** Number of sessions before the expected report to which the first factor applies. */
   readonly before: number;
-  /** One for each session from then on; sessions further away have the factor 1. */
+  /** One factor for each session from then on; sessions further away have the factor 1. */
   readonly factors: readonly number[];
 }
 
-/** Parameters of the ranges and of the chance of a fall over one horizon. */
+/** Parameters of the ranges and of the probability of a fall over one horizon. */
 export interface HorizonQuantiles {
-  /** In sessions. */
+  /** Length of the horizon in sessions. */
   readonly horizon: number;
   /**
-   * Quantiles at `PROBABILITIES` of log return / forecast standard deviation over the horizon
-   * (`horizonSigma`), from the last known close.
+   * Quantiles at `ECDF_PROBABILITIES` of the log return from the last known close, divided by its
+   * forecast standard deviation over the horizon (`horizonSigma`).
    */
   readonly quantiles: readonly number[];
-  /** The fall whose chance is forecast, in percent. */
+  /** Size in percent of the fall whose probability is forecast. */
   readonly fallPercent: number;
-  /** `null` where reports are not in the forecast. */
+  /** Report-day factors; `null` if the forecast does not consider reports. */
   readonly reportDays: ReportDays | null;
 }
 
-/** The forecasts of one class over one horizon. */
+/** The quantiles and the evidence for the forecasts of one class over one horizon. */
 export interface HorizonTable extends HorizonQuantiles {
   readonly model: RiskModel;
   readonly fallPercent: (typeof FALL_PERCENTS)[number];
   readonly evidence: RiskEvidence;
 }
 
-/** The quantiles of the method, and the evidence on them from later data. */
+/** The quantiles used by the method, and the evidence on them from later data. */
 export interface RiskTable {
-  /** Data on which the quantiles were fitted, and later data on which the evidence was measured. */
+  /**
+   * Descriptions of the data on which the quantiles were fitted, and of the later data on which
+   * they were tested.
+   */
   readonly fitted: string;
   readonly tested: string;
   readonly classes: Readonly<Record<AssetClass, readonly HorizonTable[]>>;

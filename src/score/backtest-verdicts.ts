@@ -1,14 +1,14 @@
 import type { AssetClass } from "../market/instrument.ts";
 
-/** Verdicts of a backtest; nothing stronger than `positive` exists. */
-export const VERDICTS = [
+/** Verdicts of a backtest; `positive` is the strongest. */
+export const BACKTEST_VERDICTS = [
   "insufficient_data",
   "inverted",
   "no_evidence",
   "weak_positive",
   "positive",
 ] as const;
-export type Verdict = (typeof VERDICTS)[number];
+export type BacktestVerdict = (typeof BACKTEST_VERDICTS)[number];
 
 /** Horizon of a score in sessions; coins have one session a day. */
 export const SCORE_HORIZONS: Readonly<Record<AssetClass, number>> = {
@@ -21,26 +21,30 @@ export const SCORE_HORIZONS: Readonly<Record<AssetClass, number>> = {
 export const horizonText = (assetClass: AssetClass): string =>
   `${SCORE_HORIZONS[assetClass]} ${assetClass === "crypto" ? "days" : "sessions"}`;
 
-/** Measured value of the directions of one class in the published backtest. */
+/** Measured predictive value of the directions of one class in the published backtest. */
 export interface DirectionEvidence {
-  readonly verdict: Verdict;
-  /** Mean rank correlation of the score with the return over `horizon` (information coefficient), and
-   *  its 95 % interval; `null` where there was too little data. */
+  readonly verdict: BacktestVerdict;
+  /**
+   * Information coefficient: mean rank correlation of the score with the return over `horizon`, and
+   * its 95 % interval; `null` if there were too few data.
+   */
   readonly ic: number | null;
   readonly interval: { readonly low: number; readonly high: number } | null;
-  /** Horizon of the returns. */
+  /** Horizon of the returns, in words. */
   readonly horizon: string;
   /** First and last month of the scores, as an ISO 8601 interval. */
   readonly period: string;
-  /** The graded instruments. */
+  /** The graded instruments, in words. */
   readonly universe: string;
-  /** Skill of the walk-forward probability of beating the class's median (1 - Brier score / .25), and its
-   *  95 % interval; `null` where there was too little data. */
+  /**
+   * Skill of the walk-forward probability of beating the class's median (1 - Brier score / .25),
+   * and its 95 % interval; `null` if there were too few data.
+   */
   readonly brierSkill: number | null;
   readonly skillInterval: { readonly low: number; readonly high: number } | null;
 }
 
-/** By class, as `market-signal backtest` measured it (docs/method-and-backtest.md). */
+/** Evidence by class, as measured by `market-signal backtest` (docs/method-and-backtest.md). */
 export const DIRECTION_EVIDENCE: Readonly<Record<AssetClass, DirectionEvidence>> = {
   stock: {
     verdict: "no_evidence",

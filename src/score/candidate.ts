@@ -1,36 +1,44 @@
 import { SURPRISE_RULES } from "../factors/earnings-surprise.ts";
-import { MIN_PEERS } from "../factors/ecdf.ts";
+import { MIN_PEER_GROUP_SIZE } from "../factors/ecdf.ts";
 import { mean, normalQuantile } from "../factors/statistics.ts";
 import lock from "./candidate.lock.json" with { type: "json" };
 
-/** The signals of which the candidate is the mean. */
+/** The signals whose mean is the candidate. */
 export const CANDIDATE_PARTS = ["surprise", "residualMomentum", "reversal"] as const;
 type CandidatePart = (typeof CANDIDATE_PARTS)[number];
 
-/** The constants of the candidate; its residual momentum also uses those of the method in use. */
+/**
+ * The constants of the candidate; its residual momentum also uses constants of the method in use.
+ */
 export const CANDIDATE_RULES = {
   assetClass: "stock",
   parts: CANDIDATE_PARTS,
   surprise: SURPRISE_RULES,
-  /** Sessions over which the reversal is measured. */
+  /** Number of sessions over which the reversal is measured. */
   reversalSessions: 21,
-  /** Fewest measured instruments of a sector for a sector mean; below it the class mean is subtracted. */
+  /**
+   * Minimum number of measured instruments in a sector; with fewer, the class mean is subtracted
+   * instead of the sector mean.
+   */
   minSector: 5,
-  /** Fewest instruments that are ranked. */
-  minPeers: MIN_PEERS,
+  /** Minimum number of instruments for a ranking. */
+  minPeers: MIN_PEER_GROUP_SIZE,
 } as const;
 
 /**
- * A candidate method, computed and recorded beside the method in use without being part of any score:
- * the equal mean of the normal scores of earnings surprise, residual momentum and one-month reversal,
- * the last two relative to the sector. Its parts were selected on data up to its registration, so only
- * later sessions can support it, under the promotion rule that was registered with it.
+ * A candidate method, computed and recorded alongside the method in use but not part of any score:
+ * the equal-weighted mean of the normal scores of earnings surprise, residual momentum and
+ * one-month reversal, the last two relative to the sector. Its parts were selected on data up to
+ * its registration, so only later sessions can support it, under the promotion rule that was
+ * registered with it.
  */
 export const CANDIDATE = {
   name: "method-2",
-  /** ISO date. Sessions up to it were known when the candidate was designed. */
+  /**
+   * ISO date of registration. Sessions up to this date were known when the candidate was designed.
+   */
   registered: "2026-11-23",
-  /** SHA-256 of its constants and of its outputs on a fixture (`npm run method`). */
+  /** SHA-256 of the candidate's constants and of its outputs on a fixture (`npm run method`). */
   methodHash: lock.methodHash,
   rule: {
     minSessions: 252,
@@ -40,21 +48,21 @@ export const CANDIDATE = {
   },
 } as const;
 
-/** Name and first 16 digits of the hash, under which readings are recorded. */
+/** Name and first 16 digits of the hash; readings are recorded under this version. */
 export const CANDIDATE_VERSION = `${CANDIDATE.name}+${CANDIDATE.methodHash.slice(0, 16)}`;
 
-/** The candidate's result for one instrument at a close. */
+/** The candidate's result for one instrument at the close of a session. */
 export interface CandidateReading {
   readonly version: string;
-  /** The close, Unix milliseconds. */
+  /** Close of the session, Unix milliseconds. */
   readonly at: number;
-  /** Mean of the available parts; positive is bullish. */
+  /** Mean of the available parts, positive if bullish; `null` if no part is available. */
   readonly z: number | null;
-  /** Normal scores within the class; `null` where a part cannot be measured. */
+  /** Normal scores within the class; `null` if a part cannot be measured. */
   readonly parts: Readonly<Record<CandidatePart, number | null>>;
 }
 
-/** Measurements of the instruments of a class, in one order; `NaN` where there is none. */
+/** Measurements of the instruments of a class, all in the same order; `NaN` if missing. */
 export interface CandidateInputs {
   readonly sectors: readonly (string | null)[];
   readonly surprise: Float64Array;
@@ -63,16 +71,19 @@ export interface CandidateInputs {
   readonly monthReturn: Float64Array;
 }
 
-/** The candidate's results for the instruments of a class at a close, in the order of the inputs. */
+/** Computes the candidate for the instruments of a class at a close, in the order of the inputs. */
 export function readCandidate(inputs: CandidateInputs, at: number): readonly CandidateReading[] {
   const ranking = new Ranking(inputs);
   return inputs.sectors.map((_, position) => new RankedReading(ranking, position, at));
 }
 
-/** Normal scores of a class by position; `NaN` where there is none. */
+/** Normal scores of the instruments of a class by position; `NaN` if missing. */
 type Scores = Readonly<Record<CandidatePart, Float64Array>>;
 
-/** Ranks a class on first read: most snapshots are replaced before anyone reads the candidate. */
+/**
+ * Ranks a class when its scores are first read, since most snapshots are replaced before anyone
+ * reads the candidate.
+ */
 class Ranking {
   #inputs: CandidateInputs | undefined;
   #scores: Scores | undefined;
@@ -134,7 +145,10 @@ function rank({ sectors, surprise, residualMomentum, monthReturn }: CandidateInp
   };
 }
 
-/** Values less the mean of their sector, or of the class where a sector is unknown or too small. */
+/**
+ * Subtracts from each value the mean of its sector, or of the class if the sector is unknown or too
+ * small.
+ */
 function sectorRelative(values: Float64Array, sectors: readonly (string | null)[]): Float64Array {
   const bySector = new Map<string | null, number[]>();
   for (const [position, sector] of sectors.entries()) {
@@ -155,7 +169,10 @@ function sectorRelative(values: Float64Array, sectors: readonly (string | null)[
   );
 }
 
-/** Normal scores Phi^-1((rank - 0.5) / n), with mean ranks for ties; `NaN` for missing values. */
+/**
+ * Normal scores Phi^-1((rank - 0.5) / n), with mean ranks for ties; `NaN` for missing values, and
+ * for all if there are too few.
+ */
 function normalScores(values: Float64Array): Float64Array {
   const sorted = values.filter((value) => !Number.isNaN(value)).sort();
   const count = sorted.length;

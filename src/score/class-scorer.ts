@@ -1,11 +1,15 @@
 import { type Benchmark, createBenchmark } from "../factors/benchmark.ts";
 import type { AuthorActivity } from "../factors/message-weight.ts";
 import { listedMomentum, MAX_BAR_AGE_DAYS } from "../factors/momentum.ts";
-import { createPriceHistories, recentReturn, recompute } from "../factors/price-history.ts";
+import {
+  createPriceHistories,
+  recentReturn,
+  recomputeSumsAndPeak,
+} from "../factors/price-history.ts";
 import type { AssetClass } from "../market/instrument.ts";
 import type { InstrumentRecords } from "../market/records.ts";
 import { CANDIDATE_RULES, readCandidate } from "./candidate.ts";
-import { CLASS_FACTORS, type Composite, compose, WEIGHTS } from "./composite.ts";
+import { CLASS_FACTORS, type Composite, composeScore, WEIGHTS } from "./composite.ts";
 import {
   advanceInstrument,
   beginSession,
@@ -13,48 +17,52 @@ import {
   createInstrumentState,
   endSession,
   freshSurprise,
+  type InstrumentMeasurement,
   type InstrumentState,
-  type Measurement,
   measureInstrument,
 } from "./instrument-state.ts";
-import type { KeptSignals } from "./kept-signals.ts";
 import type { TextReader } from "./message-stream.ts";
-import { freezePeers, noPeers, type PeerTables } from "./peers.ts";
+import { emptyPeerTables, freezePeerTables, type PeerTables } from "./peers.ts";
 import { type MeasuredInstrument, type ReadingContext, readFactors } from "./readings.ts";
 import type { RecordSeries } from "./record-series.ts";
+import type { SavedSignals } from "./saved-signals.ts";
 import { nextSignal, type SessionScore, type SignalState } from "./signal-hysteresis.ts";
 import { createSnapshot, type Snapshot, type SnapshotInputs, sessionScore } from "./snapshot.ts";
 
-/** The class benchmark consists of this many instruments, those with the largest turnover. */
+/** Number of instruments in the class benchmark: those with the largest turnover. */
 export const BENCHMARK_SIZE = 500;
 
-/** Receives the snapshots of a class scorer. */
+/** Receives the snapshots that a class scorer computes. */
 export interface SnapshotSink {
   /**
-   * Stores the final snapshot of a session, which is also the newest one.
+   * Stores the final snapshot of a session, which is also the newest snapshot of the instrument.
    *
    * @param ahead Number of final snapshots that will follow before the next read. Default: 0.
    */
   addClosed(snapshot: Snapshot, ahead?: number): void;
-  /** Replaces the newest snapshot of the instrument until the next one. */
+  /** Stores the newest snapshot of an instrument, which the next snapshot replaces. */
   setNewest(snapshot: Snapshot): void;
 }
 
-/** An instant of a class, and the session to which it belongs. */
+/** An instant, and whether a session has begun since the last close. */
 interface Moment {
-  /** Unix milliseconds, never decreasing between calls. */
+  /** Unix milliseconds; never decreases between calls. */
   readonly at: number;
-  /** Whether `at` lies in the session that closed last, and not in a later one. */
+  /** Whether `at` still belongs to the session that closed last. */
   readonly isSameSession: boolean;
 }
 
 /** The records and calendar of a class up to an instant. */
 interface ClassView extends Moment {
-  /** The records of the class, the same instruments in the same order on every call. */
+  /** The records of the class: the same instruments in the same order on every call. */
   readonly group: readonly InstrumentRecords[];
-  /** Closes of the sessions in the calendar of the class, ascending; later ones are not read. */
+  /**
+   * Closes of the sessions in the calendar of the class, ascending; closes after `at` are not read.
+   */
   readonly closes: readonly number[];
-  /** Final snapshots of sessions that close before this instant are not stored, Unix milliseconds. */
+  /**
+   * Unix milliseconds; final snapshots of sessions that close before this instant are not stored.
+   */
   readonly servedFrom: number;
 }
 
@@ -64,37 +72,37 @@ export class ClassScorer {
   readonly #dayMs: number;
   /** Sessions that close after this instant are scored, Unix milliseconds. */
   readonly #scoredAfter: number;
-  readonly #kept: KeptSignals | undefined;
+  readonly #kept: SavedSignals | undefined;
   readonly #sink: SnapshotSink;
   readonly #series: Pick<RecordSeries, "at">;
   readonly #benchmark: Benchmark;
-  /** What the instruments of the class share. */
+  /** State that the instruments of the class share. */
   readonly #shared: ClassContext;
   /** States of the instruments, by position in the class. */
   readonly #states: InstrumentState[] = [];
-  /** Closes of the sessions scored so far, Unix milliseconds. */
+  /** Closes of the sessions processed so far, Unix milliseconds. */
   readonly #closes: number[] = [];
-  /** Tables frozen at the close before the newest close. */
+  /** Tables frozen at the second newest close. */
   #tablesBefore: PeerTables;
   /** Tables frozen at the newest close. */
   #tables: PeerTables;
   #drift = 0;
 
   /**
-   * Starts before the first record of the class.
+   * Creates a scorer that starts before the first record of the class.
    *
    * @param options.dayMs Length of a market day in milliseconds.
    * @param options.scoredFrom Sessions that close before this instant (Unix milliseconds) warm up
-   *   the running statistics and are not scored.
-   * @param options.kept Signals stored after a close, from which the replay continues: sessions up to that
-   *   close warm up as well.
-   * @param options.series That of the record.
+   * the running statistics and are not scored.
+   * @param options.kept Signals stored after a close, from which the replay continues; sessions up
+   * to that close are not scored either.
+   * @param options.series The series of the records to score.
    */
   constructor(options: {
     readonly assetClass: AssetClass;
     readonly dayMs: number;
     readonly scoredFrom: number;
-    readonly kept: KeptSignals | undefined;
+    readonly kept: SavedSignals | undefined;
     readonly authors: AuthorActivity;
     readonly readText: TextReader;
     readonly sink: SnapshotSink;
@@ -116,18 +124,19 @@ export class ClassScorer {
       newPriceHistory: createPriceHistories(),
       dayMs,
     };
-    this.#tablesBefore = noPeers(assetClass);
-    this.#tables = noPeers(assetClass);
+    this.#tablesBefore = emptyPeerTables(assetClass);
+    this.#tables = emptyPeerTables(assetClass);
   }
 
-  /** Largest difference seen between a running sum and its recomputation, in log units. */
+  /** Largest difference found so far between a running sum and its recomputation, in log units. */
   get drift(): number {
     return this.#drift;
   }
 
   /**
-   * Scores every session that closed by `at` and decides its signals. When `at` is later than the
-   * newest close, scores and factors are updated to it and signals stay. Yields after every session.
+   * Scores every session that closed by `at` and decides its signals. If `at` is later than the
+   * newest close, scores and factors are then updated to `at`, but signals are not. Yields after
+   * every session.
    */
   *advance(view: ClassView): Generator<void, void> {
     const { group, closes, at, isSameSession } = view;
@@ -141,18 +150,18 @@ export class ClassScorer {
     this.#scoreInterim(moment);
   }
 
-  /** Number of sessions that have closed. */
+  /** Number of closed sessions that were processed. */
   get sessions(): number {
     return this.#closes.length;
   }
 
-  /** The newest close that was scored, Unix milliseconds; `undefined` while none was. */
+  /** The newest scored close, Unix milliseconds; `undefined` if no session was scored. */
   get scoredAt(): number | undefined {
     const newest = this.#closes.at(-1);
     return newest !== undefined && newest > this.#scoredAfter ? newest : undefined;
   }
 
-  /** The signals after the newest close, by symbol. */
+  /** The signals as of the newest close, by symbol. */
   signals(): ReadonlyMap<string, SignalState> {
     return new Map(
       this.#states.flatMap(({ instrument, signal }) =>
@@ -161,7 +170,7 @@ export class ClassScorer {
     );
   }
 
-  /** Number of sessions that closed by an instant and are not scored yet. */
+  /** Number of sessions that closed by `at` and are not processed yet. */
   #countNew(closes: readonly number[], at: number): number {
     const scored = this.#closes.length;
     let next = scored;
@@ -169,7 +178,7 @@ export class ClassScorer {
     return next - scored;
   }
 
-  /** Updates one instrument to a moment. */
+  /** Updates the state of one instrument to a moment. */
   #advanceAt(position: number, records: InstrumentRecords, { at, isSameSession }: Moment): void {
     this.#states[position] ??= createInstrumentState(records, this.#shared);
     const state = this.#states[position];
@@ -177,7 +186,11 @@ export class ClassScorer {
     advanceInstrument(state, { records, at }, this.#shared);
   }
 
-  /** @param ahead Number of sessions that close right after this one. */
+  /**
+   * Processes the next session up to its close.
+   *
+   * @param ahead Number of sessions that are processed right after this one.
+   */
   #closeSession({ group, closes, servedFrom }: ClassView, ahead: number): void {
     const at = closes[this.#closes.length] as number;
     this.#closes.push(at);
@@ -193,16 +206,17 @@ export class ClassScorer {
     chooseBenchmark(this.#states);
   }
 
-  /** Restores the stored signals. */
-  #carryOn({ signals }: KeptSignals): void {
+  /** Restores signals that an earlier replay stored. */
+  #carryOn({ signals }: SavedSignals): void {
     for (const state of this.#states) state.signal = signals.get(state.instrument.symbol);
   }
 
   /**
-   * Scores a session against the tables frozen before it, and freezes those for the next. The session
-   * before the first that is scored only has its tables frozen.
+   * Scores a session with the tables frozen before it, and freezes the tables for the next session.
+   * For the last session before the first scored one, only the tables are frozen.
    *
-   * @param ahead Number of sessions that close right after it; `undefined`: its snapshots are not stored.
+   * @param ahead Number of sessions that are processed right after this one; `undefined` if its
+   * snapshots are not stored.
    */
   #scoreSession(at: number, ahead: number | undefined): void {
     this.#tablesBefore = this.#tables;
@@ -212,7 +226,7 @@ export class ClassScorer {
     if (isStored && this.#assetClass === CANDIDATE_RULES.assetClass) {
       readCandidates(this.#states, at);
     }
-    const peers: Measurement[] = [];
+    const peers: InstrumentMeasurement[] = [];
     for (const state of this.#states) {
       const measured = measure(state, context);
       if (measured === undefined) continue;
@@ -224,13 +238,13 @@ export class ClassScorer {
       if (ahead === undefined) continue;
       this.#sink.addClosed(createSnapshot(inputs, composite, state.signal), ahead);
     }
-    this.#tables = freezePeers(peers, { assetClass: this.#assetClass, epoch: at });
+    this.#tables = freezePeerTables(peers, { assetClass: this.#assetClass, epoch: at });
   }
 
-  /** Running sums are recomputed once per epoch, so that rounding errors do not add up. */
+  /** Recomputes running sums once per epoch, so that rounding errors do not accumulate. */
   #recomputeSums({ listed }: InstrumentState): void {
     if (listed === undefined) return;
-    this.#drift = Math.max(this.#drift, recompute(listed, this.#benchmark.returns));
+    this.#drift = Math.max(this.#drift, recomputeSumsAndPeak(listed, this.#benchmark.returns));
   }
 
   #scoreInterim({ at, isSameSession }: Moment): void {
@@ -265,13 +279,16 @@ export class ClassScorer {
   }
 }
 
-/** Computes the candidate for the instruments that traded in a session; others have no reading. */
+/**
+ * Computes the candidate for the instruments that traded in a session; the other instruments get no
+ * reading.
+ */
 function readCandidates(states: readonly InstrumentState[], at: number): void {
   const trading = states.filter(({ newestBar }) => newestBar?.availableAt === at);
   const surprise = new Float64Array(trading.length);
   const residualMomentum = new Float64Array(trading.length);
   const monthReturn = new Float64Array(trading.length);
-  // One loop: `Float64Array.from` with mappers is a quarter slower at 10,000 instruments.
+  // A single loop, because `Float64Array.from` with mappers is 25 % slower for 10,000 instruments.
   for (const [index, state] of trading.entries()) {
     const { listed } = state;
     surprise[index] = freshSurprise(state);
@@ -286,7 +303,7 @@ function readCandidates(states: readonly InstrumentState[], at: number): void {
   for (const [index, state] of trading.entries()) state.candidate = readings[index];
 }
 
-/** Selects the benchmark of the next session; a small class is included as a whole. */
+/** Selects the benchmark for the next session; in a small class, all instruments belong to it. */
 function chooseBenchmark(states: readonly InstrumentState[]): void {
   if (states.length <= BENCHMARK_SIZE) return;
   const turnovers = Float64Array.from(states, ({ turnover }) => turnover ?? 0).sort();
@@ -294,13 +311,15 @@ function chooseBenchmark(states: readonly InstrumentState[]): void {
   for (const state of states) state.isBenchmarked = (state.turnover ?? 0) >= least;
 }
 
-/** The current signal. Between two closes, only a long pause in trading ends it. */
+/**
+ * The signal between two closes: that of the last close, unless trading has paused for too long.
+ */
 const currentSignal = (closed: SignalState | undefined, session: SessionScore): SignalState =>
   closed !== undefined && session.missedSessions <= 1 ? closed : nextSignal(closed, session);
 
 /**
- * Measures an instrument, `undefined` before its first bar. A price that is too old counts as if
- * infinitely many sessions had been missed.
+ * Measures an instrument; `undefined` before its first bar. If the price is too old, the number of
+ * missed sessions is infinite.
  */
 function measure(
   state: InstrumentState,
@@ -334,10 +353,13 @@ function evaluate(
     tables,
     candidate,
   };
-  return { inputs, composite: compose(readings, WEIGHTS[assetClass], CLASS_FACTORS[assetClass]) };
+  return {
+    inputs,
+    composite: composeScore(readings, WEIGHTS[assetClass], CLASS_FACTORS[assetClass]),
+  };
 }
 
-/** Number of ascending instants after another instant. */
+/** Number of `closes`, in ascending order, that are after an instant. */
 function countAfter(closes: readonly number[], instant: number): number {
   let count = 0;
   while ((closes[closes.length - 1 - count] ?? 0) > instant) count++;

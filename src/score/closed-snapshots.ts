@@ -4,36 +4,43 @@ import type { RecordList } from "../market/records.ts";
 import { createSignalRecords, readAt, type SignalRecord } from "./signal-records.ts";
 import type { Snapshot } from "./snapshot.ts";
 
-/** Sessions whose full snapshot is kept; of older ones only the fields of a signal answer are. */
+/**
+ * Number of newest sessions whose snapshots are kept in full; older snapshots keep only the fields
+ * of a signal answer.
+ */
 const FULL_SESSIONS = 30;
 
-type Closed = Snapshot | SignalRecord;
+type ClosedSnapshot = Snapshot | SignalRecord;
 
 /** The final snapshots of one instrument, oldest first. */
 export interface ClosedSnapshots {
-  /** The newest snapshots, kept in full. */
+  /** The newest snapshots, which are kept in full. */
   readonly whole: readonly Snapshot[];
-  /** @param ahead Number of snapshots that will follow before the next read. */
+  /**
+   * Appends a snapshot.
+   *
+   * @param ahead Number of snapshots that will follow before the next read.
+   */
   push(snapshot: Snapshot, ahead: number): void;
   /** The last snapshot at or before an instant. */
-  lastAt(at: number): Closed | undefined;
-  /** The snapshots of [from, to]. */
-  between(from: number, to: number): RecordList<Closed>;
+  lastAt(at: number): ClosedSnapshot | undefined;
+  /** The snapshots in [from, to], Unix milliseconds. */
+  between(from: number, to: number): RecordList<ClosedSnapshot>;
   /** The snapshots after an instant. */
-  after(at: number): readonly Closed[];
-  /** Drops the snapshots before an instant, except those kept in full. */
+  after(at: number): readonly ClosedSnapshot[];
+  /** Drops the snapshots before an instant, except the snapshots kept in full. */
   forgetBefore(at: number): void;
 }
 
-/** Creates an empty list. */
+/** Creates a list without snapshots. */
 export function createClosedSnapshots(instrument: Instrument): ClosedSnapshots {
   let old = createSignalRecords(instrument);
   const whole: Snapshot[] = [];
-  const read = (place: number): Closed =>
-    (place < old.length ? old.at(place) : whole[place - old.length]) as Closed;
+  const read = (place: number): ClosedSnapshot =>
+    (place < old.length ? old.at(place) : whole[place - old.length]) as ClosedSnapshot;
   const instantOf = (place: number): number =>
     place < old.length ? old.readPart(place, readAt) : (whole[place - old.length] as Snapshot).at;
-  /** Number of leading snapshots whose instant satisfies the predicate (binary search). */
+  /** Number of leading snapshots whose instant satisfies the predicate, found by binary search. */
   const countEarly = (isEarly: (at: number) => boolean): number => {
     let low = 0;
     let high = old.length + whole.length;
@@ -44,7 +51,7 @@ export function createClosedSnapshots(instrument: Instrument): ClosedSnapshots {
     }
     return low;
   };
-  const part = (from: number, to: number): RecordList<Closed> =>
+  const part = (from: number, to: number): RecordList<ClosedSnapshot> =>
     createLazyList(
       () => to - from,
       (index) => read(from + index),
@@ -53,7 +60,7 @@ export function createClosedSnapshots(instrument: Instrument): ClosedSnapshots {
     whole,
     push(snapshot, ahead) {
       whole.push(snapshot);
-      // Current readers keep as many full snapshots as they had.
+      // If many snapshots follow, the number in full must not shrink below what readers have now.
       const most = ahead < FULL_SESSIONS ? FULL_SESSIONS : whole.length - 1;
       old.push(...whole.splice(0, whole.length - Math.min(FULL_SESSIONS, most)));
     },

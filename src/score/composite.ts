@@ -1,53 +1,58 @@
-import { FACTORS, type Factor, type Reading } from "../factors/reading.ts";
+import { FACTORS, type Factor, type FactorReading } from "../factors/reading.ts";
 import { normalCdf } from "../factors/statistics.ts";
 import type { AssetClass } from "../market/instrument.ts";
-/** Factor weights: half equal, half by prior evidence. They add up to about 1. */
-export type Weights = Readonly<Record<Factor, number>>;
+/** Factor weights, half equal and half by prior evidence; they add up to about 1. */
+export type FactorWeights = Readonly<Record<Factor, number>>;
 
-const LISTED: Weights = { momentum: 0.33, valuation: 0.28, social: 0.21, darkpool: 0.18 };
+const LISTED: FactorWeights = { momentum: 0.33, valuation: 0.28, social: 0.21, darkpool: 0.18 };
 
-/** Base weights by asset class (prior information coefficients, rounded). */
-export const WEIGHTS: Readonly<Record<AssetClass, Weights>> = {
+/** Base weights by asset class, from rounded prior information coefficients. */
+export const WEIGHTS: Readonly<Record<AssetClass, FactorWeights>> = {
   stock: LISTED,
   etf: LISTED,
   crypto: { momentum: 0.42, valuation: 0.24, social: 0.22, darkpool: 0.12 },
 };
 
-/** The factors that a class can have: a fund files no results, so it has no valuation. */
+/**
+ * The factors that instruments of a class can have: a fund files no results, so it has no
+ * valuation.
+ */
 export const CLASS_FACTORS: Readonly<Record<AssetClass, readonly Factor[]>> = {
   stock: FACTORS,
   etf: ["momentum", "social", "darkpool"],
   crypto: FACTORS,
 };
 
-/** The four readings of one instrument. */
-export type Readings = Readonly<Record<Factor, Reading>>;
+/** The readings of one instrument for the four factors. */
+export type FactorReadings = Readonly<Record<Factor, FactorReading>>;
 
-/** The combined evidence on one instrument. */
+/** The combined evidence about one instrument. */
 export interface Composite {
-  /** About N(0,1) when every factor is present in full; shrinks to 0 as evidence goes missing. */
+  /** About N(0,1) if all factors have full confidence; shrinks toward 0 as evidence is missing. */
   readonly z: number;
   /** 100 Phi(z), in [0, 100]; 50 without evidence. */
   readonly score: number;
-  /** sum(w c) / sum(w), in [0, 1]. */
+  /** sum(w c) / sum(w), in [0, 1], with base weights w and confidences c. */
   readonly confidence: number;
-  /** Base weight of the factors with a value, as a share of that of all factors that the class can
-   *  have, in [0, 1]. */
+  /**
+   * Base weight of the factors with a value, as a fraction of the base weight of all factors that
+   * the class can have, in [0, 1].
+   */
   readonly coverage: number;
 }
 
-/** Points by factor; they add up to score - 50. */
-export type Contributions = Readonly<Record<Factor, number>>;
+/** Contribution of each factor in points; together they equal score - 50. */
+export type FactorContributions = Readonly<Record<Factor, number>>;
 
-/** The part of each factor's reading that the composite uses. */
-type Evidence = Readonly<Record<Factor, Pick<Reading, "z" | "confidence">>>;
+/** The parts of each factor's reading that the composite uses. */
+type Evidence = Readonly<Record<Factor, Pick<FactorReading, "z" | "confidence">>>;
 
-/** The contributions of factors to a score: shares of its distance from 50, by w c z. */
-export function contributionsTo(
+/** Splits score - 50 among the factors in proportion to w c z: weight times confidence times z. */
+export function scoreContributions(
   score: number,
   evidence: Evidence,
-  weights: Weights,
-): Contributions {
+  weights: FactorWeights,
+): FactorContributions {
   let total = 0;
   for (const factor of FACTORS) {
     const { z, confidence } = evidence[factor];
@@ -66,14 +71,14 @@ export function contributionsTo(
 }
 
 /**
- * Z = sum(w c z) / sqrt(sum(w^2)) over all four base weights: a missing factor contributes its
- * prior mean 0, and the others are not scaled up in its place.
+ * Combines the readings: Z = sum(w c z) / sqrt(sum(w^2)) over all four base weights. A missing
+ * factor contributes its prior mean 0, and the other factors are not scaled up to replace it.
  *
  * @param expected The factors that count for the coverage.
  */
-export function compose(
-  readings: Readings,
-  weights: Weights,
+export function composeScore(
+  readings: FactorReadings,
+  weights: FactorWeights,
   expected: readonly Factor[] = FACTORS,
 ): Composite {
   let total = 0;

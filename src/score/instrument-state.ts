@@ -1,35 +1,43 @@
 import { type AttentionReading, NO_ATTENTION } from "../factors/attention.ts";
 import type { Benchmark } from "../factors/benchmark.ts";
-import { type BlockPressure, createBlockPressure, NO_BLOCKS } from "../factors/block-pressure.ts";
+import {
+  type BlockPressureTracker,
+  createBlockPressureTracker,
+  NO_BLOCKS,
+} from "../factors/block-pressure.ts";
 import { addCoinBar, type CoinHistory, createCoinHistory } from "../factors/coin-history.ts";
 import type { DarkpoolMeasurement } from "../factors/darkpool.ts";
 import { earningsSurprise, SURPRISE_RULES } from "../factors/earnings-surprise.ts";
 import {
-  type Figure,
-  type Filings,
-  NO_FILINGS,
-  readFilings,
+  type FilingFigures,
+  type KnownFigure,
+  NO_FILING_FIGURES,
+  readFilingFigures,
   type Split,
   sharesOutstanding,
 } from "../factors/filings.ts";
 import { NO_SENTIMENT, type Sentiment, socialHalfLifeMs } from "../factors/message-counters.ts";
 import type { AuthorActivity } from "../factors/message-weight.ts";
 import { coinMomentum, listedMomentum, type MomentumMeasurement } from "../factors/momentum.ts";
-import { createNetworkValue, type NetworkValue } from "../factors/network-value.ts";
+import { createNetworkValueTracker, type NetworkValueTracker } from "../factors/network-value.ts";
 import { addBar, type PriceHistory } from "../factors/price-history.ts";
-import { createShortPressure, NO_SHORTS, type ShortPressure } from "../factors/short-pressure.ts";
-import { decay, ewStep } from "../factors/statistics.ts";
+import {
+  createShortPressureTracker,
+  NO_SHORTS,
+  type ShortPressureTracker,
+} from "../factors/short-pressure.ts";
+import { decay, ewmaStep } from "../factors/statistics.ts";
 import type { ValuedStock } from "../factors/valuation.ts";
 import { createYieldHistory, type YieldHistory } from "../factors/yield-history.ts";
 import { measureValuation } from "../factors/yields.ts";
 import type { Instrument } from "../market/instrument.ts";
-import { countKnown, createReader, latest } from "../market/point-in-time.ts";
+import { countKnownRecords, createRecordReader, laterInstant } from "../market/point-in-time.ts";
 import type {
   Bar,
   Fundamental,
   InstrumentRecords,
-  Known,
   OnChain,
+  PointInTimeRecord,
   Print,
   RecordList,
   ShortVolume,
@@ -39,7 +47,7 @@ import { createMessageStream, type MessageStream, type TextReader } from "./mess
 import type { SignalState } from "./signal-hysteresis.ts";
 
 /** Raw measurements of one instrument at one instant, before the comparison with its peers. */
-export interface Measurement {
+export interface InstrumentMeasurement {
   readonly momentum: MomentumMeasurement | undefined;
   readonly valuation: ValuedStock | undefined;
   readonly darkpool: DarkpoolMeasurement;
@@ -47,53 +55,68 @@ export interface Measurement {
   readonly attention: AttentionReading;
 }
 
-/** Running state of one instrument as its records are replayed. A feed that it lacks is absent. */
+/**
+ * Running state of one instrument while its records are replayed. Members for feeds that the
+ * instrument lacks are `undefined`.
+ */
 export interface InstrumentState {
   readonly instrument: Instrument;
-  /** Signal after the newest close. */
+  /** Signal as of the newest close. */
   signal: SignalState | undefined;
-  /** Number of known bars, and the newest of them. */
+  /** Number of known bars, and the newest bar. */
   bars: number;
   newestBar: Bar | undefined;
-  /** The bars from position `aheadFrom` on, already read but not yet known. */
+  /** Prefetched bars, from position `aheadFrom` on, some of which may not be known yet. */
   ahead: readonly Bar[];
   aheadFrom: number;
-  /** Exponentially weighted turnover of a session in quote currency. */
+  /** Exponentially weighted mean of the turnover per session, in quote currency. */
   turnover: number | undefined;
-  /** Whether the instrument is part of its class's benchmark. */
+  /** Whether the instrument belongs to the benchmark of its class. */
   isBenchmarked: boolean;
   readonly listed: PriceHistory | undefined;
   readonly coin: CoinHistory | undefined;
   readonly splits: Split[];
-  readonly readFigures: ReturnType<typeof createReader<Fundamental>>;
-  /** Number of known fundamental figures, and their summary. */
+  readonly readFigures: ReturnType<typeof createRecordReader<Fundamental>>;
+  /** Number of known fundamental figures, and a summary of them. */
   filed: number;
-  filings: Filings;
-  /** Shares outstanding by the filings and splits known so far. */
-  shares: Figure | undefined;
-  /** Earnings surprise of the newest quarter, and the number of bars known when it was filed. */
+  filings: FilingFigures;
+  /** Shares outstanding according to the filings and splits known so far. */
+  shares: KnownFigure | undefined;
+  /**
+   * Earnings surprise of the newest quarter, and the number of bars known when the quarter was
+   * filed.
+   */
   surprise: { readonly value: number; readonly bars: number } | undefined;
-  /** Result of the candidate method at the newest close; `undefined` if it did not trade then. */
+  /**
+   * Result of the candidate method at the newest close; `undefined` if the instrument did not trade
+   * then.
+   */
   candidate: CandidateReading | undefined;
   readonly yields: YieldHistory | undefined;
   readonly messages: MessageStream | undefined;
-  readonly block: Feed<Print, BlockPressure> | undefined;
-  readonly short: Feed<ShortVolume, ShortPressure> | undefined;
-  readonly network: Feed<OnChain, NetworkValue> | undefined;
+  readonly block: Feed<Print, BlockPressureTracker> | undefined;
+  readonly short: Feed<ShortVolume, ShortPressureTracker> | undefined;
+  readonly network: Feed<OnChain, NetworkValueTracker> | undefined;
 }
 
-/** Half-life of the turnover in sessions. */
+/** Half-life of the turnover average in sessions. */
 const TURNOVER_HALF_LIFE = 21;
 
 const TURNOVER_DECAY = decay(1, TURNOVER_HALF_LIFE);
 
-/** Bars that are read at once: a list may unpack them, far apart from those of other instruments. */
+/**
+ * Number of bars to read at once, since a list may have to unpack each bar and is not in cache when
+ * the next instrument was read in between.
+ */
 const BARS_AHEAD = 3;
 
-/** When the newest record of a kind became known in a class, Unix milliseconds, `null` for never. */
+/**
+ * When the newest record of each kind became known for any instrument of a class, Unix
+ * milliseconds; `null` if there is none.
+ */
 interface FeedTimes {
   mentions: number | null;
-  /** Prints and short volumes. */
+  /** The newer of prints and short volumes. */
   offExchange: number | null;
 }
 
@@ -108,7 +131,7 @@ export interface ClassContext {
   readonly dayMs: number;
 }
 
-/** State of an instrument before its first record. */
+/** Creates the state of an instrument before its first record. */
 export function createInstrumentState(
   { instrument, fundamentals, mentions, prints, shortVolumes, onChain }: InstrumentRecords,
   { dayMs, authors, readText, newPriceHistory }: ClassContext,
@@ -127,28 +150,28 @@ export function createInstrumentState(
     listed: isCoin ? undefined : newPriceHistory(),
     coin: isCoin ? createCoinHistory() : undefined,
     splits: [],
-    readFigures: createReader<Fundamental>(),
+    readFigures: createRecordReader<Fundamental>(),
     filed: 0,
-    filings: NO_FILINGS,
+    filings: NO_FILING_FIGURES,
     shares: undefined,
     surprise: undefined,
     candidate: undefined,
     yields: fundamentals && createYieldHistory(dayMs),
     messages: mentions && createMessageStream({ halfLifeMs, dayMs, authors, readText }),
-    block: prints && createFeed(createBlockPressure()),
-    short: shortVolumes && createFeed(createShortPressure()),
-    network: onChain && createFeed(createNetworkValue()),
+    block: prints && createFeed(createBlockPressureTracker()),
+    short: shortVolumes && createFeed(createShortPressureTracker()),
+    network: onChain && createFeed(createNetworkValueTracker()),
   };
 }
 
-/** Records of an instrument, and the instant up to which they are read. */
+/** Records of an instrument, and the instant up to which to read them. */
 interface View {
   readonly records: InstrumentRecords;
-  /** Unix milliseconds, never decreasing. */
+  /** Unix milliseconds; never decreases. */
   readonly at: number;
 }
 
-/** Processes all records that became known up to an instant. */
+/** Updates the state with all records that became known up to an instant. */
 export function advanceInstrument(state: InstrumentState, view: View, shared: ClassContext): void {
   const { records, at } = view;
   let next = nextBar(state, records.bars);
@@ -160,21 +183,24 @@ export function advanceInstrument(state: InstrumentState, view: View, shared: Cl
   if (network !== undefined) accumulate(network, records.onChain, at);
   const { feedTimes } = shared;
   if (block !== undefined) {
-    feedTimes.offExchange = latest(feedTimes.offExchange, accumulate(block, records.prints, at));
+    feedTimes.offExchange = laterInstant(
+      feedTimes.offExchange,
+      accumulate(block, records.prints, at),
+    );
   }
   if (short !== undefined) {
-    feedTimes.offExchange = latest(
+    feedTimes.offExchange = laterInstant(
       feedTimes.offExchange,
       accumulate(short, records.shortVolumes, at),
     );
   }
   if (messages !== undefined) {
     messages.advance(records.mentions ?? [], at);
-    feedTimes.mentions = latest(feedTimes.mentions, messages.newestAt);
+    feedTimes.mentions = laterInstant(feedTimes.mentions, messages.newestAt);
   }
 }
 
-/** The first bar that was not taken yet, which may not be known yet. */
+/** The first unprocessed bar, which may not be known yet; `undefined` if there is none. */
 function nextBar(state: InstrumentState, bars: RecordList<Bar>): Bar | undefined {
   const read = state.ahead[state.bars - state.aheadFrom];
   if (read !== undefined || state.bars >= bars.length) return read;
@@ -193,18 +219,18 @@ function takeFilings(
   if (fresh.length === 0) return;
   state.filed += fresh.length;
   const known = fundamentals.slice(0, state.filed);
-  state.filings = readFilings(known, dayMs);
+  state.filings = readFilingFigures(known, dayMs);
   state.shares = sharesOutstanding(state.filings.shareCounts, state.splits);
   const surprise = earningsSurprise(known, dayMs);
   state.surprise = surprise && {
     value: surprise.value,
-    bars: countKnown(bars, surprise.availableAt),
+    bars: countKnownRecords(bars, surprise.availableAt),
   };
 }
 
 function takeBar(state: InstrumentState, known: Bar, benchmark: Benchmark): void {
   const { listed, coin } = state;
-  // The return between two extreme prices may overflow; it is then treated as unknown.
+  // The return between two extreme prices may overflow, and is then treated as unknown.
   const bar = Number.isFinite(known.logReturn) ? known : { ...known, logReturn: null };
   if (state.isBenchmarked) benchmark.note(bar);
   if (listed !== undefined) {
@@ -212,7 +238,7 @@ function takeBar(state: InstrumentState, known: Bar, benchmark: Benchmark): void
   }
   if (coin !== undefined) addCoinBar(coin, bar);
   const value = coin === undefined ? bar.volume * bar.close : bar.volume;
-  state.turnover = ewStep(state.turnover, value, TURNOVER_DECAY);
+  state.turnover = ewmaStep(state.turnover, value, TURNOVER_DECAY);
   if (bar.split !== 1) {
     state.splits.push({ availableAt: bar.availableAt, split: bar.split });
     state.shares = sharesOutstanding(state.filings.shareCounts, state.splits);
@@ -221,8 +247,12 @@ function takeBar(state: InstrumentState, known: Bar, benchmark: Benchmark): void
   state.bars++;
 }
 
-/** Measures an instrument that has been advanced to the instant. */
-export function measureInstrument(state: InstrumentState, at: number, dayMs: number): Measurement {
+/** Measures an instrument whose state has been advanced to `at`. */
+export function measureInstrument(
+  state: InstrumentState,
+  at: number,
+  dayMs: number,
+): InstrumentMeasurement {
   const { listed, coin, messages } = state;
   return {
     momentum: listed ? listedMomentum(listed) : coin && coinMomentum(coin, dayMs),
@@ -233,13 +263,16 @@ export function measureInstrument(state: InstrumentState, at: number, dayMs: num
   };
 }
 
-/** Standardized unexpected earnings within `SURPRISE_RULES.sessions` of the filing; `NaN` otherwise. */
+/**
+ * Standardized unexpected earnings, if the filing is at most `SURPRISE_RULES.sessions` old; else
+ * `NaN`.
+ */
 export function freshSurprise({ surprise, bars }: InstrumentState): number {
   if (surprise === undefined) return Number.NaN;
   return bars - surprise.bars <= SURPRISE_RULES.sessions ? surprise.value : Number.NaN;
 }
 
-/** For instruments with neither prints nor short volumes. */
+/** Shared measurement of instruments that have neither prints nor short volumes. */
 const NO_OFF_EXCHANGE: DarkpoolMeasurement = { block: NO_BLOCKS, short: NO_SHORTS };
 
 function measureOffExchange({ block, short }: InstrumentState): DarkpoolMeasurement {
@@ -258,13 +291,15 @@ function valueStock(state: InstrumentState, at: number, dayMs: number): ValuedSt
   return measurement && { measurement, norms: yields.norms };
 }
 
-/** Begins a session unless it has begun: results of the previous one become history. */
+/**
+ * Begins a session unless it has begun: the results of the previous session move into the history.
+ */
 export function beginSession({ messages, block }: InstrumentState): void {
   messages?.beginSession();
   block?.accumulator.beginSession();
 }
 
-/** Ends the session at its close. */
+/** Ends a session at its close. */
 export function endSession(state: InstrumentState, at: number, dayMs: number): void {
   const { messages, block, yields } = state;
   messages?.closeSession(at);
@@ -277,24 +312,27 @@ interface Accumulator<R> {
   add(record: R): void;
 }
 
-/** A growing list of records and the running statistic that it feeds. */
-interface Feed<R extends Known, T extends Accumulator<R>> {
+/** A running statistic, and the reader of the growing list of records that it is computed from. */
+interface Feed<R extends PointInTimeRecord, T extends Accumulator<R>> {
   readonly accumulator: T;
-  readonly read: ReturnType<typeof createReader<R>>;
+  readonly read: ReturnType<typeof createRecordReader<R>>;
 }
 
-/** Starts before the first record. */
-const createFeed = <R extends Known, T extends Accumulator<R>>(accumulator: T): Feed<R, T> => ({
+/** Creates a feed that starts before the first record. */
+const createFeed = <R extends PointInTimeRecord, T extends Accumulator<R>>(
+  accumulator: T,
+): Feed<R, T> => ({
   accumulator,
-  read: createReader<R>(),
+  read: createRecordReader<R>(),
 });
 
 /**
- * Feeds the records that became known up to an instant (Unix milliseconds, never decreasing).
+ * Adds to the statistic the records that became known up to `at` (Unix milliseconds, never
+ * decreasing).
  *
- * @returns When the newest of them became known, `null` if there was none.
+ * @returns When the newest of these records became known; `null` if there was none.
  */
-function accumulate<R extends Known, T extends Accumulator<R>>(
+function accumulate<R extends PointInTimeRecord, T extends Accumulator<R>>(
   { accumulator, read }: Feed<R, T>,
   list: RecordList<R> | undefined,
   at: number,

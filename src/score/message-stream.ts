@@ -1,4 +1,8 @@
-import { type Attention, type AttentionReading, createAttention } from "../factors/attention.ts";
+import {
+  type AttentionReading,
+  type AttentionTracker,
+  createAttentionTracker,
+} from "../factors/attention.ts";
 import {
   addMessage,
   bullishness,
@@ -15,30 +19,30 @@ import {
 } from "../factors/message-weight.ts";
 import { normalizedText, polarity } from "../factors/polarity.ts";
 import { extendBaseline, type SocialBaseline } from "../factors/social.ts";
-import { createReader } from "../market/point-in-time.ts";
+import { createRecordReader } from "../market/point-in-time.ts";
 import type { Mention, RecordList } from "../market/records.ts";
 
-/** The messages about one instrument as they are replayed. */
+/** Processes the messages about one instrument during a replay. */
 export interface MessageStream {
-  /** Mean and standard deviation of earlier sessions with clear sentiment. */
+  /** Mean and variance of bullishness in the earlier sessions with clear sentiment. */
   readonly baseline: SocialBaseline | undefined;
-  /** When the newest message became known, Unix milliseconds; `null` before the first. */
+  /** When the newest message became known, Unix milliseconds; `null` before the first message. */
   readonly newestAt: number | null;
-  /** Processes the messages known by `at`, which never decreases. */
+  /** Processes the messages known at `at` (Unix milliseconds), which never decreases. */
   advance(mentions: RecordList<Mention>, at: number): void;
-  /** Sentiment at an instant, not before the newest message. */
+  /** Sentiment at an instant, which must not precede the newest message. */
   sentimentAt(at: number): Sentiment;
-  /** Attention at that instant. */
+  /** Attention at an instant, which must not precede the newest message. */
   attentionAt(at: number): AttentionReading;
   /** Adds the previous session to the baseline if its sentiment was clear. */
   beginSession(): void;
-  /** Records the sentiment at the close as that of the session. */
+  /** Records the sentiment at the close as the sentiment of the session. */
   closeSession(at: number): void;
 }
 
-/** Polarity of a text, and its normalised form, by which duplicates are found. */
+/** Polarity of a text, and the normal form by which duplicates are found. */
 interface TextReading {
-  /** In [-1, 1], positive is bullish. */
+  /** In [-1, 1], positive if bullish. */
   readonly polarity: number;
   readonly normalised: string;
 }
@@ -50,23 +54,24 @@ export type TextReader = (message: Pick<Mention, "text">) => TextReading;
 export interface MessageStreamOptions {
   readonly halfLifeMs: number;
   readonly dayMs: number;
-  /** Activity of authors on all instruments, up to the instant of every message that is read. */
+  /** Activity of authors over all instruments, complete up to the newest message that is read. */
   readonly authors: AuthorActivity;
-  /** Shared by all streams, since a message may be in several. */
+  /** Shared by all streams, since a message may belong to several. */
   readonly readText?: TextReader;
 }
 
-/** Polarity of the author's declared stance. */
+/** Polarity of a stance that the author declared. */
 const STANCE_POLARITY = { bullish: 1, bearish: -1 } as const;
 
-/** Texts in the cache; messages often repeat each other. */
+/** Maximum number of cached texts; messages often repeat each other. */
 const CACHED_TEXTS = 20_000;
 
 /**
- * Reads each text once while it is cached, and each message once while it is in memory: a replay run
- * that starts over reads the same messages again.
+ * Creates a text reader that analyzes each text once while it is cached, and each message once
+ * while it is in memory, since a replay that starts over reads the same messages again.
  *
- * @param polarityOf How bullish (1) or bearish (-1) a text is; the lexicon's opinion by default.
+ * @param polarityOf Returns the polarity of a text in [-1, 1], positive if bullish; the lexicon's
+ * polarity by default.
  */
 export function createTextReader(polarityOf: (text: string) => number = polarity): TextReader {
   const known = new Map<string, TextReading>();
@@ -84,7 +89,10 @@ export function createTextReader(polarityOf: (text: string) => number = polarity
   };
 }
 
-/** Weighs messages in chronological order, each against the earlier ones. */
+/**
+ * Creates a function that weighs messages in chronological order, each in view of the earlier
+ * messages.
+ */
 function createWeigher(
   recent: RecentMessages,
   { authors, readText = createTextReader() }: MessageStreamOptions,
@@ -101,13 +109,16 @@ function createWeigher(
   };
 }
 
-/** Creates an empty stream. The author's declared stance overrides the polarity of the text. */
+/**
+ * Creates a stream without messages. The stance that an author declares overrides the polarity of
+ * the text.
+ */
 export function createMessageStream(setting: MessageStreamOptions): MessageStream {
   const { halfLifeMs, dayMs } = setting;
-  const newMentions = createReader<Mention>();
+  const newMentions = createRecordReader<Mention>();
   const recent = createRecentMessages(dayMs);
   const weigh = createWeigher(recent, setting);
-  const attention: Attention = createAttention();
+  const attention: AttentionTracker = createAttentionTracker();
   let counters = NO_MESSAGES;
   let baseline: SocialBaseline | undefined;
   let closed: number | undefined;
@@ -120,7 +131,7 @@ export function createMessageStream(setting: MessageStreamOptions): MessageStrea
     const { availableAt } = mention;
     const { polarity, weight } = weigh(mention);
     newestAt = availableAt;
-    // Messages of bots do not count as activity.
+    // Messages of bots, whose weight is 0, do not end a silence.
     if (weight > 0) countedAt = availableAt;
     counters = addMessage(decayCounters(counters, availableAt, halfLifeMs), polarity, weight);
   };

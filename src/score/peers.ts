@@ -5,24 +5,29 @@ import {
   type MomentumTables,
 } from "../factors/momentum.ts";
 import { freezeSocial } from "../factors/social.ts";
-import type { Norm } from "../factors/statistics.ts";
+import type { MeanAndSd } from "../factors/statistics.ts";
 import { freezeValuation, type ValuationTables, type ValuedStock } from "../factors/valuation.ts";
 import type { AssetClass } from "../market/instrument.ts";
-import type { Measurement } from "./instrument-state.ts";
+import type { InstrumentMeasurement } from "./instrument-state.ts";
 
-/** The cross-section of an asset class, frozen at the close of one session for the next. */
+/**
+ * Distributions over the instruments of an asset class, frozen at the close of one session and used
+ * in the next.
+ */
 export interface PeerTables {
   readonly assetClass: AssetClass;
-  /** The close at which they were frozen, Unix milliseconds; `null` before the first. */
+  /**
+   * The close at which the tables were frozen, Unix milliseconds; `null` before the first close.
+   */
   readonly epoch: number | null;
   readonly momentum: MomentumTables;
   readonly valuation: ValuationTables;
   /** Mean and standard deviation of bullishness, for instruments with a short history. */
-  readonly social: Norm | undefined;
+  readonly social: MeanAndSd | undefined;
 }
 
-/** The empty tables before the first close. */
-export const noPeers = (assetClass: AssetClass): PeerTables => ({
+/** The empty tables in use before the first close. */
+export const emptyPeerTables = (assetClass: AssetClass): PeerTables => ({
   assetClass,
   epoch: null,
   momentum: {},
@@ -30,9 +35,9 @@ export const noPeers = (assetClass: AssetClass): PeerTables => ({
   social: undefined,
 });
 
-/** Freezes the tables of a class from its instruments' measurements. */
-export function freezePeers(
-  group: readonly Measurement[],
+/** Freezes the peer tables of a class from the measurements of its instruments. */
+export function freezePeerTables(
+  group: readonly InstrumentMeasurement[],
   { assetClass, epoch }: { readonly assetClass: AssetClass; readonly epoch: number },
 ): PeerTables {
   const momentum: MomentumMeasurement[] = [];

@@ -1,37 +1,40 @@
 import { readDarkpool } from "../factors/darkpool.ts";
 import { type MomentumContext, readMomentum } from "../factors/momentum.ts";
-import { missingReading, type Reading } from "../factors/reading.ts";
+import { type FactorReading, missingReading } from "../factors/reading.ts";
 import { readSocial } from "../factors/social.ts";
 import { readValuation } from "../factors/valuation.ts";
-import type { Readings } from "./composite.ts";
-import type { InstrumentState, Measurement } from "./instrument-state.ts";
+import type { FactorReadings } from "./composite.ts";
+import type { InstrumentMeasurement, InstrumentState } from "./instrument-state.ts";
 import type { PeerTables } from "./peers.ts";
 
-/** Context shared by the readings of a class; instants in Unix milliseconds. */
+/** Context of the readings of a class; instants are in Unix milliseconds. */
 export interface ReadingContext {
   readonly at: number;
   readonly dayMs: number;
-  /** See `RecordSeries`. */
+  /** Series of the records known at `at` (see `RecordSeries`). */
   readonly series: string;
   readonly tables: PeerTables;
   readonly momentum: MomentumContext;
-  /** Sessions of the class that closed after an instant. */
+  /** Number of sessions of the class that closed after an instant. */
   readonly closesAfter: (instant: number) => number;
-  /** When the newest message, and the newest print or short volume, of the class became known. */
+  /**
+   * When the newest message of the class, and its newest print or short volume, became known;
+   * `null` if there is none.
+   */
   readonly mentionsAt: number | null;
   readonly printsAt: number | null;
 }
 
-/** One instrument with its state and its measurement. */
+/** An instrument's state, with its measurement and the age of its price. */
 export interface MeasuredInstrument {
   readonly state: InstrumentState;
-  readonly measurement: Measurement;
-  /** Sessions of the class since the instrument's newest bar; 0 when it is up to date. */
+  readonly measurement: InstrumentMeasurement;
+  /** Sessions of the class since the instrument's newest bar; 0 if the price is current. */
   readonly missedSessions: number;
 }
 
 /** Reads the four factors of one instrument. */
-export function readFactors(observed: MeasuredInstrument, context: ReadingContext): Readings {
+export function readFactors(observed: MeasuredInstrument, context: ReadingContext): FactorReadings {
   const { state, measurement, missedSessions } = observed;
   const asOf = state.newestBar?.availableAt ?? 0;
   return {
@@ -45,7 +48,7 @@ export function readFactors(observed: MeasuredInstrument, context: ReadingContex
 function readAnyValuation(
   { state, measurement, missedSessions }: MeasuredInstrument,
   { at, dayMs, tables }: ReadingContext,
-): Reading {
+): FactorReading {
   const { filings, network, yields, instrument } = state;
   if (instrument.assetClass === "crypto") {
     return network?.accumulator.read(at, dayMs) ?? missingReading("not_observed");
@@ -58,7 +61,7 @@ function readAnyValuation(
 function readMessages(
   { state: { messages }, measurement: { sentiment, attention } }: MeasuredInstrument,
   { at, dayMs, tables, mentionsAt }: ReadingContext,
-): Reading {
+): FactorReading {
   if (messages === undefined) return missingReading("not_observed");
   const { newestAt, baseline } = messages;
   const feed = { at, dayMs, asOf: newestAt, feedAt: mentionsAt };
@@ -68,7 +71,7 @@ function readMessages(
 function readOffExchange(
   { state: { block, short }, measurement: { darkpool } }: MeasuredInstrument,
   { at, dayMs, closesAfter, printsAt }: ReadingContext,
-): Reading {
+): FactorReading {
   if (block === undefined && short === undefined) return missingReading("not_observed");
   return readDarkpool(darkpool, { at, dayMs, closesAfter, feedAt: printsAt });
 }

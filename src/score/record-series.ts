@@ -1,62 +1,71 @@
 import { PrefixHash } from "../lib/prefix-hash.ts";
-import { countKnown } from "../market/point-in-time.ts";
+import { countKnownRecords } from "../market/point-in-time.ts";
 import { type ContentWriter, RECORD_CONTENT } from "../market/record-content.ts";
 import {
   FEEDS,
   type Feed,
   type InstrumentRecords,
-  type Known,
+  type PointInTimeRecord,
   type RecordList,
 } from "../market/records.ts";
 
-/** Hexadecimal digits of a series. */
+/** Number of hexadecimal digits in a series. */
 export const SERIES_DIGITS = 16;
 
-/** Weekly volumes are shown, but not scored. */
+/** The feeds that affect scores; weekly volumes are shown, but not scored. */
 const SCORED_FEEDS: readonly Feed[] = FEEDS.filter((feed) => feed !== "weeklyVolumes");
 
-/** Records per step, which takes about 10 ms: other work can run between two steps. */
+/** Number of records hashed per step, about 10 ms; other work can run between steps. */
 const RECORDS_PER_STEP = 20_000;
 
-/** First numbers of elements other than records: those of records are not negative. */
+/**
+ * Tags of hashed elements other than records; a record starts with its list number, which is not
+ * negative.
+ */
 const [CLOSE, LIST] = [-1, -2];
 
 /**
- * The series that scores belong to: SHA-256 of every record that was known at an instant, over all
- * instruments and scored feeds, and of the sessions that had closed. Signals depend on all records
- * from the first one on, and every instrument is compared with all others, so a score depends on no
- * smaller part of the data. A record that is corrected, added or removed changes the series from the
- * instant at which it is known, and not before; later records change no earlier series.
+ * Computes the series that scores belong to: the SHA-256 of all records known at an instant, over
+ * all instruments and scored feeds, and of the sessions that had closed. A signal depends on all
+ * records from the first one on, and every instrument is compared with all others, so no smaller
+ * part of the data determines a score. If a record is corrected, added or removed, the series
+ * changes from the instant at which that record is known; later records never change an earlier
+ * series.
  *
- * Records are hashed in the order in which they became known; those of one instant by symbol, then
- * feed, then position in their list. So the series depends neither on when a process started nor on
- * how many records it reads at a time.
+ * Records are hashed in the order in which they became known; records with the same instant by
+ * symbol, then feed, then position in their list. So the series depends neither on when a process
+ * started nor on how many records it reads at a time.
  */
 export class RecordSeries {
   readonly #hash = new PrefixHash();
-  /** By instant, Unix milliseconds: every close, and the newest instant. */
+  /** Series by instant (Unix milliseconds): of every close, and of the newest instant. */
   readonly #names = new Map<number, string>();
   #list: readonly InstrumentRecords[] = [];
-  /** By symbol and feed. */
+  /** One cursor per list of records, ordered by symbol and feed. */
   #cursors: readonly FeedCursor[] = [];
-  /** When the next record of each cursor became known, Unix milliseconds; infinite if none is known. */
+  /**
+   * When the next record of each cursor became known, Unix milliseconds; infinite if it is not
+   * known yet.
+   */
   #nextAt = new Float64Array();
-  /** Number of lists that have begun. */
+  /** Number of lists of which a record was hashed. */
   #begun = 0;
   #until = Number.NEGATIVE_INFINITY;
-  /** Whether `#until` is not a close, so that nothing refers to its name later. */
+  /** Whether `#until` is not a close; nothing refers to the series of such an instant later. */
   #isInterim = false;
 
-  /** @param reader Identifies the reader of message texts: the lexicon, or a model. */
+  /**
+   * @param reader Identifies what analyzes the texts of messages: the lexicon, or a trained model.
+   */
   constructor(reader: string) {
     this.#hash.text(reader);
   }
 
   /**
-   * Hashes the records that became known by an instant (Unix milliseconds, never decreasing), in
-   * steps.
+   * Hashes, in steps, the records that became known by `at` (Unix milliseconds, never decreasing).
    *
-   * @param calendars Closes of the sessions of each calendar, ascending; later ones are not read.
+   * @param calendars Closes of the sessions of each calendar, ascending; closes after `at` are not
+   * read.
    */
   *extend(
     list: readonly InstrumentRecords[],
@@ -80,7 +89,9 @@ export class RecordSeries {
     this.#until = at;
   }
 
-  /** The series at a close or at the newest instant, Unix milliseconds; "" at any other. */
+  /**
+   * The series at a close or at the newest instant, Unix milliseconds; "" for any other instant.
+   */
   at(instant: number): string {
     return this.#names.get(instant) ?? "";
   }
@@ -89,7 +100,9 @@ export class RecordSeries {
     return this.#hash.digest().slice(0, SERIES_DIGITS);
   }
 
-  /** Opens each list at the position up to which it was read, for records known by an instant. */
+  /**
+   * Opens each list, at the position up to which it was read, for the records known at an instant.
+   */
   #open(list: readonly InstrumentRecords[], at: number): void {
     if (this.#list !== list) {
       const before = new Map(this.#cursors.map((cursor) => [cursor.identity, cursor]));
@@ -104,7 +117,11 @@ export class RecordSeries {
     this.#nextAt = Float64Array.from(this.#cursors, (cursor) => cursor.open(at));
   }
 
-  /** Hashes what became known by an instant. @returns The number of records. */
+  /**
+   * Hashes the records that became known by an instant.
+   *
+   * @returns The number of these records.
+   */
   #take(at: number): number {
     const nextAt = this.#nextAt;
     const due: DueRecord[] = [];
@@ -114,13 +131,16 @@ export class RecordSeries {
         nextAt[place] = cursor.advance();
       }
     }
-    // A stable sort: records of one instant stay in the order of the cursors.
+    // The sort is stable: records with the same instant stay in the order of the cursors.
     due.sort((one, other) => one.record.availableAt - other.record.availableAt);
     for (const one of due) this.#add(one);
     return due.length;
   }
 
-  /** Hashes a record. A list is named at its first record, and identified by its number from then on. */
+  /**
+   * Hashes a record. The identity of its list is hashed with the first record; later records only
+   * have the number of the list.
+   */
   #add({ cursor, record }: DueRecord): void {
     const hash = this.#hash;
     if (cursor.number === undefined) {
@@ -140,7 +160,10 @@ export class RecordSeries {
 const bySymbol = (one: InstrumentRecords, other: InstrumentRecords): number =>
   one.instrument.symbol < other.instrument.symbol ? -1 : 1;
 
-/** The closes in (after, until], ascending, each with the indexes of its calendars. */
+/**
+ * The closes in (after, until], ascending, each with the indices of the calendars that it belongs
+ * to.
+ */
 function closesIn(
   calendars: readonly (readonly number[])[],
   after: number,
@@ -155,30 +178,33 @@ function closesIn(
   return byClose;
 }
 
-/** A record that became known, and the reader of its list. */
+/** A record that became known, and the cursor of its list. */
 interface DueRecord {
   readonly cursor: FeedCursor;
-  readonly record: Known;
+  readonly record: PointInTimeRecord;
 }
 
-/** Records that are read from a list at once: a list may unpack them. */
+/** Number of records to read from a list at once, since a list may have to unpack them. */
 const RECORDS_AHEAD = 32;
 
-/** A reader of one list of records, each of which is read once. */
+/** Reads one list of records, each record once. */
 class FeedCursor {
   readonly identity: string;
-  readonly write: (record: Known, to: ContentWriter) => void;
-  /** Number of the list; `undefined` before its first record. */
+  readonly write: (record: PointInTimeRecord, to: ContentWriter) => void;
+  /** Number of the list in the hash; `undefined` before its first record. */
   number: number | undefined;
-  readonly #list: RecordList<Known>;
-  /** Number of records that were taken, and of those that are known. */
+  readonly #list: RecordList<PointInTimeRecord>;
+  /** Number of records that were taken, and number of records that are known. */
   #taken = 0;
   #known = 0;
-  /** When the first record that is not known of a list of `#length` becomes so, Unix milliseconds. */
+  /**
+   * When the first record that is not known yet becomes known, Unix milliseconds; computed when the
+   * list had `#length` records.
+   */
   #unknownAt = Number.NEGATIVE_INFINITY;
   #length = 0;
-  /** Known records from a position on. */
-  #ahead: readonly Known[] = [];
+  /** Prefetched known records, from position `#aheadFrom` on. */
+  #ahead: readonly PointInTimeRecord[] = [];
   #aheadFrom = 0;
 
   constructor(records: InstrumentRecords, feed: Feed) {
@@ -188,7 +214,7 @@ class FeedCursor {
     this.#list = records[feed] ?? [];
   }
 
-  /** Continues at the position of an earlier cursor of the same list, if there is one. */
+  /** Takes over the position of an earlier cursor of the same list, if there is one. */
   continue(before: FeedCursor | undefined): this {
     if (before !== undefined) {
       this.number = before.number;
@@ -197,24 +223,31 @@ class FeedCursor {
     return this;
   }
 
-  /** Opens the records that are known by an instant, Unix milliseconds. @returns When the next of them
-   *  became known; infinite if there is none. */
+  /**
+   * Opens the records known at `at`, Unix milliseconds.
+   *
+   * @returns When the next record became known; infinite if it is not known yet.
+   */
   open(at: number): number {
     const { length } = this.#list;
     if (length !== this.#length || at >= this.#unknownAt) {
-      this.#known = countKnown(this.#list, at, this.#taken);
+      this.#known = countKnownRecords(this.#list, at, this.#taken);
       this.#unknownAt = this.#list.at(this.#known)?.availableAt ?? Number.POSITIVE_INFINITY;
       this.#length = length;
     }
     return this.#nextAt();
   }
 
-  /** The next record, which must be known. */
-  read(): Known {
-    return this.#ahead[this.#taken - this.#aheadFrom] as Known;
+  /** The next record; it must be known. */
+  read(): PointInTimeRecord {
+    return this.#ahead[this.#taken - this.#aheadFrom] as PointInTimeRecord;
   }
 
-  /** Moves on by one record. @returns As `open` does. */
+  /**
+   * Moves past one record.
+   *
+   * @returns When the next record became known; infinite if it is not known yet.
+   */
   advance(): number {
     this.#taken++;
     return this.#nextAt();

@@ -3,36 +3,46 @@ import type { Snapshot } from "./snapshot.ts";
 import type { MemoryArchive } from "./snapshot-archive.ts";
 
 /**
- * Steps of a refresh that run without yielding. Usually there are few new sessions; more of them
- * usually mean that the replay starts over.
+ * Number of steps of a refresh that run without yielding. A usual refresh has few new sessions;
+ * many sessions usually mean that the replay starts over.
  */
 const STEPS_AT_ONCE = 6;
 
-/** A market clock that moves back by more than this, in milliseconds, was wrong before. */
+/** A market clock that moves back by more than this, in milliseconds, was set wrongly before. */
 const SET_BACK_MS = 60_000;
 
-/** The engine, and the clock of its market. */
+/** The scoring engine, its archive, and the clock of the market. */
 interface RefreshOptions {
   readonly engine: ScoringEngine;
   readonly snapshots: MemoryArchive;
-  /** Advances market time. @returns The instant up to which the market is known. */
+  /**
+   * Advances market time.
+   *
+   * @returns The instant up to which the records of the market are known.
+   */
   readonly advanceClock: () => number;
-  /** Whether every refresh runs to completion synchronously: a replay's clock waits for its scores. */
+  /**
+   * Whether every refresh runs to completion synchronously, because the clock of a replay waits for
+   * the scores.
+   */
   readonly isSynchronous: boolean;
-  /** Called when the clock moved back to an instant; absent where that cannot happen. */
+  /** Called when the clock was set back to an instant; absent if that cannot happen. */
   readonly onSetBack?: ((at: number) => void) | undefined;
   readonly onError: (error: unknown) => void;
-  /** Called after every completed refresh with the instant up to which everything is scored. */
+  /**
+   * Called after every completed refresh with the instant (Unix milliseconds) up to which
+   * everything is scored.
+   */
   readonly onPublished?: ((at: number) => void) | undefined;
-  /** Instant of the scores shown before the first refresh; absent: there are none. */
+  /** Instant of the scores that are shown before the first refresh; absent if there are none. */
   readonly shownUntil?: number | undefined;
 }
 
 /**
- * Keeps the scores of a market up to its clock. A long refresh runs step by step on the event loop:
- * requests and the renewal of the leader's lease run in between, and readers have the snapshots of
- * the last complete refresh until it ends. A step takes up to 30 ms for 500 instruments, and 0.3 s
- * for a day with 28,000 messages.
+ * Keeps the scores of a market up to date with its clock. A long refresh runs step by step on the
+ * event loop, so that requests and the renewal of the leader's lease run in between. Until it ends,
+ * readers see the snapshots of the last complete refresh. A step takes up to 30 ms for 500
+ * instruments, and 0.3 s for a day with 28,000 messages.
  */
 export class ScoreRefresh {
   readonly updates = new SignalUpdates();
@@ -46,17 +56,20 @@ export class ScoreRefresh {
     this.#knownUntil = options.shownUntil ?? 0;
   }
 
-  /** Instant up to which everything is known and scored, Unix milliseconds. */
+  /** Instant up to which all records are known and scored, Unix milliseconds. */
   get knownUntil(): number {
     return this.#knownUntil;
   }
 
-  /** Scores everything that became known since the last call. */
+  /**
+   * Scores the records that became known since the last call; does nothing while a refresh is
+   * running.
+   */
   run(): void {
     if (this.#isUnderWay) return;
     const until = this.#advance();
     const steps = this.#options.engine.refreshInSteps(until);
-    // No request is waiting during the first refresh.
+    // The first refresh may block, since no request is waiting yet.
     const isAtOnce = this.#knownUntil === 0 || this.#options.isSynchronous;
     const hasEnded = runSteps(steps, isAtOnce ? Number.POSITIVE_INFINITY : STEPS_AT_ONCE);
     if (hasEnded) this.#publish(until);
@@ -91,7 +104,11 @@ export class ScoreRefresh {
   }
 }
 
-/** Runs up to `count` steps. @returns Whether the generator has ended. */
+/**
+ * Runs up to `count` steps.
+ *
+ * @returns Whether the generator has ended.
+ */
 function runSteps(steps: Generator<void, void>, count: number): boolean {
   for (let step = 0; step < count; step++) if (steps.next().done) return true;
   return false;
@@ -100,21 +117,27 @@ function runSteps(steps: Generator<void, void>, count: number): boolean {
 /** Called with the symbol of an instrument whose signal has changed. */
 type Listener = (symbol: string) => void;
 
-/** Finds the signals that changed from one refresh to the next. */
+/** Notifies listeners of the signals that changed between two refreshes. */
 export class SignalUpdates {
   readonly #listeners = new Set<{ readonly listener: Listener }>();
-  /** By symbol. */
+  /** Content of the last snapshot, by symbol. */
   readonly #seen = new Map<string, string>();
 
-  /** @returns A function that stops listening. */
+  /**
+   * Registers a listener.
+   *
+   * @returns A function that removes the listener.
+   */
   onUpdate(listener: Listener): () => void {
     const added = { listener };
     this.#listeners.add(added);
     return () => void this.#listeners.delete(added);
   }
 
-  /** Compares snapshots with those of the previous call, and notifies listeners of changes; the
-   *  first call notifies nobody. */
+  /**
+   * Compares snapshots with those of the previous call, and notifies listeners of changes. The
+   * first snapshot of an instrument does not count as a change.
+   */
   compare(snapshots: Iterable<Snapshot>): void {
     for (const snapshot of snapshots) {
       const { symbol } = snapshot.instrument;
@@ -127,6 +150,6 @@ export class SignalUpdates {
   }
 }
 
-/** The parts of a snapshot whose change is an update. */
+/** The content of a snapshot that is compared, as text; score and confidence with two decimals. */
 const contentOf = ({ status, score, signal, confidence }: Snapshot): string =>
   `${status} ${signal.direction} ${score.toFixed(2)} ${confidence.toFixed(2)}`;

@@ -6,44 +6,54 @@ import {
   type QuarterlyFiling,
   type ReportWindow,
 } from "../factors/next-report.ts";
-import { countKnown } from "../market/point-in-time.ts";
+import { countKnownRecords } from "../market/point-in-time.ts";
 
 /** Default number of sessions before an expected report at which an event is sent. */
 export const REPORT_SESSIONS = 5;
 
-/** Maximum age in market days at which a filing triggers an event; older ones are backfilled history. */
+/**
+ * Maximum age, in market days, of a filing that causes an event; older filings are backfilled
+ * history.
+ */
 const NEWS_DAYS = 7;
 
-/** `report_ahead`: a filing is expected soon; `report_filed`: it was filed; `report_late`: it is missing
- *  after the time by which 95 % of earlier filings came. */
+/**
+ * Reasons of a report event:
+ * - `report_ahead`: a filing is expected soon
+ * - `report_filed`: the report was filed
+ * - `report_late`: the report is missing after the time by which 95 % of earlier filings came
+ */
 export const REPORT_REASONS = ["report_ahead", "report_filed", "report_late"] as const;
 type ReportReason = (typeof REPORT_REASONS)[number];
 
-/** Reports of a company as known at the close of a session. */
+/** Filings of a company as known at the close of a session. */
 export interface ReportReading {
-  /** The newest filing, `undefined` before the first. */
+  /** The newest filing; `undefined` before the first filing. */
   readonly filing: QuarterlyFiling | undefined;
-  /** When that filing was expected. */
+  /** The expectation for that filing before it came. */
   readonly filingExpected: ExpectedReport | undefined;
   readonly next: NextReport;
 }
 
-/** A report is near, was filed or is late. */
+/** The event that a report is near, was filed or is late. */
 export interface ReportAlert {
   readonly kind: "report.alert";
   readonly reason: ReportReason;
-  /** The expected report; `null` for a filing that was not expected. */
+  /** The expected report; `null` if the filing was not expected. */
   readonly report: ExpectedReport | null;
   readonly filing: QuarterlyFiling | null;
-  /** Sessions until the expected day, that day included. */
+  /**
+   * Number of sessions until the expected day, including that day; `null` unless the reason is
+   * `report_ahead`.
+   */
   readonly sessionsUntil: number | null;
 }
 
-/** State between two closed sessions of one company. */
+/** State of the report events of one company after a closed session. */
 export interface ReportState {
-  /** End of the quarter of the newest filing, Unix milliseconds. */
+  /** End of the quarter of the newest filing, Unix milliseconds; `null` before the first filing. */
   readonly periodEnd: number | null;
-  /** The last event sent about the report after it. */
+  /** The last event that was sent about the report after the newest filing. */
   readonly told: "nothing" | "ahead" | "late";
 }
 
@@ -53,18 +63,18 @@ export interface ReportSession {
   /** Close of the session, Unix milliseconds. */
   readonly at: number;
   readonly dayMs: number;
-  /** Sessions after this one that close by an instant. */
+  /** Number of later sessions that close by an instant. */
   readonly sessionsUntil: (instant: number) => number;
 }
 
-/** Reads the filings of a company at an instant. */
+/** Reads the filings of a company as known at an instant. */
 export function readReports(
   filings: readonly QuarterlyFiling[],
   at: number,
   windows: readonly ReportWindow[],
   dayMs: number,
 ): ReportReading {
-  const known = countKnown(filings, at);
+  const known = countKnownRecords(filings, at);
   return {
     filing: filings[known - 1],
     filingExpected: expectReport(filings.slice(0, Math.max(0, known - 1)), windows, dayMs),
@@ -73,12 +83,13 @@ export function readReports(
 }
 
 /**
- * Whether a closed session triggers a `report.alert` event: once when the expected report is at most
- * `sessionsBefore` sessions away, once when it is late, and once when it is filed.
+ * Finds the `report.alert` event of a closed session. There is one when the expected report is at
+ * most `sessionsBefore` sessions away, one when the report is late, and one when it is filed.
  *
- * @param state After the session before, `undefined` for the first, which is never an event.
+ * @param state State after the previous session; `undefined` for the first session, which never
+ * causes an event.
  * @param sessionsBefore At least 1.
- * @returns The same state when nothing of it changes.
+ * @returns The state after the session, which is the same object if nothing changed.
  */
 export function reportAlert(
   state: ReportState | undefined,
@@ -103,7 +114,7 @@ export function reportAlert(
   return { state: { periodEnd, told: stage }, event };
 }
 
-/** The event of the newest filing, unless it is backfilled history. */
+/** The event for the newest filing; `undefined` if the filing is backfilled history. */
 function filedEvent({ reading, at, dayMs }: ReportSession): ReportAlert | undefined {
   const { filing, filingExpected = null } = reading;
   if (filing === undefined || at - filing.availableAt > NEWS_DAYS * dayMs) return undefined;
@@ -115,15 +126,18 @@ const reportEvent = (
   about: Pick<ReportAlert, "report" | "filing" | "sessionsUntil">,
 ): ReportAlert => ({ kind: "report.alert", reason, ...about });
 
-/** Sessions until the expected report; `null` while there are more than requested, from the close of the
- *  expected day on, and when none is expected. */
+/**
+ * Number of sessions until the expected report; `null` if it is more than `most`, if the expected
+ * day has closed, or if no report is expected.
+ */
 function sessionsAhead(
   { reading: { next }, at, dayMs, sessionsUntil }: ReportSession,
   most: number,
 ): number | null {
   if (next.is !== "expected") return null;
   const { expected } = next.report;
-  // Weekends and holidays never remove half the days of two weeks, so most days need no calendar lookup.
+  // Weekends and holidays never take half the days of two weeks, so a distant report needs no
+  // calendar lookup.
   if (expected - at > (2 * most + NEWS_DAYS) * dayMs) return null;
   const sessions = sessionsUntil(expected);
   return sessions >= 1 && sessions <= most ? sessions : null;

@@ -3,45 +3,47 @@ import { AssetClass } from "../market/instrument.ts";
 import type { Market } from "../market/market.ts";
 import type { InstrumentRecords } from "../market/records.ts";
 import { ClassScorer, type SnapshotSink } from "./class-scorer.ts";
-import type { SignalKeeper } from "./kept-signals.ts";
 import { createTextReader, type TextReader } from "./message-stream.ts";
 import { RecordSeries } from "./record-series.ts";
+import type { SavedSignalsStore } from "./saved-signals.ts";
 import { createGroupReader, createSessionCloses, type SessionCloses } from "./session-closes.ts";
 
 /** Stores the snapshots of a replay. */
 export interface SnapshotArchive extends SnapshotSink {
-  /** Begins a new replay; its snapshots are stored separately from those of the previous one. */
+  /** Begins a new replay; its snapshots are stored separately from those of the previous replay. */
   clear(): void;
-  /** Called when the replay has caught up: its snapshots replace those stored before `clear`. */
+  /**
+   * Called when the replay has caught up: its snapshots then replace those of the previous replay.
+   */
   publish?(): void;
-  /** Drops final snapshots of sessions that closed before an instant, Unix milliseconds. */
+  /** Drops the final snapshots of sessions that closed before an instant, Unix milliseconds. */
   forgetBefore?(at: number): void;
 }
 
 /** The instruments of one class and their calendar. */
 interface ClassGroup {
   readonly assetClass: AssetClass;
-  /** Absent before the first instrument. */
+  /** `undefined` before the first instrument. */
   scorer: ClassScorer | undefined;
   readonly sessions: SessionCloses;
   group: readonly InstrumentRecords[];
-  /** All instruments with the same calendar: stocks and funds trade in the same sessions. */
+  /** All instruments with the same calendar, since stocks and funds trade in the same sessions. */
   calendarPeers: readonly InstrumentRecords[];
 }
 
-/** A replay of one record from its first session on, over all classes. */
+/** A replay of the records of all classes from the first session on. */
 interface ReplayRun {
   readonly scoredFrom: number;
   readonly revision: number | undefined;
   readonly classes: readonly ClassGroup[];
-  /** Closes of the listed securities and of the coins, Unix milliseconds. */
+  /** Closes of the sessions of listed securities and of coins, Unix milliseconds. */
   readonly calendars: readonly (readonly number[])[];
   readonly series: RecordSeries;
   readonly authors: AuthorActivity;
   readonly readMentions: (records: readonly InstrumentRecords[], at: number) => void;
-  /** First instant of the sessions whose snapshots are stored, Unix milliseconds. */
+  /** Snapshots of sessions that close before this instant are not stored, Unix milliseconds. */
   servedFrom: number;
-  /** The list that the groups were derived from. */
+  /** The list of records from which the groups were formed. */
   list: readonly InstrumentRecords[];
 }
 
@@ -51,20 +53,21 @@ export class ScoringEngine {
   readonly #archive: SnapshotArchive;
   readonly #readText: TextReader;
   readonly #reader: string;
-  readonly #keeper: SignalKeeper | undefined;
+  readonly #keeper: SavedSignalsStore | undefined;
   #run: ReplayRun | undefined;
 
   /**
-   * @param polarityOf How bullish (1) or bearish (-1) a text is; the lexicon unless given.
-   * @param keeper Signals stored by earlier replays of the same records, method and text reader;
-   * absent: every session is scored.
-   * @param reader Identifies the reader of message texts.
+   * @param polarityOf Returns the polarity of a text in [-1, 1], positive if bullish; the lexicon's
+   * polarity by default.
+   * @param keeper Stores signals of earlier replays with the same method and text reader, from
+   * which a replay can continue; without it, every session is scored.
+   * @param reader Identifies what analyzes the texts of messages.
    */
   constructor(
     market: Market,
     archive: SnapshotArchive,
     polarityOf?: ((text: string) => number) | undefined,
-    keeper?: SignalKeeper | undefined,
+    keeper?: SavedSignalsStore | undefined,
     reader = "lexicon",
   ) {
     this.#market = market;
@@ -75,8 +78,8 @@ export class ScoringEngine {
   }
 
   /**
-   * Updates every instrument to `at` (Unix milliseconds, never decreasing). The result depends on
-   * the market and `at` alone: signals are carried from the first session of the record.
+   * Updates every instrument to `at` (Unix milliseconds, never decreasing). The result depends only
+   * on the market and `at`, since signals are carried forward from the first session.
    */
   refresh(at: number): void {
     for (const _ of this.refreshInSteps(at));
@@ -84,24 +87,24 @@ export class ScoringEngine {
 
   /**
    * Like `refresh`, but scores one session of one class per step, so that the event loop can run in
-   * between. The engine must not be used until the generator has ended; after an abandoned one the
-   * next call starts over.
+   * between. The engine must not be used until the generator has ended; after an abandoned
+   * generator the next call starts over.
    */
   *refreshInSteps(at: number): Generator<void, void> {
     const run = this.#runAt(at);
-    // A replay that failed or was abandoned is not usable.
+    // Cleared until the end, so that a replay that fails or is abandoned is not continued.
     this.#run = undefined;
     yield* this.#advanceAll(run, at);
     this.#archive.publish?.();
     this.#run = run;
   }
 
-  /** Largest difference between running sums and their recomputation at an epoch, in log units. */
+  /** Largest difference found between a running sum and its recomputation, in log units. */
   drift(): number {
     return Math.max(0, ...(this.#run?.classes ?? []).map(({ scorer }) => scorer?.drift ?? 0));
   }
 
-  /** The replay to continue: the current one, or a new one if it has to start over. */
+  /** The current replay, or a new one if scoring has to start over. */
   #runAt(at: number): ReplayRun {
     const scoredFrom = this.#market.scoredFrom?.(at) ?? Number.NEGATIVE_INFINITY;
     const servedFrom = this.#market.servedFrom(at);
@@ -140,7 +143,10 @@ export class ScoringEngine {
     };
   }
 
-  /** A scorer of a class, which carries on from stored signals if the records by then are the same. */
+  /**
+   * Creates a scorer for a class, which continues from stored signals if the records known then are
+   * the same.
+   */
   #startScorer(assetClass: AssetClass, run: ReplayRun): ClassScorer {
     const { scoredFrom, servedFrom, authors, series } = run;
     return new ClassScorer({
@@ -170,7 +176,10 @@ export class ScoringEngine {
     run.authors.forget(at);
   }
 
-  /** Stores the signals after the last session before a later `servedFrom`. */
+  /**
+   * Stores the signals at the last close before `servedFrom` moves on, so that a later replay can
+   * continue from there.
+   */
   #keepSignals(
     { assetClass, sessions: { closes } }: ClassGroup,
     scorer: ClassScorer,
@@ -184,7 +193,7 @@ export class ScoringEngine {
   }
 }
 
-/** Groups the instruments by class, once for each list of the market. */
+/** Groups the instruments by class, if the market has a new list. */
 function groupByClass(run: ReplayRun, list: readonly InstrumentRecords[]): void {
   if (run.list === list) return;
   run.list = list;
@@ -198,11 +207,11 @@ function groupByClass(run: ReplayRun, list: readonly InstrumentRecords[]): void 
   }
 }
 
-/** The newest close of a class by an instant; 0 before the first. */
+/** The newest close of a class at or before an instant, Unix milliseconds; 0 if there is none. */
 const newestClose = ({ sessions: { closes } }: ClassGroup, at: number): number =>
   closes.findLast((close) => close <= at) ?? 0;
 
-/** What a class scorer reads at an instant. */
+/** The records and calendar that a class scorer reads at an instant. */
 function viewOf(market: Market, one: ClassGroup, { servedFrom }: ReplayRun, at: number) {
   const { group, sessions, assetClass } = one;
   const newest = newestClose(one, at);
@@ -212,7 +221,7 @@ function viewOf(market: Market, one: ClassGroup, { servedFrom }: ReplayRun, at: 
   return { group, closes: sessions.closes, at, isSameSession, servedFrom };
 }
 
-/** Adds each message once to the activity of its author, whatever its instruments. */
+/** Creates a function that adds each new message to the activity of its author. */
 function mentionReader(authors: AuthorActivity) {
   const newMentions = createGroupReader(({ mentions }) => mentions);
   return (list: readonly InstrumentRecords[], at: number) => {

@@ -1,26 +1,27 @@
 import type { AssetClass } from "../market/instrument.ts";
 import type { Market } from "../market/market.ts";
-import { createReader } from "../market/point-in-time.ts";
-import type { InstrumentRecords, Known, RecordList } from "../market/records.ts";
+import { createRecordReader } from "../market/point-in-time.ts";
+import type { InstrumentRecords, PointInTimeRecord, RecordList } from "../market/records.ts";
 
-/** When the sessions of one calendar close. */
+/** The closes of the sessions in one calendar. */
 export interface SessionCloses {
-  /** Instants in Unix milliseconds, ascending; some may lie in the future. */
+  /** Unix milliseconds, ascending; some may lie in the future. */
   readonly closes: readonly number[];
   /**
-   * Adds the sessions that close by `at` (Unix milliseconds, never decreasing). The group need only
-   * contain the instruments with new bars.
+   * Adds the sessions that close by `at` (Unix milliseconds, never decreasing).
+   *
+   * @param group Needs to contain only the instruments with new bars.
    */
   advance(group: readonly InstrumentRecords[], at: number): void;
 }
 
-/** Days of the calendar that are read in advance. */
+/** Number of days of the calendar to read in advance. */
 const DAYS_AHEAD = 10;
 
 /**
- * Sessions by the market's calendar from the first bar on, so that a late bar does not create a session
- * and a session without bars counts as missed; without a calendar, the instants at which bars became
- * known.
+ * Creates the session closes of a class. If the market has a calendar, they follow it from the
+ * first bar on, so that a late bar does not create a session and a session without bars counts as
+ * missed. Without a calendar, they are the instants at which bars became known.
  */
 export function createSessionCloses(market: Market, assetClass: AssetClass): SessionCloses {
   if (market.barsDue === undefined) return closesOfBars();
@@ -38,7 +39,7 @@ export function createSessionCloses(market: Market, assetClass: AssetClass): Ses
   };
 }
 
-/** Just before the first bar known by an instant, `undefined` if there is none. */
+/** The instant just before the first bar became known; `undefined` if no bar is known at `at`. */
 function beforeFirstBar(group: readonly InstrumentRecords[], at: number): number | undefined {
   const first = group.reduce(
     (min, { bars }) => Math.min(min, bars.at(0)?.availableAt ?? min),
@@ -55,7 +56,7 @@ function closesOfBars(): SessionCloses {
     advance(group, at) {
       const fresh = new Set(newBars(group, at).map(({ availableAt }) => availableAt));
       const newest = closes.at(-1) ?? Number.NEGATIVE_INFINITY;
-      // A bar of another instrument may belong to a session that is already known.
+      // A bar may belong to a session that is already known from another instrument.
       const later = [...fresh].filter((close) => close > newest);
       for (const close of later.sort((a, b) => a - b)) closes.push(close);
     },
@@ -63,19 +64,20 @@ function closesOfBars(): SessionCloses {
 }
 
 /**
- * A reader of one list per instrument that returns every record once.
+ * Creates a reader of one list per instrument that returns every record once.
  *
- * @param listOf The list, `undefined` where the instrument has none.
- * @returns A function of the instruments and a never decreasing instant: the newly known records.
+ * @param listOf Returns the list of an instrument; `undefined` if it has none.
+ * @returns A function of the instruments and an instant that never decreases; it returns the newly
+ * known records.
  */
-export function createGroupReader<R extends Known>(
+export function createGroupReader<R extends PointInTimeRecord>(
   listOf: (records: InstrumentRecords) => RecordList<R> | undefined,
 ): (group: readonly InstrumentRecords[], at: number) => readonly R[] {
-  const readers = new Map<InstrumentRecords, ReturnType<typeof createReader<R>>>();
+  const readers = new Map<InstrumentRecords, ReturnType<typeof createRecordReader<R>>>();
   const readOne = (records: InstrumentRecords, at: number): readonly R[] => {
     const list = listOf(records);
     if (list === undefined) return [];
-    const read = readers.get(records) ?? createReader<R>();
+    const read = readers.get(records) ?? createRecordReader<R>();
     readers.set(records, read);
     return read(list, at);
   };

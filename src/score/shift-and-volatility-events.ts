@@ -2,25 +2,35 @@ import type { Factor } from "../factors/reading.ts";
 import type { VolatilityReading } from "../factors/volatility.ts";
 import type { Snapshot } from "./snapshot.ts";
 
-/** Thresholds of the events. */
+/** Thresholds of signal and volatility events. */
 export interface EventRules {
-  /** Change of the score since the last event from which it is an event, in points; infinite if
-   *  none is. */
+  /**
+   * Minimum change of the score since the last event that is an event, in points; infinite if no
+   * change of the score is.
+   */
   readonly scoreMove: number;
-  /** Distance to the last event's score, in points, within which the rule is re-armed. */
+  /**
+   * Maximum distance of the score from that of the last event, in points, at which the score rule
+   * is re-armed.
+   */
   readonly rearmWithin: number;
-  /** z of volatility above which it is high or extreme, and below which the alert is re-armed. */
+  /**
+   * z of volatility from which it is high, from which it is extreme, and below which the rule is
+   * re-armed.
+   */
   readonly highZ: number;
   readonly extremeZ: number;
   readonly rearmZ: number;
-  /** A return of this many slow standard deviations is extreme regardless of z. */
+  /** A return of at least this many slow standard deviations is extreme, regardless of z. */
   readonly extremeSigmas: number;
-  /** Quiet time after an event, in market days; `null`: the rest of the session, for coins
-   *  `coinQuietDays`. */
+  /**
+   * Quiet time after an event, in market days; `null` means the rest of the session, and for coins
+   * `coinQuietDays`.
+   */
   readonly quietDays: number | null;
 }
 
-/** The rules of the method (3.3). */
+/** Default thresholds, as published with the method. */
 export const EVENT_RULES = {
   scoreMove: 15,
   rearmWithin: 5,
@@ -32,37 +42,40 @@ export const EVENT_RULES = {
   coinQuietDays: 0.25,
 } as const satisfies EventRules & Readonly<Record<"coinQuietDays", number>>;
 
-/** The snapshot before or after an event. */
+/** Score and signal before or after an event. */
 export interface EventPoint {
-  /** Unix milliseconds. */
+  /** Instant of the snapshot, Unix milliseconds. */
   readonly at: number;
   readonly series?: string | undefined;
   readonly direction: Snapshot["signal"]["direction"];
   readonly score: number;
-  /** Points of score by factor. */
+  /** Contribution of each factor to the score, in points. */
   readonly contributions: Readonly<Record<Factor, number>>;
 }
 
-/** `direction`: LONG, SHORT or WAIT changed; `score`: it moved far within the same direction. */
+/**
+ * `direction`: the signal changed between LONG, SHORT and WAIT; `score`: the score moved far while
+ * the signal stayed the same.
+ */
 export const SHIFT_REASONS = ["direction", "score"] as const;
 type ShiftReason = (typeof SHIFT_REASONS)[number];
 
-/** The signal changed, or the score moved far enough for an event. */
+/** The event that the signal changed, or that the score moved far. */
 export interface SignalShift {
   readonly kind: "signal.shift";
   readonly reason: ShiftReason;
-  /** Score and signal at the last event, or at the first snapshot. */
+  /** Score and signal at the last event, or at the first snapshot if there was no event. */
   readonly before: EventPoint;
   readonly after: EventPoint;
 }
 
-/** State between two snapshots of one instrument. */
+/** State of the signal events of one instrument after a snapshot. */
 export interface ShiftState {
-  /** The last event, or the first snapshot. */
+  /** The last event, or the first snapshot if there was no event. */
   readonly last: EventPoint;
-  /** Session of the last event; `null` when there was none, so that there is no quiet time. */
+  /** Session of the last event; `null` if there was no event, so that there is no quiet time. */
   readonly session: string | null;
-  /** Whether the score has since returned to that of the last event. */
+  /** Whether the score has returned close to that of the last event. */
   readonly isArmed: boolean;
 }
 
@@ -74,11 +87,12 @@ export interface SessionSnapshot {
 }
 
 /**
- * Whether a snapshot triggers a `signal.shift` event. A change within the quiet time triggers one
- * afterwards if it persists.
+ * Finds the `signal.shift` event of a snapshot. A change within the quiet time causes an event
+ * after the quiet time if the change persists.
  *
- * @param state After the snapshot before, `undefined` for the first, which is never an event.
- * @returns The same state when nothing of it changes.
+ * @param state State after the previous snapshot; `undefined` for the first snapshot, which never
+ * causes an event.
+ * @returns The state after the snapshot, which is the same object if nothing changed.
  */
 export function signalShift(
   state: ShiftState | undefined,
@@ -118,9 +132,9 @@ function reasonOf(last: EventPoint, after: EventPoint, farMove: number): ShiftRe
   return Math.abs(after.score - last.score) >= farMove ? "score" : undefined;
 }
 
-/** Time of an event. */
+/** Instant and session of an event. */
 interface EventTime {
-  /** Unix milliseconds. */
+  /** When the event occurred, Unix milliseconds. */
   readonly at: number;
   readonly session: string;
 }
@@ -133,19 +147,22 @@ function isQuiet(last: EventTime | null, now: SessionSnapshot, { quietDays }: Ev
   return days === null ? last.session === now.session : at - last.at < days * now.dayMs;
 }
 
-/** How unusual the volatility of an instrument is, in rising order. */
+/** How unusual the volatility of an instrument is, in ascending order. */
 const ALERT_LEVELS = ["calm", "high", "extreme"] as const;
-/** A level of volatility. */
+/** A level of volatility: calm, high or extreme. */
 type AlertLevel = (typeof ALERT_LEVELS)[number];
 
-/** The levels that are events. */
+/** The levels that cause events. */
 export const SEVERITIES = ["high", "extreme"] as const satisfies readonly AlertLevel[];
 
-/** `volatility`: z against its own history reached a threshold; `return`: a single extreme session. */
+/** `volatility`: z reached a threshold; `return`: the return of a single session was extreme. */
 export const VOLATILITY_REASONS = ["volatility", "return"] as const;
 type VolatilityReason = (typeof VOLATILITY_REASONS)[number];
 
-/** Volatility is far above the instrument's own history, or a single session was extreme. */
+/**
+ * The event that volatility is far above the instrument's own history, or that the return of a
+ * session was extreme.
+ */
 export interface VolatilityAlert {
   readonly kind: "volatility.alert";
   readonly severity: (typeof SEVERITIES)[number];
@@ -155,11 +172,14 @@ export interface VolatilityAlert {
   readonly reading: VolatilityReading;
 }
 
-/** State between two closed sessions of one instrument. */
+/** State of the volatility events of one instrument after a closed session. */
 export interface VolatilityState {
-  /** Level of the last event since volatility was calm, or of the first session. */
+  /**
+   * Level of the last event since volatility was calm; before any event, the level of the first
+   * session.
+   */
   readonly level: AlertLevel;
-  /** The last event; `null` when there was none, so that there is no quiet time. */
+  /** The last event; `null` if there was no event, so that there is no quiet time. */
   readonly told: EventTime | null;
 }
 
@@ -169,12 +189,13 @@ export interface ClosedSession extends SessionSnapshot {
 }
 
 /**
- * Whether a closed session triggers a `volatility.alert` event: once when volatility is high, once more
- * when z or the return is extreme, and then only after z was low again. A change within the quiet time
- * triggers one afterwards if it persists.
+ * Finds the `volatility.alert` event of a closed session. There is one when volatility becomes
+ * high, one more when z or the return becomes extreme, and another only after z fell below
+ * `rearmZ`. A change within the quiet time causes an event after the quiet time if it persists.
  *
- * @param state After the session before, `undefined` for the first, which is never an event.
- * @returns The same state when nothing of it changes.
+ * @param state State after the previous session; `undefined` for the first session, which never
+ * causes an event.
+ * @returns The state after the session, which is the same object if nothing changed.
  */
 export function volatilityAlert(
   state: VolatilityState | undefined,
@@ -200,7 +221,7 @@ export function volatilityAlert(
 const isAbove = (level: AlertLevel, other: AlertLevel): boolean =>
   ALERT_LEVELS.indexOf(level) > ALERT_LEVELS.indexOf(other);
 
-/** The level implied by z alone. */
+/** The level that follows from z alone, without the return. */
 function levelByZ({ z }: VolatilityReading, { extremeZ, highZ }: EventRules): AlertLevel {
   if (z === null || z < highZ) return "calm";
   return z >= extremeZ ? "extreme" : "high";

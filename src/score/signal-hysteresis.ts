@@ -1,84 +1,92 @@
-import { decay, ewStep } from "../factors/statistics.ts";
+import { decay, ewmaStep } from "../factors/statistics.ts";
 import type { AssetClass } from "../market/instrument.ts";
 
-/** Direction of a signal; the wire calls it `signal`. */
+/** Directions of a signal; answers call the direction `signal`. */
 export const DIRECTIONS = ["LONG", "SHORT", "WAIT"] as const;
-/** A direction of a signal. */
+/** Direction of a signal: LONG, SHORT or WAIT. */
 export type Direction = (typeof DIRECTIONS)[number];
 
 /**
- * Hysteresis: smoothed scores at which a signal begins and ends (2.7 changes per
- * instrument and year, of which 2 % flip back within five days).
+ * Hysteresis: the smoothed scores at which a signal begins and ends. They give 2.7 changes per
+ * instrument and year, of which 2 % flip back within five days.
  */
-export const THRESHOLDS = {
+export const SIGNAL_THRESHOLDS = {
   enterLong: 70,
   exitLong: 55,
   enterShort: 30,
   exitShort: 45,
-  /** Least confidence in [0, 1] to begin LONG or SHORT, and below which WAIT is forced. */
+  /**
+   * Minimum confidence in [0, 1] to begin LONG or SHORT, and the confidence below which WAIT is
+   * forced.
+   */
   enterConfidence: 0.3,
   holdConfidence: 0.25,
   /**
-   * Least coverage in [0, 1] of LONG and SHORT, below which WAIT is forced: a direction of one factor
-   * alone says no more than that factor.
+   * Minimum coverage in [0, 1] for LONG and SHORT; below it WAIT is forced, since a direction from
+   * one factor alone says no more than that factor.
    */
   minCoverage: 0.6,
 } as const;
 
-/** Half-life of the smoothing in sessions: two days of a stock, half a day of a coin. */
+/**
+ * Half-life of the score's smoothing in sessions: two days for stocks and funds, half a day for
+ * coins.
+ */
 export const SMOOTHING_HALF_LIFE: Readonly<Record<AssetClass, number>> = {
   stock: 2,
   etf: 2,
   crypto: 0.5,
 };
-/** Weight of the smoothed score of the session before. */
+/** Weight of the previous session's smoothed score. */
 const SMOOTHING: Readonly<Record<AssetClass, number>> = {
   stock: decay(1, SMOOTHING_HALF_LIFE.stock),
   etf: decay(1, SMOOTHING_HALF_LIFE.etf),
   crypto: decay(1, SMOOTHING_HALF_LIFE.crypto),
 };
 
-/** Bars required before a signal may be LONG or SHORT. */
+/** Minimum number of bars before a signal may be LONG or SHORT. */
 export const MIN_BARS = 60;
 
-/** Reasons for WAIT regardless of the score. */
+/** Reasons for which a signal is WAIT regardless of the score. */
 export const FORCED_WAITS = ["too_young", "not_trading", "low_confidence", "low_coverage"] as const;
 type ForcedWait = (typeof FORCED_WAITS)[number];
 
-/** Signal of an instrument after a session. */
+/** Signal of an instrument as of a session. */
 export interface SignalState {
   readonly direction: Direction;
   /** When this direction began, Unix milliseconds. */
   readonly since: number;
-  /** The previous direction, `null` if there was none since the start of scoring. */
+  /** The previous direction; `null` if there was none since scoring started. */
   readonly previous: Direction | null;
   /** Exponentially smoothed score in [0, 100]. */
   readonly smoothed: number;
-  /** True while trading is suspended; the smoothed score is then that of the last session with a
-   *  bar. */
+  /**
+   * True while the instrument does not trade; the smoothed score is then that of its last session
+   * with a bar.
+   */
   readonly frozen: boolean;
   readonly forcedWait: ForcedWait | null;
 }
 
-/** One session's evidence. */
+/** The evidence of one session from which the signal is decided. */
 export interface SessionScore {
-  /** Unix milliseconds. */
+  /** Instant of the evidence, Unix milliseconds. */
   readonly at: number;
   readonly assetClass: AssetClass;
   readonly score: number;
   readonly confidence: number;
-  /** Share of the weight of the class's factors that has a value, in [0, 1]. */
+  /** Fraction of the weight of the class's factors that has a value, in [0, 1]. */
   readonly coverage: number;
-  /** Known bars, and sessions of the class since the newest of them. */
+  /** Number of known bars, and number of sessions of the class since the newest bar. */
   readonly bars: number;
   readonly missedSessions: number;
 }
 
-/** The signal after one more session; hysteresis keeps it from flapping around a threshold. */
+/** Decides the signal after one more session; hysteresis prevents flapping around a threshold. */
 export function nextSignal(state: SignalState | undefined, session: SessionScore): SignalState {
   if (session.missedSessions > 0 && state !== undefined) return frozenSignal(state, session);
 
-  const smoothed = ewStep(state?.smoothed, session.score, SMOOTHING[session.assetClass]);
+  const smoothed = ewmaStep(state?.smoothed, session.score, SMOOTHING[session.assetClass]);
   const forcedWait = whyForced(session);
   const direction =
     forcedWait === null ? decide(state?.direction ?? "WAIT", smoothed, session.confidence) : "WAIT";
@@ -88,7 +96,10 @@ export function nextSignal(state: SignalState | undefined, session: SessionScore
   return { direction, since, previous, smoothed, frozen: false, forcedWait };
 }
 
-/** After one session without trading the signal stays; after more it is forced to WAIT. */
+/**
+ * The signal of an instrument that does not trade: unchanged after one missed session, WAIT after
+ * more.
+ */
 function frozenSignal(state: SignalState, { at, missedSessions }: SessionScore): SignalState {
   if (missedSessions === 1) return { ...state, frozen: true };
   const waiting = { ...state, frozen: true, forcedWait: "not_trading" as const };
@@ -101,15 +112,15 @@ function whyForced(session: SessionScore): ForcedWait | null {
   const { bars, missedSessions, confidence, coverage } = session;
   if (missedSessions > 1) return "not_trading";
   if (bars < MIN_BARS) return "too_young";
-  if (coverage < THRESHOLDS.minCoverage) return "low_coverage";
-  return confidence < THRESHOLDS.holdConfidence ? "low_confidence" : null;
+  if (coverage < SIGNAL_THRESHOLDS.minCoverage) return "low_coverage";
+  return confidence < SIGNAL_THRESHOLDS.holdConfidence ? "low_confidence" : null;
 }
 
 function decide(from: Direction, smoothed: number, confidence: number): Direction {
-  const mayEnter = confidence >= THRESHOLDS.enterConfidence;
-  if (mayEnter && smoothed >= THRESHOLDS.enterLong) return "LONG";
-  if (mayEnter && smoothed <= THRESHOLDS.enterShort) return "SHORT";
-  if (from === "LONG" && smoothed >= THRESHOLDS.exitLong) return "LONG";
-  if (from === "SHORT" && smoothed <= THRESHOLDS.exitShort) return "SHORT";
+  const mayEnter = confidence >= SIGNAL_THRESHOLDS.enterConfidence;
+  if (mayEnter && smoothed >= SIGNAL_THRESHOLDS.enterLong) return "LONG";
+  if (mayEnter && smoothed <= SIGNAL_THRESHOLDS.enterShort) return "SHORT";
+  if (from === "LONG" && smoothed >= SIGNAL_THRESHOLDS.exitLong) return "LONG";
+  if (from === "SHORT" && smoothed <= SIGNAL_THRESHOLDS.exitShort) return "SHORT";
   return "WAIT";
 }

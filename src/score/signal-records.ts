@@ -1,17 +1,24 @@
 import { FACTORS } from "../factors/reading.ts";
 import type { Instrument } from "../market/instrument.ts";
-import { createPackedList, type PackedList, type Packing } from "../market/packed-list.ts";
+import { createPackedList, type PackedList, type RecordPacking } from "../market/packed-list.ts";
 import { SERIES_DIGITS } from "./record-series.ts";
 import { DIRECTIONS, FORCED_WAITS, type SignalState } from "./signal-hysteresis.ts";
-import { type Evidence, evidenceOf, type Snapshot, STATUSES } from "./snapshot.ts";
+import {
+  type FactorEvidence,
+  factorEvidenceOf,
+  SNAPSHOT_STATUSES,
+  type Snapshot,
+} from "./snapshot.ts";
 
-/** A snapshot that has only the evidence of its factors, without their peer tables and the
- *  candidate. */
+/**
+ * A snapshot reduced to the evidence of its factors, without their inputs, their peer tables and
+ * the candidate.
+ */
 export interface SignalRecord extends Omit<Snapshot, "factors" | "tables" | "candidate"> {
-  readonly evidence: Evidence;
+  readonly evidence: FactorEvidence;
 }
 
-/** All lists of missing factors, by bit mask. */
+/** Every possible list of missing factors, indexed by bit mask. */
 const MISSING = Array.from({ length: 2 ** FACTORS.length }, (_, bits) =>
   FACTORS.filter((_, place) => bits & (1 << place)),
 );
@@ -19,7 +26,7 @@ const MISSING = Array.from({ length: 2 ** FACTORS.length }, (_, bits) =>
 const bitsOf = ({ missingFactors }: Pick<Snapshot, "missingFactors">): number =>
   missingFactors.reduce((bits, factor) => bits | (1 << FACTORS.indexOf(factor)), 0);
 
-/** Bytes of a signal. */
+/** Size of a packed signal in bytes. */
 const SIGNAL_BYTES = 20;
 
 function writeSignal(view: DataView, at: number, signal: SignalState): void {
@@ -27,7 +34,7 @@ function writeSignal(view: DataView, at: number, signal: SignalState): void {
   view.setFloat64(at, since);
   view.setFloat64(at + 8, smoothed);
   view.setUint8(at + 16, DIRECTIONS.indexOf(direction));
-  // -1, the index before the first, encodes null.
+  // `null` is encoded as -1, an index that no array has.
   view.setInt8(at + 17, previous === null ? -1 : DIRECTIONS.indexOf(previous));
   view.setInt8(at + 18, forcedWait === null ? -1 : FORCED_WAITS.indexOf(forcedWait));
   view.setUint8(at + 19, Number(frozen));
@@ -42,19 +49,19 @@ const readSignal = (view: DataView, at: number): SignalState => ({
   forcedWait: FORCED_WAITS[view.getInt8(at + 18)] ?? null,
 });
 
-/** Bytes of the evidence of a factor. */
+/** Size of the packed evidence of one factor in bytes. */
 const FACTOR_BYTES = 16;
 
-function writeEvidence(view: DataView, at: number, evidence: Evidence | undefined): void {
+function writeEvidence(view: DataView, at: number, evidence: FactorEvidence | undefined): void {
   for (const [place, factor] of FACTORS.entries()) {
     const { z = null, confidence = 0 } = evidence?.[factor] ?? {};
-    // NaN encodes null.
+    // `null` is encoded as NaN.
     view.setFloat64(at + place * FACTOR_BYTES, z ?? Number.NaN);
     view.setFloat64(at + place * FACTOR_BYTES + 8, confidence);
   }
 }
 
-function readEvidence(view: DataView, at: number): Evidence {
+function readEvidence(view: DataView, at: number): FactorEvidence {
   const read = (place: number) => {
     const z = view.getFloat64(at + place * FACTOR_BYTES);
     const confidence = view.getFloat64(at + place * FACTOR_BYTES + 8);
@@ -63,21 +70,25 @@ function readEvidence(view: DataView, at: number): Evidence {
   return { momentum: read(0), valuation: read(1), social: read(2), darkpool: read(3) };
 }
 
-/** Where the evidence begins in a record. */
+/** Byte offset of the evidence in a record. */
 const EVIDENCE_AT = 50 + SIGNAL_BYTES;
 
-/** Where the series begins, and its bytes. */
+/** Byte offset and size of the series in a record. */
 const SERIES_AT = EVIDENCE_AT + FACTORS.length * FACTOR_BYTES;
 const SERIES_BYTES = SERIES_DIGITS / 2;
 
-/** 0 encodes that there is none. */
+/** Reads the series of a record; 0 encodes that it has none. */
 function readSeries(view: DataView, at: number): string | undefined {
   const digits = view.getBigUint64(at);
   return digits === 0n ? undefined : digits.toString(16).padStart(SERIES_DIGITS, "0");
 }
 
-/** Binary layout of the records of one instrument: a quarter of the size of objects. */
-const packedSignals = (instrument: Instrument): Packing<Snapshot | SignalRecord, SignalRecord> => ({
+/**
+ * Binary layout of the records of one instrument, which takes a quarter of the memory of objects.
+ */
+const packedSignals = (
+  instrument: Instrument,
+): RecordPacking<Snapshot | SignalRecord, SignalRecord> => ({
   bytes: SERIES_AT + SERIES_BYTES,
   write(view, at, record) {
     const { score, confidence, coverage, price, status, signal } = record;
@@ -87,10 +98,10 @@ const packedSignals = (instrument: Instrument): Packing<Snapshot | SignalRecord,
     view.setFloat64(at + 24, coverage);
     view.setFloat64(at + 32, price?.value ?? Number.NaN);
     view.setFloat64(at + 40, price?.at ?? Number.NaN);
-    view.setUint8(at + 48, STATUSES.indexOf(status));
+    view.setUint8(at + 48, SNAPSHOT_STATUSES.indexOf(status));
     view.setUint8(at + 49, bitsOf(record));
     writeSignal(view, at + 50, signal);
-    writeEvidence(view, EVIDENCE_AT + at, evidenceOf(record));
+    writeEvidence(view, EVIDENCE_AT + at, factorEvidenceOf(record));
     view.setBigUint64(SERIES_AT + at, BigInt(`0x${record.series ?? "0"}`));
   },
   read(view, at) {
@@ -98,14 +109,14 @@ const packedSignals = (instrument: Instrument): Packing<Snapshot | SignalRecord,
     return {
       instrument,
       at: view.getFloat64(at),
-      status: STATUSES[view.getUint8(at + 48)] as SignalRecord["status"],
+      status: SNAPSHOT_STATUSES[view.getUint8(at + 48)] as SignalRecord["status"],
       score: view.getFloat64(at + 8),
       confidence: view.getFloat64(at + 16),
       coverage: view.getFloat64(at + 24),
       signal: readSignal(view, at + 50),
       missingFactors: MISSING[view.getUint8(at + 49)] as SignalRecord["missingFactors"],
       price: Number.isNaN(price.at) ? null : price,
-      // Few readers need these.
+      // Getters, since few readers need these members.
       get evidence() {
         return readEvidence(view, EVIDENCE_AT + at);
       },
@@ -116,10 +127,10 @@ const packedSignals = (instrument: Instrument): Packing<Snapshot | SignalRecord,
   },
 });
 
-/** The instant of a record, for readers that need only that. */
+/** Reads only the instant of a record. */
 export const readAt = (view: DataView, at: number): number => view.getFloat64(at);
 
-/** A packed list of the signals of an instrument, oldest first. */
+/** Creates a packed list for the signals of an instrument, oldest first. */
 export const createSignalRecords = (
   instrument: Instrument,
 ): PackedList<Snapshot | SignalRecord, SignalRecord> => createPackedList(packedSignals(instrument));

@@ -7,7 +7,7 @@ import type { SnapshotArchive } from "./scoring-engine.ts";
 import type { SignalRecord } from "./signal-records.ts";
 import type { PastSnapshot, Snapshot } from "./snapshot.ts";
 
-/** The snapshots in memory, readable by instrument and time. */
+/** Snapshots in memory, readable by instrument and time. */
 export interface MemoryArchive extends SnapshotArchive {
   /** Version of the readable content; increases with every change. */
   edition(): number;
@@ -15,24 +15,34 @@ export interface MemoryArchive extends SnapshotArchive {
   latestAt(): number;
   /** The newest snapshot of an instrument. */
   newest(symbol: string): Snapshot | undefined;
-  /** The newest snapshots of all instruments, sorted by symbol; the same array while the edition is
-   *  unchanged. */
+  /**
+   * The newest snapshots of all instruments, sorted by symbol; the same array until the edition
+   * changes.
+   */
   allNewest(): readonly Snapshot[];
-  /** The last snapshot at or before an instant, with factors only while they are kept. */
+  /** The last snapshot at or before an instant; factors are present only while they are kept. */
   lastAt(symbol: string, at: number): PastSnapshot | undefined;
   /** Final snapshots of the sessions that closed in [from, to], oldest first. */
   history(symbol: string, from: number, to: number): RecordList<PastSnapshot>;
   /** Final snapshots of the sessions that closed after an instant, oldest first, at a cost proportional
    *  to their number. */
   closedAfter(symbol: string, at: number): readonly (Snapshot | SignalRecord)[];
-  /** Shows snapshots of an earlier process, without history, until the first replay is published. */
+  /**
+   * Shows the snapshots of an earlier process, without history, until the first replay is
+   * published.
+   */
   showLast(snapshots: readonly Snapshot[]): void;
-  /** Makes a recorded session be served as it was recorded, whatever a later replay computes. */
+  /**
+   * Adds a recorded snapshot, which is served as recorded, even if a later replay computes other
+   * figures.
+   */
   addRecorded(snapshot: PastSnapshot): void;
-  /** Like `addRecorded`, for a snapshot with the same figures, factors and candidate as the computed one
-   *  but of another series: until the next replay is published, only its series is replaced. */
+  /**
+   * Like `addRecorded`, for a snapshot that differs from the computed one only in its series. Until
+   * the next replay is published, the recorded series replaces the computed one.
+   */
   addRecordedSeries(snapshot: PastSnapshot): void;
-  /** All peer tables that a stored snapshot was scored with, newest first. */
+  /** The peer tables of all snapshots kept in full, newest first. */
   tables(): readonly PeerTables[];
 }
 
@@ -42,7 +52,7 @@ interface InstrumentSnapshots {
   readonly closed: ClosedSnapshots;
 }
 
-/** The snapshots of one replay, by symbol. */
+/** The stored snapshots of one replay, by symbol. */
 interface Index {
   readonly instruments: Map<string, InstrumentSnapshots>;
   latestAt: number;
@@ -50,7 +60,7 @@ interface Index {
 
 const emptyIndex = (): Index => ({ instruments: new Map(), latestAt: Number.NEGATIVE_INFINITY });
 
-/** Creates an empty archive. Until `publish`, readers see the state before `clear`. */
+/** Creates an archive without snapshots. Until `publish`, readers see the state before `clear`. */
 export function createSnapshotArchive(): MemoryArchive {
   let shown = emptyIndex();
   let written = shown;
@@ -68,7 +78,10 @@ export function createSnapshotArchive(): MemoryArchive {
   const perEdition = <T>(make: () => T) => memoByVersion(() => edition, make);
   const entryOf = (symbol: string) => shown.instruments.get(symbol);
   const recorded = new Map<string, Map<number, PastSnapshot>>();
-  /** The recorded series, if only the series differs; figures may differ after another replay. */
+  /**
+   * Recorded series of snapshots that differ only in the series; cleared when another replay is
+   * published, since its figures may differ.
+   */
   const recordedSeries = new Map<string, Map<number, string | undefined>>();
   const asRecorded = (one: PastSnapshot): PastSnapshot => {
     const { symbol } = one.instrument;
@@ -137,7 +150,7 @@ export function createSnapshotArchive(): MemoryArchive {
   };
 }
 
-/** Whether a snapshot has its factors and was made by the method in use. */
+/** Whether a snapshot has its factors and was computed with the method in use. */
 const isWhole = (one: PastSnapshot): one is Snapshot =>
   one.factors !== undefined && one.methodVersion === undefined;
 

@@ -1,64 +1,68 @@
 import {
   FACTORS,
   type Factor,
+  type FactorInput,
+  type FactorReading,
   type FactorStatus,
-  type Input,
-  isShared,
-  type Reading,
+  isSharedReading,
 } from "../factors/reading.ts";
 import type { Instrument } from "../market/instrument.ts";
 import type { Bar } from "../market/records.ts";
 import type { CandidateReading } from "./candidate.ts";
 import {
   type Composite,
-  type Contributions,
-  contributionsTo,
-  type Readings,
+  type FactorContributions,
+  type FactorReadings,
+  scoreContributions,
   WEIGHTS,
 } from "./composite.ts";
 import lock from "./method.lock.json" with { type: "json" };
 import type { PeerTables } from "./peers.ts";
 import type { SessionScore, SignalState } from "./signal-hysteresis.ts";
 
-/** Release of the method, raised when scores are meant to change. */
+/** Release of the method, increased when scores are meant to change. */
 export const METHOD_RELEASE = "1.1.0";
 
 /**
- * SHA-256 of the constants of the method and of its outputs on a fixture (`npm run method`): it changes
- * whenever scores change, whatever the release.
+ * SHA-256 of the constants of the method and of its outputs on a fixture (`npm run method`). It
+ * changes whenever scores change, even within a release.
  */
 export const METHOD_HASH: string = lock.methodHash;
 
-/** Release and first 16 digits of the hash (SemVer build metadata), as named in answers. */
+/** Release and first 16 digits of the hash as SemVer build metadata, as shown in answers. */
 export const METHOD_VERSION = `${METHOD_RELEASE}+${METHOD_HASH.slice(0, 16)}`;
 
 /**
- * How complete an answer is. `ok`: all four factors measured well. `partial`: a factor is missing
- * or weak. `stale`: the price is older than the last session. `insufficient_data`: too short a
- * history, or no factor at all.
+ * How complete the data behind a snapshot are:
+ * - `ok`: all four factors are measured with enough confidence
+ * - `partial`: a factor is missing or weak
+ * - `stale`: the price is older than the last session
+ * - `insufficient_data`: the history is too short, or there is no factor at all
  */
-export const STATUSES = ["ok", "partial", "stale", "insufficient_data"] as const;
-type Status = (typeof STATUSES)[number];
+export const SNAPSHOT_STATUSES = ["ok", "partial", "stale", "insufficient_data"] as const;
+type Status = (typeof SNAPSHOT_STATUSES)[number];
 
-/** Confidence in [0, 1] below which a measured factor is weak. */
+/** Confidence in [0, 1] below which a measured factor counts as weak. */
 const WEAK_CONFIDENCE = 0.2;
 
 /** A factor's reading and its contribution to the composite. */
-export interface FactorResult extends Omit<Reading, "listInputs"> {
+export interface FactorResult extends Omit<FactorReading, "listInputs"> {
   /** Base weight in the composite. */
   readonly weight: number;
-  /** Points of score; the four contributions add up to score - 50. */
+  /** Contribution to the score in points; the four contributions add up to score - 50. */
   readonly contribution: number;
-  readonly inputs: readonly Input[];
+  readonly inputs: readonly FactorInput[];
 }
 
-/** Score, signal and factors of one instrument at one instant. Immutable. */
+/** Score, signal and factors of one instrument at one instant; immutable. */
 export interface Snapshot {
   readonly instrument: Instrument;
   /** Instant of the snapshot, Unix milliseconds; records known later were not used. */
   readonly at: number;
-  /** Name of the series (`RecordSeries`) that it belongs to; absent in snapshots that were recorded
-   *  before series had names. */
+  /**
+   * Series (`RecordSeries`) of the records that were used; absent in snapshots recorded before the
+   * series was introduced.
+   */
   readonly series?: string | undefined;
   readonly status: Status;
   /** In [0, 100], not rounded. */
@@ -68,45 +72,57 @@ export interface Snapshot {
   readonly signal: SignalState;
   /** Factors without a value. */
   readonly missingFactors: readonly Factor[];
-  /** Newest close as traded, `null` before the first bar. */
+  /**
+   * Newest close as traded, and when it became known (Unix milliseconds); `null` before the first
+   * bar.
+   */
   readonly price: { readonly value: number; readonly at: number } | null;
   readonly factors: Readonly<Record<Factor, FactorResult>>;
-  /** Peer tables of the inputs, shared by the instruments of a class and epoch. */
+  /**
+   * Peer tables with which the inputs were compared; shared by the instruments of a class and
+   * epoch.
+   */
   readonly tables?: PeerTables;
-  /** Result of the candidate method at the last close, if the instrument traded then. */
+  /**
+   * Result of the candidate method at the last close; `undefined` if the instrument did not trade
+   * then.
+   */
   readonly candidate?: CandidateReading | undefined;
 }
 
-/** What a composite is made of: each factor's z and how much weight it carries. */
-export type Evidence = Readonly<Record<Factor, Pick<Reading, "z" | "confidence">>>;
+/** The parts of each factor's reading that determine the composite. */
+export type FactorEvidence = Readonly<Record<Factor, Pick<FactorReading, "z" | "confidence">>>;
 
 /** A snapshot whose factors may no longer be stored. */
 export interface PastSnapshot extends Omit<Snapshot, "factors"> {
   readonly factors?: Snapshot["factors"];
-  /** Summary that is stored when the factors themselves are not. */
-  readonly evidence?: Evidence;
-  /** The method of a recorded snapshot, if it is not the one in use. */
+  /** Summary of the factors, stored when the factors themselves are not. */
+  readonly evidence?: FactorEvidence;
+  /** Version of the method that computed a recorded snapshot; absent if it is the method in use. */
   readonly methodVersion?: string;
 }
 
-/** The evidence of a snapshot; `undefined` where it was recorded by another method. */
-export const evidenceOf = ({ factors, evidence }: PastSnapshot): Evidence | undefined =>
+/** The evidence of a snapshot; `undefined` if it was recorded with another method. */
+export const factorEvidenceOf = ({ factors, evidence }: PastSnapshot): FactorEvidence | undefined =>
   factors ?? evidence;
 
-/** Points by factor, which add up to score - 50; `undefined` where another method recorded it. */
-export function contributionsOf(snapshot: PastSnapshot): Contributions | undefined {
-  const evidence = evidenceOf(snapshot);
+/**
+ * Contribution of each factor in points, which add up to score - 50; `undefined` if the snapshot
+ * was recorded with another method.
+ */
+export function contributionsOf(snapshot: PastSnapshot): FactorContributions | undefined {
+  const evidence = factorEvidenceOf(snapshot);
   if (evidence === undefined) return undefined;
-  return contributionsTo(snapshot.score, evidence, WEIGHTS[snapshot.instrument.assetClass]);
+  return scoreContributions(snapshot.score, evidence, WEIGHTS[snapshot.instrument.assetClass]);
 }
 
-/** Inputs of a snapshot. */
+/** Inputs from which a snapshot is assembled. */
 export interface SnapshotInputs {
   readonly instrument: Instrument;
-  /** Unix milliseconds. */
+  /** Instant of the snapshot, Unix milliseconds. */
   readonly at: number;
-  readonly readings: Readings;
-  /** Number of known bars, and the newest one. */
+  readonly readings: FactorReadings;
+  /** Number of known bars, and the newest bar. */
   readonly bars: number;
   readonly newestBar: Bar | undefined;
   readonly missedSessions: number;
@@ -115,7 +131,7 @@ export interface SnapshotInputs {
   readonly candidate: CandidateReading | undefined;
 }
 
-/** The part of a snapshot that determines the signal. */
+/** Selects the inputs that determine the signal. */
 export const sessionScore = (
   { instrument, at, bars, missedSessions }: SnapshotInputs,
   { score, confidence, coverage }: Composite,
@@ -129,7 +145,7 @@ export const sessionScore = (
   missedSessions,
 });
 
-/** Assembles a snapshot. */
+/** Assembles a snapshot from its inputs, the composite and the signal. */
 export function createSnapshot(
   inputs: SnapshotInputs,
   composite: Composite,
@@ -137,7 +153,7 @@ export function createSnapshot(
 ): Snapshot {
   const { instrument, at, series, readings, newestBar, tables, candidate } = inputs;
   const weights = WEIGHTS[instrument.assetClass];
-  const contributions = contributionsTo(composite.score, readings, weights);
+  const contributions = scoreContributions(composite.score, readings, weights);
   const result = (factor: Factor): FactorResult =>
     resultOf(readings[factor], weights[factor], contributions[factor]);
   return {
@@ -162,21 +178,21 @@ export function createSnapshot(
   };
 }
 
-/** The sixteen possible lists of missing factors, by bit mask. */
+/** Caches the sixteen possible lists of missing factors, by bit mask. */
 const missingLists = new Map<number, readonly Factor[]>();
 
-function missingOf(readings: Readings): readonly Factor[] {
+function missingOf(readings: FactorReadings): readonly Factor[] {
   const key = FACTORS.reduce((sum, factor) => 2 * sum + (readings[factor].z === null ? 1 : 0), 0);
   const known = missingLists.get(key) ?? FACTORS.filter((factor) => readings[factor].z === null);
   missingLists.set(key, known);
   return known;
 }
 
-/** Results of shared readings, by reading and weight. */
-const sharedResults = new WeakMap<Reading, Map<number, FactorResult>>();
+/** Caches the results of shared readings, by reading and weight. */
+const sharedResults = new WeakMap<FactorReading, Map<number, FactorResult>>();
 
-function resultOf(reading: Reading, weight: number, contribution: number): FactorResult {
-  if (!isShared(reading)) return new LazyFactorResult(reading, weight, contribution);
+function resultOf(reading: FactorReading, weight: number, contribution: number): FactorResult {
+  if (!isSharedReading(reading)) return new LazyFactorResult(reading, weight, contribution);
   const byWeight = sharedResults.get(reading) ?? new Map<number, FactorResult>();
   sharedResults.set(reading, byWeight);
   const known = byWeight.get(weight) ?? new LazyFactorResult(reading, weight, 0);
@@ -185,7 +201,8 @@ function resultOf(reading: Reading, weight: number, contribution: number): Facto
 }
 
 /**
- * Computes its inputs on read: most snapshots are replaced before their inputs are read.
+ * Computes its inputs when they are read, since most snapshots are replaced before anyone reads
+ * them.
  */
 class LazyFactorResult implements FactorResult {
   readonly z: number | null;
@@ -195,9 +212,9 @@ class LazyFactorResult implements FactorResult {
   readonly staleAfter: number | null;
   readonly weight: number;
   readonly contribution: number;
-  readonly #listInputs: () => readonly Input[];
+  readonly #listInputs: () => readonly FactorInput[];
 
-  constructor(reading: Reading, weight: number, contribution: number) {
+  constructor(reading: FactorReading, weight: number, contribution: number) {
     this.z = reading.z;
     this.confidence = reading.confidence;
     this.status = reading.status;
@@ -208,7 +225,7 @@ class LazyFactorResult implements FactorResult {
     this.#listInputs = reading.listInputs;
   }
 
-  get inputs(): readonly Input[] {
+  get inputs(): readonly FactorInput[] {
     return this.#listInputs();
   }
 

@@ -1,13 +1,13 @@
 import { createHash } from "node:crypto";
 import type { Market } from "../market/market.ts";
-import { countKnown } from "../market/point-in-time.ts";
+import { countKnownRecords } from "../market/point-in-time.ts";
 import { type ContentWriter, RECORD_CONTENT } from "../market/record-content.ts";
-import { FEEDS, type InstrumentRecords, type Known } from "../market/records.ts";
+import { FEEDS, type InstrumentRecords, type PointInTimeRecord } from "../market/records.ts";
 
 /**
- * SHA-256 of everything that a market knew at some instants, one after another: identities, records
- * and the sessions of the calendar. Records that become known later do not change it, so a folder
- * that has grown keeps its earlier hashes.
+ * SHA-256 of everything that a market knew at a series of instants: identities, records and the
+ * sessions of the calendar. Records that become known later do not change it, so a folder that has
+ * grown keeps its earlier hashes.
  */
 export class DataHash {
   readonly #market: Market;
@@ -19,8 +19,9 @@ export class DataHash {
   }
 
   /**
-   * Adds what became known up to an instant (Unix milliseconds, never decreasing).
+   * Adds everything that became known up to an instant.
    *
+   * @param at Unix milliseconds; must never decrease.
    * @returns The hash in hexadecimal; it depends on all instants so far.
    */
   advance(at: number): string {
@@ -42,8 +43,11 @@ export class DataHash {
     for (const feed of FEEDS) {
       const list = records[feed];
       if (list === undefined) continue;
-      const from = Number.isFinite(after) ? countKnown(list, after) : 0;
-      const fresh = list.slice(from, countKnown(list, until)) as readonly Known[];
+      const from = Number.isFinite(after) ? countKnownRecords(list, after) : 0;
+      const fresh = list.slice(
+        from,
+        countKnownRecords(list, until),
+      ) as readonly PointInTimeRecord[];
       if (fresh.length === 0) continue;
       this.#hash.update(JSON.stringify([symbol, assetClass, sector, feed, fresh.length]));
       const numbers: number[] = [];
@@ -52,7 +56,7 @@ export class DataHash {
         number: (value: number) => void numbers.push(value),
         text: (value: string) => void texts.push(value),
       };
-      const write = RECORD_CONTENT[feed] as (record: Known, to: ContentWriter) => void;
+      const write = RECORD_CONTENT[feed] as (record: PointInTimeRecord, to: ContentWriter) => void;
       for (const record of fresh) write(record, to);
       this.#hash.update(Float64Array.from(numbers)).update(JSON.stringify(texts));
     }

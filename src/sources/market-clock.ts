@@ -2,15 +2,19 @@ import type { Replay } from "../config/replay.ts";
 
 /** Market time as a function of wall-clock time, both in Unix milliseconds. */
 export interface MarketClock {
-  /** Starts market time; until then it stands at its beginning. */
+  /** Starts market time, which stands still before. */
   start(wall: number): void;
-  /** The current time of the market. */
+  /** The current market time. */
   now(wall: number): number;
-  /** Advances market time. @returns The instant up to which the market is known. */
+  /**
+   * Advances market time.
+   *
+   * @returns The instant up to which the market is known.
+   */
   advance(wall: number): number;
-  /** Milliseconds until more becomes known, `undefined` when nothing ever will. */
+  /** Milliseconds of wall-clock time until more becomes known; `undefined` if nothing ever will. */
   untilNext(wall: number): number | undefined;
-  /** Where a recording ends, Unix milliseconds; absent for a market without an end. */
+  /** When the recording ends, Unix milliseconds; absent for a market without an end. */
   readonly endsAt?: number;
 }
 
@@ -31,15 +35,15 @@ export function dailyClock(dayMs: number): MarketClock {
   };
 }
 
-/** A stopped clock. */
+/** A clock that always shows the same instant, for a market without new data. */
 export function stoppedClock(at: number): MarketClock {
   return { start() {}, now: () => at, advance: () => at, untilNext: () => undefined, endsAt: at };
 }
 
 /**
- * Plays recorded time four steps a second and stops at the last instant. A step that is due late is
- * taken late and never doubled: where the machine cannot keep up, the replay is slower than
- * configured, skips nothing, and requests are answered between two steps.
+ * Plays recorded time in four steps a second and stops at the last instant. A step that is due late
+ * is taken late and never doubled: if the machine is too slow, the replay is slower than configured
+ * but skips nothing, and requests are answered between two steps.
  */
 export class ReplayClock implements MarketClock {
   readonly #from: number;
@@ -78,35 +82,43 @@ export class ReplayClock implements MarketClock {
   }
 }
 
-/** Observations are on disk and read back within this time, in milliseconds. The market counts as
- *  known up to then, so that nothing arrives behind what was scored. */
+/**
+ * Maximum time for an observation to be written to disk and read back, in milliseconds. The market
+ * counts as known up to this long ago, so that no observation arrives behind what was scored.
+ */
 const READ_BACK_MS = 2_000;
 
 /** Interval of checks for new data of a live market, in milliseconds. */
 const LOOK_EVERY_MS = 5_000;
 
-/** A larger jump of the machine's clock, in milliseconds, means that it was set or that the machine
- *  slept. */
+/**
+ * A jump of the machine's clock by more than this, in milliseconds, means that the clock was set or
+ * that the machine slept.
+ */
 const LEAP_MS = 60_000;
 
-/** Maximum distance in milliseconds between the clock and an observation that confirms it;
- *  providers' clocks may differ from ours by as much. */
+/**
+ * Maximum difference between the clock and an observation that confirms it, in milliseconds;
+ * providers' clocks may differ from ours by this much.
+ */
 const CONFIRMED_MS = 10 * 60_000;
 
-/** The machine's time, for a market in which something may become known at any moment. A jump of
- *  the machine's clock is followed only once an observation confirms it. Otherwise days that never
- *  happened would be scored, and alerts that were sent for them could not be withdrawn. */
+/**
+ * The machine's time, for a market in which data may become known at any moment. A jump of the
+ * machine's clock is followed only once an observation confirms it. Otherwise days that never
+ * happened would be scored, and alerts sent for these days could not be withdrawn.
+ */
 export class LiveClock implements MarketClock {
   readonly #steady: (() => number) | undefined;
   readonly #confirmedAt: () => number;
-  /** How far the machine's clock is ahead of the steady one. */
+  /** Lead of the machine's clock over the steady one, in milliseconds. */
   #aheadMs = 0;
 
   /**
-   * @param options.steady A clock that is never set, Unix milliseconds; absent: the machine's clock
-   *   is trusted.
-   * @param options.confirmedAt When an observation last arrived whose provider's clock agreed with
-   *   that of its observer, Unix milliseconds.
+   * @param options.steady A clock that is never adjusted, in Unix milliseconds; if absent, the
+   * machine's clock is trusted.
+   * @param options.confirmedAt When the last observation arrived from a provider whose clock agreed
+   * with that of its observer, Unix milliseconds.
    */
   constructor(options: {
     readonly steady?: (() => number) | undefined;

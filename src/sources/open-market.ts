@@ -15,7 +15,7 @@ export interface OpenedMarket {
  * Opens the configured market. Records of a folder that become known after the last instant of
  * interest are dropped.
  *
- * @throws {Error} when a folder is invalid, or has no data for the replay.
+ * @throws {Error} If a folder is invalid, or has no data for the replay.
  */
 export async function openMarket(
   choice: Exclude<MarketChoice, { readonly kind: "live" }>,
@@ -40,13 +40,17 @@ export async function openMarket(
   }
 }
 
-/** The reader of folders is loaded only where one is read. */
+/** Reads a market folder. The code that reads it is loaded only when needed. */
 async function readFolder(folder: string, options: ReadOptions): Promise<Market> {
   const { readMarketFolder } = await import("./files/market-folder.ts");
   return readMarketFolder(folder, options);
 }
 
-/** @throws {Error} when the replay begins before the first bar or ends after the last. */
+/**
+ * Checks that a folder has data for the replay.
+ *
+ * @throws {Error} If the replay begins before the first bar or ends after the last.
+ */
 function requireData(market: Market, { from, to }: Replay): void {
   const newest = newestBarAt(market);
   if (newest === 0) {
@@ -64,10 +68,16 @@ function requireData(market: Market, { from, to }: Replay): void {
 
 const text = (at: number): string => new Date(at).toISOString();
 
-/** When the newest bar of a market became known: the end of recorded history; 0 without bars. */
+/**
+ * When the newest bar of a market became known, which is the end of recorded history; Unix
+ * milliseconds, 0 without bars.
+ */
 const newestBarAt = (market: Market): number => Math.max(0, ...barTimes(market, -1));
 
-/** When the bar at a position of each instrument's list became known; -1 is the last. */
+/**
+ * When each instrument's bar at the given position became known, Unix milliseconds; position -1 is
+ * the last bar.
+ */
 const barTimes = (market: Market, position: 0 | -1): readonly number[] =>
   market
     .recordsUntil(Number.POSITIVE_INFINITY)

@@ -1,45 +1,48 @@
-import { type Schedule, startLoop } from "../lib/loop.ts";
+import { type ScheduleTimer, startLoop } from "../lib/loop.ts";
 import { announce, insert, removeAt, replace } from "./port/operations.ts";
 import { collection, type Records } from "./port/records.ts";
 
 /**
- * Lease duration without renewal, in milliseconds by the store's clock. Another process takes over one
- * attempt later: at most 8.5 s after a holder's death.
+ * Duration of a lease that is not renewed, in milliseconds of the store's clock. Another process
+ * takes over with its next attempt, at most 8.5 s after the holder has died.
  */
 const TTL_MS = 7_000;
 
-/** Interval of renewals and attempts, in milliseconds: four fit into the lease. */
+/**
+ * Interval of renewals and attempts, in milliseconds. Four intervals fit into the duration of a
+ * lease.
+ */
 const RENEW_MS = 1_500;
 
 /**
- * The holder gives up this much earlier than others can take the lease, in milliseconds, to allow for
+ * How much earlier the holder stops than others can take the lease, in milliseconds; allows for
  * clock drift.
  */
 const MARGIN_MS = 1_000;
 
-/** The holder of each lease. */
+/** Current holders, by the name of the lease. */
 export const leases = collection<{ readonly holder: string }>("leases");
 
-/** Dependencies of a lease. */
+/** Dependencies of `createLease`. */
 export interface LeaseOptions {
   readonly records: Records;
-  /** Name of the lease; at most one process holds it. */
+  /** Name of the lease. At most one process holds the lease. */
   readonly name: string;
-  /** Id of this process; a process with the same id takes over immediately. */
+  /** Id of this process. A process with the holder's id takes over immediately. */
   readonly holder: string;
-  /** Monotonic milliseconds, such as `performance.now`. */
+  /** The monotonic clock in milliseconds, such as `performance.now`. */
   readonly monotonic: () => number;
-  readonly schedule: Schedule;
-  /** Called when the store is unavailable; attempts continue. */
+  readonly schedule: ScheduleTimer;
+  /** Called when the store is unavailable. Attempts continue. */
   readonly onError: (error: unknown) => void;
 }
 
-/** Participation of this process in a lease. */
+/** A process's participation in a lease. */
 export interface Lease {
   /**
-   * Whether this process holds the lease. It stops before another can start, as long as clocks run;
-   * after a suspended machine resumes, or a store's clock is set, two processes may hold it briefly, so
-   * jobs must tolerate that.
+   * Whether this process holds the lease. Normally one holder stops before the next starts. After a
+   * suspended machine resumes, or the store's clock is set, two processes may hold the lease
+   * briefly, so jobs must tolerate this.
    */
   isHeld(): boolean;
   /**
@@ -48,11 +51,11 @@ export interface Lease {
    * @returns A function that unsubscribes.
    */
   onChange(listener: () => void): () => void;
-  /** Stops trying, and lets another process take over immediately. */
+  /** Stops acquiring the lease, and lets another process take over immediately. */
   release(): Promise<void>;
 }
 
-/** Takes part in a lease: acquires it when possible, and renews it while held. */
+/** Participates in a lease: acquires it when possible, and renews it while it is held. */
 export function createLease(options: LeaseOptions): Lease {
   const { records, name, holder, monotonic, schedule, onError } = options;
   const term = createTerm(options);
@@ -87,14 +90,14 @@ export function createLease(options: LeaseOptions): Lease {
 
 interface Term {
   isRunning(): boolean;
-  /** @param until When it ends, in monotonic milliseconds. */
+  /** @param until When the term ends, in milliseconds of the monotonic clock. */
   set(until: number): void;
   onChange(listener: () => void): () => void;
 }
 
 /**
- * A term of holding the lease. It expires even if the store does not answer, and reports its
- * beginning and end.
+ * Creates the term during which this process holds the lease. The term expires even if the store
+ * does not answer, and its listeners are called when it begins and ends.
  */
 function createTerm({ monotonic, schedule }: Pick<LeaseOptions, "monotonic" | "schedule">): Term {
   const listeners = new Set<() => void>();

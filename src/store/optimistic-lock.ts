@@ -2,31 +2,34 @@ import { insert, replace } from "./port/operations.ts";
 import { collection, type Operation, type Records, type Stored } from "./port/records.ts";
 
 /**
- * Serializes commits that add records up to a limit: each reads the version of the lock, counts the
- * records, and commits with `incrementVersion`. Of two concurrent commits the second fails, and
- * counts again.
+ * Serializes commits that add records up to a limit. Each writer reads the version of the lock,
+ * counts the records, and commits with `incrementVersion`. If two writers do this concurrently, the
+ * second commit fails, and its writer must count again.
  */
 export interface OptimisticLock {
   readonly key: string;
-  /** Groups whose removal deletes the counted records. */
+  /** Groups of the lock, which should be those whose removal deletes the counted records. */
   readonly groups: readonly string[];
 }
 
-/** A version of a lock; `undefined`: nobody has incremented it lately. */
+/** A version of a lock; `undefined` if it has not been incremented within its lifetime. */
 export type LockVersion = Stored<object> | undefined;
 
-/** Locks by their key. */
+/** Locks by key. */
 const locks = collection<object>("optimistic-locks");
 
-/** Lifetime in milliseconds: longer than any request takes from its count to its commit. */
+/**
+ * Lifetime of a lock version in milliseconds; longer than any request takes between its count and
+ * its commit.
+ */
 const LOCK_MS = 3_600_000;
 
-/** Reads the version of a lock, to be called before counting. */
+/** Reads the version of a lock. Must be called before the records are counted. */
 export function readVersion(records: Records, { key }: OptimisticLock): Promise<LockVersion> {
   return records.get(locks, key);
 }
 
-/** The operation that fails unless the lock still has the version that was read. */
+/** The operation that makes a commit fail unless the lock still has the version that was read. */
 export function incrementVersion({ key, groups }: OptimisticLock, version: LockVersion): Operation {
   const value = {};
   return version === undefined

@@ -3,8 +3,8 @@ import { collection } from "./port/records.ts";
 import type { Store } from "./port/store.ts";
 
 /**
- * All probes within this many milliseconds share one write, so that frequent probes do not load the
- * disk.
+ * All probes within this many milliseconds share one write, so that frequent probes do not cause
+ * load on the disk.
  */
 const SHARED_MS = 1_000;
 
@@ -17,19 +17,19 @@ export interface ProbeResult {
   readonly detail: string;
 }
 
-/** Tests with a write whether writes reach the disk. */
+/** Tests, by writing a record, whether writes reach the disk. */
 export class WriteProbe {
   readonly #store: Store;
   readonly #onError: (error: unknown) => void;
   #last: { readonly startedAt: number; readonly result: Promise<ProbeResult> } | undefined;
 
-  /** @param onError Called with the reason if the store cannot be written. */
+  /** @param onError Called with the error if the store cannot be written. */
   constructor(store: Store, onError: (error: unknown) => void) {
     this.#store = store;
     this.#onError = onError;
   }
 
-  /** Whether a write reaches the disk now. */
+  /** Tests whether a write reaches the disk now. */
   check(): Promise<ProbeResult> {
     const startedAt = performance.now();
     if (this.#last === undefined || startedAt - this.#last.startedAt > SHARED_MS) {

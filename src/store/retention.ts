@@ -1,4 +1,4 @@
-import { AUDIT_KIND, positionOf } from "./audit/entry.ts";
+import { AUDIT_KIND, auditPositionOf } from "./audit/entry.ts";
 import { chainedEntry, PRUNED_KEY, sealedPoints } from "./audit/hash-chain.ts";
 import type { Archive } from "./port/archive.ts";
 import { insert, replace, update } from "./port/operations.ts";
@@ -6,30 +6,31 @@ import type { Records } from "./port/records.ts";
 
 const DAY_MS = 86_400_000;
 
-/** Retention of audit rows, in milliseconds: a year plus the time for a yearly review. */
+/** Retention of audit rows, in milliseconds: one year, plus time for a yearly review. */
 export const AUDIT_RETENTION_MS = 400 * DAY_MS;
 
-/** Retention of archive kinds, in milliseconds; other kinds are kept forever. */
+/** Retention by archive kind, in milliseconds. Kinds without a retention are kept forever. */
 export type RetentionMs = Readonly<Record<string, number>>;
 
-/** Dependencies of the retention. */
+/** Dependencies of `applyRetention`. */
 export interface RetentionOptions {
   readonly records: Records;
   readonly archive: Archive;
-  /** For kinds that the store does not write itself. */
+  /** Retention of kinds that the store does not write itself, counted back from now. */
   readonly retentionMs?: RetentionMs | undefined;
   /**
-   * For irreplaceable kinds: counted back from the newest row of the kind, so that a clock that is
-   * briefly ahead deletes nothing.
+   * Retention of kinds that cannot be recreated. It is counted back from the newest row of the
+   * kind, or from now if that is earlier, so that a clock that is briefly ahead causes no deletion.
    */
   readonly retentionBeforeNewestMs?: RetentionMs | undefined;
 }
 
 /**
- * Deletes archive rows past their retention.
+ * Deletes archive rows whose retention has ended.
  *
  * @param now Milliseconds since the epoch.
- * @throws {Error} If the oldest audit rows were not written by the service; they are kept.
+ * @throws {Error} If the newest of the audit rows to remove was not written by the service. No
+ * audit row is removed then.
  */
 export async function applyRetention(
   { records, archive, retentionMs, retentionBeforeNewestMs = {} }: RetentionOptions,
@@ -47,14 +48,14 @@ export async function applyRetention(
 }
 
 /**
- * Records the newest audit row to be removed, so that its successors can be verified and a removal by
- * others is distinguished from retention.
+ * Records which audit row is the newest to be removed. The rows after it can then still be
+ * verified, and removal by others can be distinguished from retention.
  */
 async function noteEndOfPruned(records: Records, archive: Archive, before: number): Promise<void> {
   const selection = { to: before - 1, order: "newest", limit: 1 } as const;
   const [newest] = await archive.read(AUDIT_KIND, selection);
   if (newest === undefined) return;
-  const position = positionOf(newest);
+  const position = auditPositionOf(newest);
   if (position === undefined) {
     throw new Error(`audit row "${newest.id}" was not written by the service; none is removed`);
   }

@@ -1,48 +1,55 @@
 import { setImmediate } from "node:timers/promises";
 import { isDeepStrictEqual } from "node:util";
 import { FACTORS } from "../factors/reading.ts";
-import { evidenceOf, METHOD_VERSION, type PastSnapshot } from "../score/snapshot.ts";
+import { factorEvidenceOf, METHOD_VERSION, type PastSnapshot } from "../score/snapshot.ts";
 import type { MemoryArchive } from "../score/snapshot-archive.ts";
 import type { Archive, ArchiveRow } from "./port/archive.ts";
 import { archivePages } from "./port/read-all.ts";
 
 /**
- * Kind of the rows. They are kept forever, since they are the record by which scores are evaluated: a row
- * takes about 2.5 kB on disk, so 1,000 instruments take about 630 MB a year.
+ * Archive kind of session snapshots. They are kept forever, because they are the record by which
+ * scores are evaluated. A row takes about 2.5 kB on disk, so 1,000 instruments take about 630 MB a
+ * year.
  */
 const SNAPSHOT_KIND = "snapshot";
 
-/** Rows per step: a few milliseconds of work, so that no request waits longer. */
+/**
+ * Number of rows written per step; a step takes a few milliseconds, so that no request waits longer
+ * than that.
+ */
 const ROWS_PER_STEP = 200;
 
-/** How far back a process records sessions that closed while no process was running, in market
- *  days. */
+/** How far back sessions are recorded that closed while no process was running, in market days. */
 const CATCH_UP_DAYS = 30;
 
-/** Dependencies of the session archive. */
+/** Dependencies of `createSessionArchive`. */
 export interface SessionArchiveOptions {
   readonly archive: Archive;
   readonly snapshots: Pick<MemoryArchive, "allNewest" | "history">;
-  /** Instant up to which sessions have been scored, Unix milliseconds; never decreases. */
+  /**
+   * Instant up to which sessions have been scored, in milliseconds since the epoch; never
+   * decreases.
+   */
   readonly knownUntil: () => number;
   /** Length of a market day in milliseconds. */
   readonly dayMs: number;
   /**
-   * Whether history is complete from the start. If it arrives gradually, sessions that closed before
-   * the first start are not recorded, because their signals were never published.
+   * Whether the price history is complete from the start. If history arrives gradually, sessions
+   * that closed before the first start are not recorded, because their signals were never
+   * published.
    */
   readonly hasWholeHistory: boolean;
-  /** Deterministic id of a snapshot. */
+  /** Derives the row id of a snapshot; the same snapshot always has the same id. */
   readonly idOf: (snapshot: PastSnapshot) => string;
 }
 
 /**
- * Records the final snapshot of every session, in the order in which sessions closed. The newest row
- * marks the progress, so a restart or another process continues where one stopped; existing rows keep
- * what was first published.
+ * Creates the job that records the final snapshot of every session, in the order in which sessions
+ * closed. The newest row marks the progress, so that another process, or the same after a restart,
+ * continues from there. Existing rows are not overwritten and keep what was published first.
  *
- * @returns A step of the work: records some snapshots and returns how many, 0 if there are no new ones.
- *   After an error the next call retries the same ones.
+ * @returns A function that records some snapshots and returns their number; 0 if there are no new
+ * ones. After an error, the next call retries the same snapshots.
  */
 export function createSessionArchive(options: SessionArchiveOptions): () => Promise<number> {
   const { archive, knownUntil, idOf } = options;
@@ -73,26 +80,26 @@ export function createSessionArchive(options: SessionArchiveOptions): () => Prom
       at !== before?.at || !before.symbols.has(instrument.symbol);
     await archive.append(some.filter(isNew).map(rowOf));
     waiting = waiting.slice(ROWS_PER_STEP);
-    // An embedded store writes synchronously, so other work must run between two steps.
+    // The embedded store writes synchronously, so other work must be able to run between two steps.
     await setImmediate();
     return some.length;
   };
 }
 
 /**
- * The snapshot with the epoch of its peer tables in place of the tables, which a class shares and which
- * are larger than all its snapshots.
+ * The row body for a snapshot. It contains the epoch of the peer tables instead of the tables,
+ * which all instruments of an asset class share and which are larger than all of their snapshots.
  */
 function bodyOf({ tables, ...snapshot }: PastSnapshot) {
   return { ...snapshot, tablesEpoch: tables?.epoch ?? null };
 }
 
 /**
- * Compares the recorded snapshots of the sessions that closed in [from, to] with those in memory.
- * If they differ, because records were corrected since, or because the method or the series has
- * changed, the recorded one is served.
+ * Compares the recorded snapshots of the sessions that closed in the interval [from, to] with those
+ * in memory. Where they differ, because data was corrected or the method or series has changed, the
+ * recorded snapshot is served.
  */
-export async function serveRecorded(
+export async function serveRecordedSnapshots(
   archive: Archive,
   snapshots: RecordedMemory,
   { from, to }: { readonly from: number; readonly to: number },
@@ -111,17 +118,22 @@ export async function serveRecorded(
   serveSession(session, snapshots);
 }
 
-/** The snapshots in memory, which are compared with the recorded ones. */
+/** The snapshots in memory, with which recorded snapshots are compared. */
 type RecordedMemory = Pick<MemoryArchive, "addRecorded" | "addRecordedSeries" | "lastAt">;
 
-/** @param rows Rows of the sessions that closed at one instant. */
+/**
+ * Compares the recorded snapshots of one closing instant with those in memory.
+ *
+ * @param rows Rows of the sessions that closed at that instant.
+ */
 function serveSession(rows: readonly ArchiveRow[], snapshots: RecordedMemory): void {
   for (const [symbol = "", some] of Map.groupBy(rows, ({ subject }) => subject)) {
     const at = rows[0]?.at ?? 0;
     const found = snapshots.lastAt(symbol, at);
     if (found?.at !== at) continue;
     const ofSymbol = some.map(recordedSnapshot);
-    // One of the present method takes precedence over another, and among those one of the same series.
+    // A snapshot of the current method takes precedence over other methods; among those of the current
+    // method, one of the same series takes precedence.
     const ofMethod = ofSymbol.filter(({ methodVersion }) => methodVersion === undefined);
     const said =
       ofMethod.find(({ series }) => series === found.series) ?? ofMethod[0] ?? ofSymbol[0];
@@ -133,7 +145,10 @@ function serveSession(rows: readonly ArchiveRow[], snapshots: RecordedMemory): v
   }
 }
 
-/** The snapshot of a row; factors only by the method in use, since only it can explain them. */
+/**
+ * Restores the snapshot of a row. Factors are included only for the current method, because no
+ * other method can explain them.
+ */
 function recordedSnapshot({ id, body }: ArchiveRow): PastSnapshot {
   const { tablesEpoch: _, factors, ...rest } = body as RecordedBody;
   const [, , methodVersion = ""] = id.split("/");
@@ -141,12 +156,15 @@ function recordedSnapshot({ id, body }: ArchiveRow): PastSnapshot {
   return factors === undefined ? rest : { ...rest, factors };
 }
 
-/** Body of a row, as `bodyOf` writes it. */
+/** Body of a row, in the form that `bodyOf` writes. */
 type RecordedBody = Omit<PastSnapshot, "tables" | "methodVersion"> & {
   readonly tablesEpoch: number | null;
 };
 
-/** Whether two snapshots of one session are equal in what is compared. */
+/**
+ * Whether two snapshots of one session are equal in status, score, confidence, coverage, signal,
+ * price and method version.
+ */
 const isSame = (one: PastSnapshot, other: PastSnapshot): boolean =>
   isDeepStrictEqual(comparedFields(one), comparedFields(other));
 
@@ -156,8 +174,9 @@ function comparedFields(snapshot: PastSnapshot) {
 }
 
 /**
- * Whether two snapshots of one session have the same factors and candidate, as far as memory has them:
- * of older sessions only z and confidence of each factor. In one series they have.
+ * Whether two snapshots of one session have the same factors and candidate. For older sessions,
+ * memory has only z-score and confidence of each factor, so only those are compared. Snapshots of
+ * the same series are always equal in these details.
  */
 function isSameInDetail(recorded: PastSnapshot, computed: PastSnapshot): boolean {
   const isWhole = computed.factors !== undefined;
@@ -167,16 +186,16 @@ function isSameInDetail(recorded: PastSnapshot, computed: PastSnapshot): boolean
 }
 
 function summaryOf(snapshot: PastSnapshot) {
-  const evidence = evidenceOf(snapshot);
+  const evidence = factorEvidenceOf(snapshot);
   return FACTORS.map((factor) => [evidence?.[factor].z, evidence?.[factor].confidence]);
 }
 
-/** A value as it is read from a row. */
+/** A value in the form in which it is read back from a row. */
 const asStored = (value: unknown): unknown => JSON.parse(JSON.stringify(value));
 
-/** The session that was recorded last, perhaps not for every instrument. */
+/** The session that was recorded last. Some instruments may be missing. */
 interface RecordedSession {
-  /** Unix milliseconds. */
+  /** Close of the session, in milliseconds since the epoch. */
   readonly at: number;
   readonly symbols: ReadonlySet<string>;
 }
@@ -193,7 +212,10 @@ async function lastRecorded(archive: Archive, to: number): Promise<RecordedSessi
   return { at, symbols };
 }
 
-/** Where a process starts recording: at the last recorded session, since its rows may be incomplete. */
+/**
+ * The instant from which a process starts recording: the last recorded session, because its rows
+ * may be incomplete.
+ */
 function beginning(
   { dayMs, hasWholeHistory }: SessionArchiveOptions,
   until: number,
@@ -203,7 +225,7 @@ function beginning(
   return Math.max(before?.at ?? 0, until - CATCH_UP_DAYS * dayMs);
 }
 
-/** Final snapshots of the sessions that closed in [from, to], oldest first. */
+/** Final snapshots of the sessions that closed in the interval [from, to], oldest first. */
 function closedIn(
   snapshots: SessionArchiveOptions["snapshots"],
   from: number,

@@ -4,13 +4,13 @@ import type { TableEncoder } from "./table-encoder.ts";
 /** Media type of a table with a header line (RFC 4180, section 3). */
 export const CSV_TYPE = "text/csv; charset=utf-8; header=present";
 
-/** Matches a text that a spreadsheet would read as a formula (OWASP, CSV injection). */
+/** Matches a text that a spreadsheet would interpret as a formula (OWASP, CSV injection). */
 const FORMULA = /^[=+\-@\t\r]/;
 
 /** Matches a text that must be quoted (RFC 4180, section 2). */
 const SPECIAL = /[",\r\n]/;
 
-/** Writes a table as CSV with a header line. */
+/** Encodes a table as CSV with a header line. */
 export function csvEncoder(columns: readonly ColumnHead[]): TableEncoder {
   let text = csvLine(columns.map(({ name }) => name));
   const take = (): string => {
@@ -28,9 +28,9 @@ export function csvEncoder(columns: readonly ColumnHead[]): TableEncoder {
 }
 
 /**
- * A line of a table (RFC 4180), with its line break. Papa Parse writes the same in twice the time.
- * Texts that a spreadsheet would read as a formula get an apostrophe in front; numbers never do. A
- * cell without a value is empty.
+ * A line of a CSV table (RFC 4180), with its line break. Papa Parse produces the same line in twice
+ * the time. A text that a spreadsheet would interpret as a formula is prefixed with an apostrophe;
+ * numbers are not. A cell without a value is empty.
  */
 export function csvLine(cells: readonly Cell[]): string {
   let line = "";
@@ -42,7 +42,7 @@ export function csvLine(cells: readonly Cell[]): string {
   return `${line}\r\n`;
 }
 
-/** Matches either of the two; most texts match neither. */
+/** Matches whatever `FORMULA` or `SPECIAL` matches; most texts match neither. */
 const UNUSUAL = /^[=+\-@\t\r]|[",\r\n]/;
 
 function csvText(text: string): string {
@@ -51,10 +51,10 @@ function csvText(text: string): string {
   return SPECIAL.test(harmless) ? `"${harmless.replaceAll('"', '""')}"` : harmless;
 }
 
-/** Matches the apostrophe before a text that would be read as a formula. */
+/** Matches the apostrophe that `csvText` puts before a text that looks like a formula. */
 const DISARMED = /^'(?=[=+\-@\t\r])/;
 
-/** Parses the text that `csvLine` wrote for a cell; an empty text is read as no value. */
+/** Parses the text that `csvLine` wrote for a cell; an empty text means no value. */
 export function readCell(text: string, type: ColumnType): Cell {
   if (text === "") return null;
   if (type === "integer" || type === "number") return Number(text);

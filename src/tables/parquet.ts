@@ -4,14 +4,16 @@ import type { TableEncoder } from "./table-encoder.ts";
 /** Media type of Parquet, as registered with IANA. */
 export const PARQUET_TYPE = "application/vnd.apache.parquet";
 
-/** How a file is written. */
+/** Options of `parquetEncoder`. */
 interface ParquetOptions {
-  /** Rows that are gathered and then encoded at once. */
+  /** Number of rows that are buffered and then encoded as one row group. */
   readonly rowsPerGroup: number;
 }
 
-/** Writes a table as Parquet; every cell may be null. The writer is loaded with the first table, as
- *  most services never write one. */
+/**
+ * Encodes a table as Parquet; every cell may be null. The writer library is loaded with the first
+ * table, because most processes never write one.
+ */
 export async function parquetEncoder(
   columns: readonly ColumnHead[],
   { rowsPerGroup }: ParquetOptions,
@@ -56,7 +58,7 @@ export async function parquetEncoder(
   };
 }
 
-/** A column in the schema. */
+/** The Parquet schema element of a column. */
 const elementOf = ({ name, type }: ColumnHead) => ({
   name,
   repetition_type: "OPTIONAL" as const,
@@ -78,7 +80,7 @@ const ELEMENTS = {
 const same = (cell: Cell): unknown => cell;
 const timeOf = (cell: Cell): Date | null => (cell === null ? null : new Date(cell as string));
 
-/** Conversion of cells for the writer, by column type. */
+/** Converts cells to the values that the writer library expects, by column type. */
 const VALUES: Readonly<Record<ColumnType, (cell: Cell) => unknown>> = {
   text: same,
   integer: (cell) => (cell === null ? null : BigInt(cell as number)),

@@ -1,9 +1,9 @@
 import type { Cell } from "./table.ts";
 
-/** Writes a table piece by piece. The pieces together are the whole file. */
+/** Encodes a table in pieces, which together are the whole file. */
 export interface TableEncoder {
-  /** @returns What is ready to be written; empty while rows are gathered. */
+  /** @returns The next piece; empty while rows are being buffered. */
   add(rows: Iterable<readonly Cell[]>): string | Uint8Array;
-  /** @returns The rest. */
+  /** @returns The last piece. */
   end(): string | Uint8Array;
 }

@@ -1,39 +1,41 @@
-/** A cell; `null` where there is no value. */
+/** The value of a cell; `null` if there is no value. */
 export type Cell = string | number | boolean | null;
 
 /** Types of columns. `date`: ISO 8601 date; `instant`: ISO 8601 in UTC, with milliseconds. */
 export type ColumnType = "text" | "integer" | "number" | "boolean" | "date" | "instant";
 
-/** A column as readers see it. */
+/** A column as it is described to readers of the table. */
 export interface ColumnHead {
-  /** Unique in its table; never renamed. */
+  /** Name of the column; unique in its table, and never changed. */
   readonly name: string;
   readonly type: ColumnType;
-  /** Unit, range and what an empty cell means, where the name does not say it. */
+  /** Unit, range and the meaning of an empty cell, if the name does not make them clear. */
   readonly about?: string;
 }
 
-/** A column with the cell that a record has in it. */
+/** A column with the function that computes the cell for a record. */
 export interface Column<R> extends ColumnHead {
   readonly cell: (record: R) => Cell;
-  /** Rounds the numbers of a brief answer; absent: they are exact. */
+  /** Rounds the numbers of a brief response; absent if they are never rounded. */
   readonly round?: (value: number) => number;
 }
 
-/** Rows of one kind; identity columns come first. */
+/** Rows of the same kind; the columns that identify a row come first. */
 export interface Table {
   readonly columns: readonly ColumnHead[];
-  /** Cells in the order of the columns. Created when they are read, so that no table is held in
-   *  memory as a whole. */
+  /**
+   * Cells in the order of the columns. The rows are created while they are read, so that no table
+   * is in memory as a whole.
+   */
   readonly rows: Iterable<readonly Cell[]>;
 }
 
-/** One page of a table; `nextCursor` is `null` on the last one. */
+/** One page of a table; `nextCursor` is `null` on the last page. */
 export interface TablePage extends Table {
   readonly nextCursor: string | null;
 }
 
-/** Creates columns whose cells are the members of records by the same names. */
+/** Creates columns whose cells are the record members with the same name. */
 export const memberColumn =
   <R>() =>
   <N extends CellName<R>>(
@@ -49,10 +51,10 @@ export const memberColumn =
     ...(round && { round }),
   });
 
-/** Names of the members that fit into a cell. */
+/** Names of the members whose values can be cells. */
 type CellName<R> = { [N in keyof R & string]: R[N] extends Cell ? N : never }[keyof R & string];
 
-/** The table of records. */
+/** Creates a table from columns and records. */
 export const tableOf = <R>(columns: readonly Column<R>[], records: Iterable<R>): Table => ({
   columns,
   rows: rowsOf(columns, records),

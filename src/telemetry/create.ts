@@ -9,15 +9,15 @@ import type { LoggedError } from "./log.ts";
 import type { Metrics, StoreGauges } from "./metrics.ts";
 import type { ProcessReport, ReadReport } from "./report.ts";
 
-/** The parts of a report that come from the server and the log of the process. */
+/** The parts of a report that come from the HTTP server and the log of the process. */
 export interface ReportParts {
-  /** Requests shed since the start because of overload. */
+  /** Number of requests shed since the start because of overload. */
   readonly shed: number;
   /** The latest logged errors, oldest first. */
   readonly lastErrors: readonly LoggedError[];
 }
 
-/** Dependencies of a report. */
+/** Dependencies of `createReport`. */
 export interface ReportOptions {
   readonly now: () => Date;
   readonly state: State;
@@ -28,10 +28,10 @@ export interface ReportOptions {
   readonly processParts?: (() => ReportParts) | undefined;
 }
 
-/** For a service without a server, in tests. */
+/** Parts of the report of a service without an HTTP server, as in tests. */
 const NO_PARTS: ReportParts = { shed: 0, lastErrors: [] };
 
-/** Creates the report of this process; its start time is now. */
+/** Creates the report of this process. Its start time is the time of this call. */
 export function createReport(options: ReportOptions): ReadReport {
   const {
     now,
@@ -61,20 +61,20 @@ export function createReport(options: ReportOptions): ReadReport {
   });
 }
 
-/** Creates the metrics; loads prom-client only when METRICS_PORT is set. */
+/** Creates the metrics; `undefined` unless METRICS_PORT is set. Only then is prom-client loaded. */
 export async function openMetrics(metricsPort: number | undefined): Promise<Metrics | undefined> {
   if (metricsPort === undefined) return undefined;
   const { createMetrics } = await import("./metrics.ts");
   return createMetrics();
 }
 
-/** Metrics as `GET /metrics` serves them. */
+/** Response body and media type of `GET /metrics`. */
 export interface ServedMetrics {
   readonly contentType: string;
   readonly text: () => Promise<string>;
 }
 
-/** Metrics whose gauges are read with every scrape. */
+/** Creates the source of `GET /metrics`, which reads all gauges at every scrape. */
 export function servedMetrics(
   metrics: Metrics,
   store: Store,
@@ -86,8 +86,10 @@ export function servedMetrics(
   return { contentType, text: read };
 }
 
-/** Gauges that are read from the store. Those that cannot be read are absent, so that a failing store
- *  does not hide the others. */
+/**
+ * Reads gauges from the store. Gauges that cannot be read are absent, so that a failing store does
+ * not hide the others.
+ */
 async function storeGauges(store: Store, now: number): Promise<StoreGauges> {
   const [queue, size, providers] = await Promise.allSettled([
     store.backlog(deliveries),

@@ -1,11 +1,11 @@
-import type { Sender } from "../alerts/delivery/sender.ts";
-import type { AskProvider } from "../ingest/provider-client.ts";
+import type { WebhookSender } from "../alerts/delivery/sender.ts";
+import type { SendProviderRequest } from "../ingest/provider-client.ts";
 import type { Limits, QuotaName, QuotaState } from "../limits/quotas.ts";
 import type { Records } from "../store/port/records.ts";
 import { type Meters, statusClass } from "./meters.ts";
 import { failSpan, traceRequest, traceWork } from "./traces.ts";
 
-/** Records whose commits are measured. */
+/** Wraps records so that commits are measured. */
 export function measuredRecords(records: Records, meters: Meters): Records {
   return {
     ...records,
@@ -26,8 +26,8 @@ export function measuredRecords(records: Records, meters: Meters): Records {
   };
 }
 
-/** A sender whose attempts are measured. */
-export function measuredSender(sender: Sender, meters: Meters): Sender {
+/** Wraps a webhook sender so that attempts are measured and traced. */
+export function measuredSender(sender: WebhookSender, meters: Meters): WebhookSender {
   return {
     ...sender,
     send(outgoing) {
@@ -53,8 +53,13 @@ export function measuredSender(sender: Sender, meters: Meters): Sender {
   };
 }
 
-/** Traces requests to a provider. The span has no paths or headers, since some contain keys. */
-export function tracedAsk(providerId: string, ask: AskProvider): AskProvider {
+/**
+ * Traces requests to a provider. Spans contain no paths or headers, since these may contain keys.
+ */
+export function tracedProviderRequests(
+  providerId: string,
+  ask: SendProviderRequest,
+): SendProviderRequest {
   return (request) => {
     const method = request.post === undefined ? "GET" : "POST";
     const attributes = { "http.request.method": method, "peer.service": providerId };
@@ -66,14 +71,14 @@ export function tracedAsk(providerId: string, ask: AskProvider): AskProvider {
   };
 }
 
-/** Limits that count their refusals. */
+/** Limits, and how often they refused. */
 interface CountedLimits {
   readonly limits: Limits;
-  /** Refusals since the start, by the limit exceeded. */
+  /** Number of refusals since the start, by the limit exceeded. */
   readonly denials: () => Readonly<Partial<Record<QuotaName, number>>>;
 }
 
-/** Counts the refusals of limits. */
+/** Wraps limits so that refusals are counted. */
 export function countDenials(limits: Limits): CountedLimits {
   const denials: Partial<Record<QuotaName, number>> = {};
   const counted = (remaining: QuotaState): QuotaState => {

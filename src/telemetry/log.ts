@@ -1,16 +1,16 @@
 import pino, { type Logger, type LoggerOptions } from "pino";
 import { currentRequestId } from "./request-id.ts";
 
-/** Number of errors kept for the operator. */
+/** Maximum number of logged errors kept in memory for the operator. */
 const MAX_ERRORS = 10;
 
-/** Most nested causes of an error that are logged. */
+/** Maximum number of nested causes of an error that are logged. */
 const MAX_CAUSES = 4;
 
-/** Level `error` of pino; `fatal` is higher. */
+/** pino's level `error`; `fatal` is higher. */
 const ERROR_LEVEL = 50;
 
-/** Members that are redacted in every line. */
+/** Names of members that are redacted in every log line. */
 const SECRET_MEMBERS = [
   "authorization",
   "proxy-authorization",
@@ -34,7 +34,7 @@ const SECRET_MEMBERS = [
   "body",
 ].flatMap((name) => [`["${name}"]`, `*["${name}"]`]);
 
-/** Header fields that are logged; none of them contains a secret. */
+/** Names of header fields that are logged, none of which contains a secret. */
 const SHOWN_HEADERS: readonly string[] = [
   "accept",
   "content-length",
@@ -43,32 +43,34 @@ const SHOWN_HEADERS: readonly string[] = [
   "retry-after",
 ];
 
-/** How the log is written. */
+/** Options of `createLog`. */
 export interface LogOptions {
   readonly level: NonNullable<LoggerOptions["level"]>;
-  /** Values that are hidden in every line. */
+  /** Values that are redacted in every line. */
   readonly secrets: readonly string[];
-  /** Writes one line of JSON, which includes its newline. */
+  /** Writes one line of JSON, including its newline. */
   readonly write: (line: string) => void;
 }
 
-/** A logged error, as `admin status` shows it. */
+/** A logged error, as shown by `admin status`. */
 export interface LoggedError {
-  /** When it was logged, ISO 8601. */
+  /** When the error was logged, ISO 8601. */
   readonly at: string;
   readonly text: string;
   readonly requestId: string | null;
 }
 
-/** The log of the process. */
+/** The log of the process and its latest errors. */
 export interface Log {
   readonly log: Logger;
-  /** The latest errors, oldest first. */
+  /** The latest logged errors, oldest first. */
   readonly lastErrors: () => readonly LoggedError[];
 }
 
-/** Opens the log: one JSON object per line. Callers must not log secrets; as a safeguard, a secret
- *  is hidden if its member name or its form reveals it, or if it is the value of a setting. */
+/**
+ * Opens the log: one JSON object per line. Callers must not log secrets. As a safeguard, a secret
+ * is redacted if its member name or its form reveals it, or if it is the value of a setting.
+ */
 export function createLog({ level, secrets, write }: LogOptions): Log {
   const errors: LoggedError[] = [];
   const hideKnown = withoutKnownSecrets(secrets);
@@ -93,7 +95,7 @@ export function createLog({ level, secrets, write }: LogOptions): Log {
   return { log, lastErrors: () => [...errors] };
 }
 
-/** The members of a line that are read back. */
+/** The members of a log line that are kept for `lastErrors`. */
 interface Line {
   readonly level: number;
   readonly time: string;
@@ -110,7 +112,10 @@ function keepError(errors: LoggedError[], line: Line): void {
   if (errors.length > MAX_ERRORS) errors.shift();
 }
 
-/** The logged members of an error. Errors of libraries also carry requests, responses and rows. */
+/**
+ * The members of an error that are logged. Other members are left out, since errors of libraries
+ * also carry requests, responses and rows.
+ */
 function shownError(error: unknown, depth = 0): unknown {
   if (!(error instanceof Error)) return { type: typeof error };
   const { name, message, stack = "", cause, code } = error as Error & { readonly code?: unknown };
@@ -127,7 +132,7 @@ function shownHeaders(headers: Readonly<Record<string, unknown>>): unknown {
   return Object.fromEntries(SHOWN_HEADERS.map((name) => [name, headers[name]]));
 }
 
-/** Replaces a secret. */
+/** Text that replaces a secret. */
 const HIDDEN = "[hidden]";
 
 /** User information of a URL (RFC 3986 section 3.2.1). */
@@ -146,18 +151,24 @@ const OPAQUE = /\b(?=[\w-]*\d)[\w-]{40,}/g;
 
 const RECOGNIZED = [USER_INFO, EMAIL, CREDENTIALS, PREFIXED];
 
-/** Hides what has the form of a secret or of an email address. */
+/** Redacts texts that look like a secret or an email address. */
 function withoutSecrets(line: string): string {
   return RECOGNIZED.reduce((text, pattern) => text.replace(pattern, HIDDEN), line);
 }
 
-/** Hides what could be a secret or a token in foreign text such as error messages. */
+/**
+ * Redacts everything that may be a secret or a token in text from elsewhere, such as error
+ * messages.
+ */
 function withoutTokens(text: string): string {
   return withoutSecrets(text).replace(OPAQUE, HIDDEN);
 }
 
-/** Hides given values in every common encoding. @param secrets Values under 6 characters are not
- *  hidden, because they would match by chance. */
+/**
+ * Creates a function that redacts given values in every common encoding.
+ *
+ * @param secrets Values under 6 characters are not redacted, because they would match by chance.
+ */
 export function withoutKnownSecrets(secrets: readonly string[]): (line: string) => string {
   const forms = new Set(secrets.filter(({ length }) => length >= 6).flatMap(formsOf));
   const longestFirst = [...forms].sort((one, other) => other.length - one.length);
@@ -175,8 +186,8 @@ function formsOf(secret: string): readonly string[] {
 }
 
 /**
- * Parses JSON and changes each of its strings, member names and numbers. A change of the serialized
- * text could damage its syntax.
+ * Parses JSON and changes each of its strings, member names and numbers. Changing the serialized
+ * text instead could damage its syntax.
  */
 function withTexts(json: string, change: (text: string) => string): unknown {
   return JSON.parse(json, (_name, value) => {

@@ -1,7 +1,7 @@
-/** `ok`, or the code of a problem. */
+/** `ok`, or the code of an error. */
 type Outcome = string;
 
-/** A request that was answered or aborted. */
+/** Labels of a request that was answered or aborted. */
 export interface AnsweredRequest {
   readonly method: string;
   /** The declared route with its parameter names, never the requested path. */
@@ -10,11 +10,15 @@ export interface AnsweredRequest {
   readonly status: string;
 }
 
-/** Records measurements. Every label has few values. */
+/** Records measurements. Every label must have few values. */
 export interface Meters {
   request(answered: AnsweredRequest, seconds: number): void;
   toolCall(call: { readonly tool: string; readonly outcome: Outcome }, seconds: number): void;
-  /** @param outcome Status class such as `2xx`; `unreachable` without a response. */
+  /**
+   * Records an attempt to deliver a webhook.
+   *
+   * @param outcome Status class such as `2xx`; `unreachable` without a response.
+   */
   attempt(outcome: Outcome, seconds: number): void;
   commit(outcome: "ok" | "conflict" | "failed", seconds: number): void;
 }

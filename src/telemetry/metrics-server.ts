@@ -1,16 +1,16 @@
 import { createServer, type Server } from "node:http";
 import { setTimeout as delay } from "node:timers/promises";
 
-/** Pause between two attempts to bind a port that another process still holds, in milliseconds. */
+/** Pause between two attempts to bind a port that another process still uses, in milliseconds. */
 const RETRY_MS = 1_000;
 
-/** Where metrics are served. */
+/** Options of `serveMetrics`. */
 export interface MetricsServerOptions {
   readonly host: string;
   readonly port: number;
   readonly contentType: string;
   readonly text: () => Promise<string>;
-  /** Called once when the port cannot be bound, and for every scrape that fails. */
+  /** Called once if the port cannot be bound, and for every failed scrape. */
   readonly onError: (error: unknown, doing: string) => void;
 }
 
@@ -20,8 +20,9 @@ export interface MetricsServer {
 }
 
 /**
- * Serves GET /metrics on its own port, to which the network must restrict access. The service runs
- * without it: while another process holds the port, as in a rolling restart, binding is retried.
+ * Serves GET /metrics on its own port, to which the network must restrict access. The service does
+ * not depend on it: while another process uses the port, as in a rolling restart, binding is
+ * retried.
  */
 export function serveMetrics(options: MetricsServerOptions): MetricsServer {
   const { text, contentType, onError } = options;
@@ -60,7 +61,11 @@ async function listen(
   }
 }
 
-/** @returns The error, if it failed. */
+/**
+ * Tries to bind the port once.
+ *
+ * @returns The error; `undefined` if the port was bound.
+ */
 function attempt(server: Server, host: string, port: number): Promise<Error | undefined> {
   return new Promise((resolve) => {
     const onListening = () => {

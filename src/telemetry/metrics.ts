@@ -4,7 +4,7 @@ import { durationHistogram } from "./durations.ts";
 import type { Meters } from "./meters.ts";
 import type { ProcessReport } from "./report.ts";
 
-/** Gauges that come from the store; absent where the store cannot be read. */
+/** Gauges read from the store; a gauge is absent if it cannot be read. */
 export interface StoreGauges {
   readonly deliveries?: Backlog | undefined;
   readonly size?: StoreSize | undefined;
@@ -12,12 +12,12 @@ export interface StoreGauges {
   readonly providers?: readonly ProviderLag[] | undefined;
 }
 
-/** Lag of a provider. */
+/** Lag and failures of a provider. */
 interface ProviderLag {
   readonly id: string;
-  /** Age of the newest observation, in milliseconds; `null`: there is none. */
+  /** Age of the newest observation, in milliseconds; `null` without observations. */
   readonly lagMs: number | null;
-  /** Consecutive failures. */
+  /** Number of consecutive failures. */
   readonly failures: number;
 }
 
@@ -25,7 +25,7 @@ interface ProviderLag {
 export interface Metrics {
   readonly meters: Meters;
   readonly contentType: string;
-  /** In the text exposition format of Prometheus. */
+  /** All metrics in the Prometheus text exposition format. */
   text(values: GaugeValues): Promise<string>;
 }
 
@@ -34,10 +34,10 @@ export interface GaugeValues extends ProcessReport, StoreGauges {}
 
 const PREFIX = "market_signal_";
 
-/** Labels of requests. */
+/** Labels of the request histogram. */
 const REQUEST_LABELS = ["method", "route", "status"] as const;
 
-/** Creates the metrics, which include those of Node.js. */
+/** Creates the metrics, including the default ones of Node.js. */
 export function createMetrics(): Metrics {
   const registry = new Registry();
   collectDefaultMetrics({ register: registry });
@@ -69,7 +69,11 @@ function createMeters(registry: Registry): Meters {
   };
 }
 
-/** @returns Sets all gauges. */
+/**
+ * Registers the gauges and counters that are set at each scrape.
+ *
+ * @returns A function that sets all of them.
+ */
 function createGauges(registry: Registry): (values: GaugeValues) => void {
   const gauge = (name: string, help: string, ...labelNames: readonly string[]) =>
     new Gauge({ name: PREFIX + name, help, labelNames, registers: [registry] });
@@ -101,7 +105,10 @@ function createGauges(registry: Registry): (values: GaugeValues) => void {
 
 type MakeGauge = (name: string, help: string, ...labelNames: readonly string[]) => Gauge<string>;
 
-/** Gauges that all processes of a store share. One that cannot be read is left out of the scrape. */
+/**
+ * Gauges of the store, which have the same value in all processes. A gauge that cannot be read is
+ * left out of the scrape.
+ */
 function createStoreGauges(gauge: MakeGauge) {
   const setters = [createQueueGauges(gauge), createSizeGauges(gauge), createProviderGauges(gauge)];
   return (values: StoreGauges): void => {

@@ -10,23 +10,27 @@ export interface ProcessReport {
     readonly mode: string;
     /** Instant up to which the market is known and scored, Unix milliseconds. */
     readonly asOf: number;
-    /** Lag of the served data behind the market, in milliseconds. */
+    /** How far the served data are behind the market's clock, in milliseconds. */
     readonly behindMs: number;
     readonly instruments: number;
   };
-  /** Whether this process is the leader, which runs the jobs that only one process may run. */
+  /** Whether this process is the leader, which runs the jobs that must not run twice. */
   readonly isLeader: boolean;
   readonly openStreams: number;
-  /** Refusals since the start, by the limit exceeded; limits without refusals are absent. */
+  /**
+   * Number of refusals since the start, by the limit exceeded; limits without refusals are absent.
+   */
   readonly denials: Readonly<Partial<Record<QuotaName, number>>>;
-  /** Unclaimed agents that were evicted or rejected for lack of capacity since the start. */
+  /**
+   * Numbers of unclaimed agents that were evicted or refused since the start for lack of capacity.
+   */
   readonly unclaimedCapacity: {
-    /** Agents that were removed to make room for others. */
+    /** Number of agents removed to make room for others. */
     readonly evicted: number;
-    /** Registrations that were refused. */
+    /** Number of registrations refused. */
     readonly refused: number;
   };
-  /** Requests shed since the start because of overload. */
+  /** Number of requests shed since the start because of overload. */
   readonly shed: number;
   /** The latest logged errors, oldest first. */
   readonly lastErrors: readonly LoggedError[];

@@ -18,15 +18,15 @@ const tracer = trace.getTracer(pkg.name, pkg.version);
 
 /** Name and attributes of a span. */
 interface SpanOf {
-  /** Name from a small set, without ids. */
+  /** Name of the span. It has few values, so it must not contain ids. */
   readonly name: string;
   readonly attributes?: Attributes;
 }
 
-/** Work that a span measures. */
+/** Work that is measured by a span. */
 type Work<T> = (span: Span) => Promise<T>;
 
-/** Traces work of this process. */
+/** Traces internal work of this process. */
 export const traceWork = <T>(of: SpanOf, work: Work<T>): Promise<T> =>
   inSpan(of, SpanKind.INTERNAL, work);
 
@@ -48,13 +48,19 @@ async function inSpan<T>({ name, attributes }: SpanOf, kind: SpanKind, work: Wor
   }
 }
 
-/** Without an SDK the span is invalid and the context is unchanged, which costs nothing. */
+/**
+ * The context with the span. Without an SDK the span is invalid, and the context is returned
+ * unchanged, which costs nothing.
+ */
 function contextOf(span: Span, parent: Context): Context {
   return trace.isSpanContextValid(span.spanContext()) ? trace.setSpan(parent, span) : parent;
 }
 
-/** Marks a span as failed. Messages are left out, since they may contain secrets.
- *  @param error The error, or an HTTP status as text. */
+/**
+ * Marks a span as failed. Error messages are left out, since they may contain secrets.
+ *
+ * @param error The error, or an HTTP status as text.
+ */
 export function failSpan(span: Span, error: unknown): void {
   span.setAttribute("error.type", errorType(error));
   span.setStatus({ code: SpanStatusCode.ERROR });
@@ -66,8 +72,12 @@ function errorType(error: unknown): string {
   return error instanceof Error ? error.name : "_OTHER";
 }
 
-/** Starts the span of a request. @param headers May contain a trace context (W3C Trace Context).
- *  @returns The span, and the context in which to handle the request. */
+/**
+ * Starts the span of a request.
+ *
+ * @param headers May contain a trace context (W3C Trace Context).
+ * @returns The span, and the context in which to handle the request.
+ */
 export function startRequest(
   method: string,
   headers: TraceCarrier,
@@ -78,16 +88,19 @@ export function startRequest(
   return { span, within: contextOf(span, parent) };
 }
 
-/** Runs a handler in a context. */
+/** Runs a handler in a given trace context. */
 export const runInContext = <T>(chosen: Context, handle: () => T): T =>
   context.with(chosen, handle);
 
-/** Key of the HTTP request's span while an MCP message with a trace of its own is handled. */
+/**
+ * Context key of the HTTP request's span, set while an MCP message with its own trace context is
+ * handled.
+ */
 const CARRIER = createContextKey("carrier");
 
 /**
- * Handles an MCP message in the trace context of its `params._meta` (SEP-414), if it has one. Its
- * spans are then linked to the span of the HTTP request.
+ * Handles an MCP message in the trace context of its `params._meta` (SEP-414), if it has one. The
+ * spans of the message are then linked to the span of the HTTP request.
  */
 export function withinTraceOf<T>(message: unknown, handle: () => T): T {
   const meta = (message as Message | null | undefined)?.params?._meta;
@@ -103,7 +116,7 @@ interface Message {
   readonly params?: { readonly _meta?: TraceCarrier };
 }
 
-/** Callers can choose the parent span, but their baggage is ignored. */
+/** The parent context from the caller, who can choose the parent span; baggage is ignored. */
 function parentContext({ traceparent, tracestate }: TraceCarrier): Context {
   const active = context.active();
   return traceparent === undefined

@@ -2,8 +2,10 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { type AdapterPayload, Provider } from "oidc-provider";
 
-/** oidc-provider by itself: what issuing a token costs at least. Everything is in Maps, so nothing
- *  outlives the process. Prints `{"baseUrl"}` when it listens. */
+/**
+ * Runs oidc-provider alone, to show the minimum cost of issuing a token. It keeps all data in Maps,
+ * which are lost when the process exits. Prints `{"baseUrl"}` once it listens.
+ */
 
 function mapAdapter() {
   const documents = new Map<string, AdapterPayload>();

@@ -1,14 +1,16 @@
 import { readAnswers } from "./baselines/answers.ts";
 import { startBearer } from "./baselines/bearer.ts";
 
-/** A server that the service is compared with: `baseline.ts <name> <file with answers>`. Says where
- *  it is when it listens. */
+/**
+ * Runs a server that the service is compared with: `baseline.ts <name> <file with answers>`. Prints
+ * the address of the server once it listens.
+ */
 
-/** Starts each baseline; loads only the measured one. */
+/** Start function of each baseline. Only the module of the measured baseline is loaded. */
 const baselines = {
   raw: async () => (await import("./baselines/raw.ts")).startRaw,
-  bare: async () => (await import("./baselines/express.ts")).startBare,
-  lean: async () => (await import("./baselines/express.ts")).startLean,
+  bare: async () => (await import("./baselines/express.ts")).startBareExpress,
+  lean: async () => (await import("./baselines/express.ts")).startLeanExpress,
   sdk: async () => (await import("./baselines/sdk.ts")).startSdk,
   fastmcp: async () => (await import("./baselines/fastmcp.ts")).startFastmcp,
   tmcp: async () => (await import("./baselines/tmcp.ts")).startTmcp,

@@ -5,8 +5,8 @@ import { parseArgs } from "node:util";
 import type { BaselineName } from "./baseline.ts";
 import { startCaller } from "./harness/caller.ts";
 import { machine, machineLines } from "./harness/machine.ts";
-import { median, short } from "./harness/numbers.ts";
-import { progress, progressIsOver } from "./harness/progress.ts";
+import { median, shortNumberText } from "./harness/numbers.ts";
+import { endProgress, showProgress } from "./harness/progress.ts";
 import {
   ask,
   callsOfGetSignal,
@@ -16,7 +16,7 @@ import {
   restSignals,
 } from "./harness/questions.ts";
 import { curveTable } from "./harness/report.ts";
-import { cpu, type Rounds, takeTurns, type Variant } from "./harness/rounds.ts";
+import { cpuMicrosPerRequest, type Rounds, takeTurns, type Variant } from "./harness/rounds.ts";
 import {
   HEAP_FLAGS,
   type Server,
@@ -58,7 +58,7 @@ for (const signal of ["SIGINT", "SIGTERM"] as const) {
 if (values.help) process.stdout.write(usage);
 else await main().finally(stopServers);
 
-/** Questions that are measured. */
+/** The questions that can be measured, by the title of their table. */
 function contests(): Readonly<Record<string, readonly Question[]>> {
   return {
     "MCP get_signal, 2026-07-28": callsOfGetSignal("modern"),
@@ -70,7 +70,7 @@ function contests(): Readonly<Record<string, readonly Question[]>> {
 
 async function main(): Promise<void> {
   const on = machine();
-  progress("Starting the servers");
+  showProgress("Starting the servers");
   const chosen = Object.entries(contests()).filter(([name]) => name.includes(values.only));
   const questions = chosen.flatMap(([, some]) => some);
   const service = await withToken(await startProduct({}, THIS));
@@ -86,11 +86,11 @@ async function main(): Promise<void> {
     callers: 16,
   };
   for (const [title, asked] of chosen) {
-    progress(title);
+    showProgress(title);
     const variants: Variant[] = [];
     for (const one of servers) variants.push(await variantOf(one, asked));
     const lines = linesOf(await takeTurns(caller, variants, pace));
-    progressIsOver();
+    endProgress();
     const columns = ["", "median", "lowest", "highest"];
     process.stdout.write(`${curveTable({ title, columns, lines })}\n\n`);
   }
@@ -98,7 +98,7 @@ async function main(): Promise<void> {
   process.stdout.write(`${pace.rounds} rounds in turn. ${machineLines(on)}\n`);
 }
 
-/** Starts node:http and Express with the answers of the service. */
+/** Starts node:http and Express, which answer with the service's recorded answers. */
 async function baselines(answers: Readonly<Record<string, object>>): Promise<readonly Asked[]> {
   const folder = mkdtempSync(join(tmpdir(), "bench-answers-"));
   const file = join(folder, "answers.json");
@@ -123,7 +123,7 @@ async function withToken(server: Server): Promise<Asked> {
   return { server, token };
 }
 
-/** What a server answers to questions, by their keys. */
+/** Asks a server the questions. @returns Its answers, by question key. */
 async function answersOf(
   { server, token }: Asked,
   questions: readonly Question[],
@@ -133,7 +133,7 @@ async function answersOf(
   return answers;
 }
 
-/** Another checkout may answer otherwise, so each is held to its own answers. */
+/** Another checkout may give different answers, so each server is compared with its own. */
 async function variantOf(asked: Asked, questions: readonly Question[]): Promise<Variant> {
   const { server, token } = asked;
   const own = await answersOf(asked, questions);
@@ -143,12 +143,12 @@ async function variantOf(asked: Asked, questions: readonly Question[]): Promise<
   return { name: server.name, servers: [server], calls: await Promise.all(calls) };
 }
 
-/** A figure of each server, and what this checkout's is to the others' round by round. */
+/** Table rows: the CPU time of each server, and the ratio of this checkout to each other server. */
 function linesOf(rounds: Rounds): string[][] {
-  const of = (name: string) => (rounds[name] ?? []).map(cpu);
+  const of = (name: string) => (rounds[name] ?? []).map(cpuMicrosPerRequest);
   const line = (name: string, figures: readonly number[]) => [
     name,
-    ...[median(figures), Math.min(...figures), Math.max(...figures)].map(short),
+    ...[median(figures), Math.min(...figures), Math.max(...figures)].map(shortNumberText),
   ];
   const own = of(THIS);
   const others = Object.keys(rounds).filter((name) => name !== THIS);

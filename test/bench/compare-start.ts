@@ -3,11 +3,11 @@ import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { parseArgs } from "node:util";
 import { machine, machineLines } from "./harness/machine.ts";
-import { median, short } from "./harness/numbers.ts";
-import { progress, progressIsOver } from "./harness/progress.ts";
+import { medianWithSpread } from "./harness/numbers.ts";
+import { endProgress, showProgress } from "./harness/progress.ts";
 import { curveTable } from "./harness/report.ts";
 import { stopServers } from "./harness/server.ts";
-import { type Started, startOnce } from "./parts/start.ts";
+import { type StartMeasurement, startOnce } from "./parts/start.ts";
 
 const usage = `Compares start and idle memory of the sandbox with those of another checkout.
 
@@ -30,16 +30,19 @@ const { values } = parseArgs({
   },
 });
 
-/** Checkouts differ in the names of limits, and one registration needs no other than the defaults. */
+/**
+ * Uses the default limits: checkouts have different names for them, and one registration stays
+ * below the defaults.
+ */
 const DEFAULT_LIMITS = { RATE_LIMITS: "" };
 
-/** A start with an empty DATA_DIR, and the one after it with the same. */
+/** A start with an empty DATA_DIR, and the next start with the files that the first one left. */
 interface Round {
-  readonly first: Started;
-  readonly next: Started;
+  readonly first: StartMeasurement;
+  readonly next: StartMeasurement;
 }
 
-/** The compared figures. */
+/** The compared figures, in the order of the table. */
 const FIGURES: readonly (readonly [name: string, (round: Round) => number])[] = [
   ["first start to the first answer, ms", ({ first }) => first.answeredMs],
   ["the same, ms of CPU", ({ first }) => first.processorMs],
@@ -62,21 +65,21 @@ if (values.against === undefined) {
 async function compare(against: string, rounds: number, idleMs: number): Promise<void> {
   const on = machine();
   const [mine, others]: [Round[], Round[]] = [[], []];
-  progress("A start of each, which does not count");
+  showProgress("A start of each, which does not count");
   await startOnce(DEFAULT_LIMITS, 0);
   await startOnce(DEFAULT_LIMITS, 0, against);
   for (let round = 1; round <= rounds; round++) {
-    progress(`Round ${round} of ${rounds}`);
+    showProgress(`Round ${round} of ${rounds}`);
     mine.push(await measure(idleMs));
     others.push(await measure(idleMs, against));
   }
-  progressIsOver();
+  endProgress();
   const title = `Medians of ${rounds} rounds (lowest to highest); the other: ${against}`;
   const columns = ["", "this checkout", "the other", "this / the other"];
   const lines = FIGURES.map(([name, of]) => {
     const [own, theirs] = [mine.map(of), others.map(of)];
     const ratios = own.map((value, at) => value / (theirs[at] as number));
-    return [name, ...[own, theirs, ratios].map(withSpread)];
+    return [name, ...[own, theirs, ratios].map(medianWithSpread)];
   });
   process.stdout.write(`${curveTable({ title, columns, lines })}\n\n${machineLines(on)}\n`);
 }
@@ -90,8 +93,4 @@ async function measure(idleMs: number, root?: string): Promise<Round> {
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
-}
-
-function withSpread(numbers: readonly number[]): string {
-  return `${short(median(numbers))} (${short(Math.min(...numbers))} to ${short(Math.max(...numbers))})`;
 }

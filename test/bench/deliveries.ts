@@ -1,6 +1,6 @@
 import { parseArgs } from "node:util";
 import { type DeliveryStorm, deliveryStorm } from "../crash/deliveries.ts";
-import { missed, table } from "../crash/outcome.ts";
+import { missedMeasures, table } from "../crash/outcome.ts";
 
 const usage = `Storms of deliveries to good and bad receivers, and what came of them.
 
@@ -26,7 +26,7 @@ const size = {
 const one = { engine: "embedded", workers: 1 } as const;
 const three = { engine: "postgres", workers: 3 } as const;
 const calm = { kill: "none", goals: { p99Ms: 250, memoryMb: 50 } } as const;
-/** Load at a steady rate: 100 deliveries a second. */
+/** Load at a steady rate of 100 deliveries per second. */
 const steady = {
   events: 3_000,
   perSecond: 100,
@@ -52,6 +52,6 @@ async function main(): Promise<void> {
     if (!name.includes(values.only)) continue;
     const outcome = await deliveryStorm(storm);
     process.stdout.write(`${table(outcome)}\n\n`);
-    if (missed(outcome).length > 0) process.exitCode = 1;
+    if (missedMeasures(outcome).length > 0) process.exitCode = 1;
   }
 }

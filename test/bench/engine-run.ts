@@ -7,16 +7,16 @@ import {
   SESSIONS,
   WARM_SESSIONS,
 } from "./engine/made-market.ts";
-import type { Measured } from "./engine/measured.ts";
+import type { MeasuredEngine } from "./engine/measured.ts";
 
 /**
- * What the engine costs: `engine-run.ts <instruments> <feeds>` prints, as JSON, what full refreshes
- * at the closes of sessions take (every history recomputed, tables frozen, factors, composite,
- * signal and snapshot of every instrument).
+ * Measures the scoring engine: `engine-run.ts <instruments> <feeds>` prints JSON with the time of
+ * full refreshes at session closes. A full refresh recomputes every history, freezes the tables,
+ * and computes factors, composite, signal and snapshot of every instrument.
  */
 
-/** Runs one size. */
-function measure(size: number, feeds: Feeds): Measured {
+/** Measures full refreshes of a market with `size` instruments. */
+function measure(size: number, feeds: Feeds): MeasuredEngine {
   const newest = new Map<string, Snapshot>();
   const keep = (snapshot: Snapshot) => void newest.set(snapshot.instrument.symbol, snapshot);
   const archive: SnapshotArchive = { clear: () => {}, addClosed: keep, setNewest: keep };
@@ -26,7 +26,7 @@ function measure(size: number, feeds: Feeds): Measured {
   const refreshMs: number[] = [];
   const processorMs: number[] = [];
   for (let day = WARM_SESSIONS; day < SESSIONS; day++) {
-    // What was said and traded off exchange in the session is known before it closes.
+    // Messages and off-exchange prints of the session are known before it closes.
     if (feeds === "all feeds") engine.refresh(closeOf(day) - 1);
     const processor = process.cpuUsage();
     refreshMs.push(timed(() => engine.refresh(closeOf(day))));

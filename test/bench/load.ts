@@ -2,37 +2,42 @@ import { once } from "node:events";
 import { connect, type Socket } from "node:net";
 import { setTimeout as pause } from "node:timers/promises";
 
-/** What callers do for a while. Each has a connection of its own and waits for an answer before it
- *  asks again. */
+/**
+ * Load that callers send for a while. Each caller has its own connection and waits for an answer
+ * before it sends the next request.
+ */
 export interface Load {
-  /** Ports on this machine; callers are spread over them. */
+  /** Ports on this machine; the callers are spread evenly over them. */
   readonly ports: readonly number[];
   readonly callers: number;
   readonly ms: number;
-  /** Callers share them out: where there are as many of each, every caller has its own. */
+  /**
+   * Callers take these requests round-robin; with as many requests as callers, each caller repeats
+   * its own one.
+   */
   readonly calls: readonly RawCall[];
 }
 
-/** A request as it goes over the wire, and text that a right answer has in it. */
+/** A raw HTTP request, and text that the right answer contains. */
 export interface RawCall {
   readonly request: string;
   readonly expected: string;
 }
 
 /** Result of the load. */
-export interface Loaded {
-  /** Answers with status 200 and the right body. */
+export interface LoadResult {
+  /** Number of answers with status 200 and the right body. */
   readonly answered: number;
-  /** Refusals with status 503: there was more to do than could be done. */
+  /** Number of answers with status 503 because the server was overloaded. */
   readonly refused: number;
   /** Number of wrong answers, and the text of the first one. */
   readonly wrong: number;
   readonly firstWrong: string | undefined;
   readonly seconds: number;
-  /** Milliseconds that half and 99 % of the answers took at most. */
+  /** Median and 99th percentile of the latency, in milliseconds. */
   readonly p50: number;
   readonly p99: number;
-  /** Time of the processor that a call took here, in microseconds. */
+  /** CPU time of the calling process per answer, in microseconds. */
   readonly callerMicros: number;
 }
 
@@ -41,10 +46,10 @@ const LAST_CHUNK = Buffer.from("0\r\n\r\n");
 const OK = Buffer.from("HTTP/1.1 200 ");
 const REFUSED = Buffer.from("HTTP/1.1 503 ");
 
-/** How long a caller that was refused rests, in milliseconds. */
+/** Pause of a caller after a 503, in milliseconds. */
 const REST_MS = 100;
 
-/** Where an answer ends, `undefined` while it is not whole. */
+/** Offset of the answer's end; `undefined` while its end is unknown. */
 function endOf(answer: Buffer): number | undefined {
   const head = answer.indexOf(HEAD_END);
   if (head < 0) return undefined;
@@ -54,7 +59,7 @@ function endOf(answer: Buffer): number | undefined {
   return last < 0 ? undefined : last + LAST_CHUNK.length;
 }
 
-async function run({ ports, callers, ms, calls }: Load): Promise<Loaded> {
+async function run({ ports, callers, ms, calls }: Load): Promise<LoadResult> {
   const sockets = await Promise.all(
     Array.from({ length: callers }, (_, at) => open(ports[at % ports.length] ?? 0)),
   );
@@ -82,7 +87,7 @@ interface ReadyCall {
   readonly expected: Buffer;
 }
 
-/** Counts answers. */
+/** Counts answers and records their latencies. */
 function createTally() {
   const took: number[] = [];
   let [refused, wrong, firstWrong] = [0, 0, undefined as string | undefined];
@@ -130,7 +135,7 @@ function exchange(socket: Socket, request: Buffer): Promise<Buffer> {
 async function open(port: number): Promise<Socket> {
   const socket = connect({ port, host: "127.0.0.1", noDelay: true });
   await once(socket, "connect");
-  // What goes wrong later ends the connection, and that is seen.
+  // A later error closes the connection, and `close` is handled.
   return socket.on("error", () => undefined);
 }
 

@@ -1,24 +1,28 @@
-import type { Alerts } from "../../src/alerts/create.ts";
-import { type Answers, createAnswers } from "../../src/http/api/answers.ts";
+import type { AlertSystem } from "../../src/alerts/create.ts";
+import { createToolAnswers, type ToolAnswers } from "../../src/http/api/answers.ts";
 import type { Scoring } from "../../src/ingest/create.ts";
 import { ScoringEngine } from "../../src/score/scoring-engine.ts";
 import { createSnapshotArchive } from "../../src/score/snapshot-archive.ts";
 import { toolContext } from "../../src/service.ts";
-import type { Call } from "../../src/tool.ts";
+import type { ToolCall } from "../../src/tool.ts";
 import { getSignal } from "../../tools/get-signal.ts";
 import { closeOf, createMarket, WARM_SESSIONS } from "./engine/made-market.ts";
 
 /**
- * What an answer costs among many instruments: `reads-run.ts <instruments>` prints, as JSON, what
- * answers took that nobody had asked for since the last session, and the same again.
+ * Measures answers with many instruments: `reads-run.ts <instruments>` prints JSON with the time of
+ * the first answer to each question after a session, and of the same answer when it is asked for
+ * again.
  */
 
-/** Answers for one instrument, and pages: each page has another length, 50 in the middle. */
+/**
+ * Number of instruments that are asked for one by one; number of pages; length of the shortest
+ * page. Each page is one longer than the last, with 50 in the middle.
+ */
 const SYMBOLS = 500;
 const PAGES = 40;
 const SHORTEST = 31;
 
-/** Microseconds of each answer, the first time and again. */
+/** Microseconds per answer, for the first answer and for its repetition. */
 export interface Reads {
   readonly symbolUs: Times;
   readonly pageUs: Times;
@@ -28,7 +32,7 @@ interface Times {
   readonly again: readonly number[];
 }
 
-function answersAbout(size: number): Answers {
+function answersAbout(size: number): ToolAnswers {
   const market = createMarket(size, "bars");
   const snapshots = createSnapshotArchive();
   const engine = new ScoringEngine(market, snapshots);
@@ -37,14 +41,14 @@ function answersAbout(size: number): Answers {
   const analyser = { name: "lexicon", modelSha256: null } as const;
   const clock = { marketNow: () => at, knownUntil: () => at, isWarm: () => false };
   const scoring = { market, analyser, snapshots, ...clock };
-  // What the tool of signals does not use is not there.
-  return createAnswers(toolContext(scoring as unknown as Scoring, {} as Alerts));
+  // The service's other parts are missing, because get_signal does not use them.
+  return createToolAnswers(toolContext(scoring as unknown as Scoring, {} as AlertSystem));
 }
 
-/** A caller without extra scopes. */
-const CALL = { scopes: new Set() } as unknown as Call;
+/** The call context of a caller without extra scopes. */
+const CALL = { scopes: new Set() } as unknown as ToolCall;
 
-async function timed(answers: Answers, inputs: readonly object[]): Promise<readonly number[]> {
+async function timed(answers: ToolAnswers, inputs: readonly object[]): Promise<readonly number[]> {
   const took: number[] = [];
   for (const input of inputs) {
     const start = performance.now();
@@ -54,7 +58,7 @@ async function timed(answers: Answers, inputs: readonly object[]): Promise<reado
   return took;
 }
 
-async function twice(answers: Answers, inputs: readonly object[]): Promise<Times> {
+async function twice(answers: ToolAnswers, inputs: readonly object[]): Promise<Times> {
   return { first: await timed(answers, inputs), again: await timed(answers, inputs) };
 }
 

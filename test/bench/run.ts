@@ -1,7 +1,7 @@
 import { writeFileSync } from "node:fs";
 import { parseArgs } from "node:util";
 import { loadNow, machine, machineLines } from "./harness/machine.ts";
-import { progressIsOver } from "./harness/progress.ts";
+import { endProgress } from "./harness/progress.ts";
 import { curveTable, isMet, type Part, tableOf } from "./harness/report.ts";
 import { stopServers } from "./harness/server.ts";
 import { parts } from "./parts/index.ts";
@@ -28,7 +28,7 @@ const { values } = parseArgs({
 
 const say = (text: string): void => void process.stdout.write(`${text}\n`);
 
-// Servers end with this process, however it ends.
+// Stop the servers when this process is interrupted.
 for (const signal of ["SIGINT", "SIGTERM"] as const) {
   process.once(signal, () => stopServers().finally(() => process.exit(130)));
 }
@@ -57,17 +57,17 @@ async function main(): Promise<void> {
   writeFileSync(values.json, `${JSON.stringify(document, undefined, 1)}\n`);
 }
 
-/** Measures a part and shows it. One that fails is a budget that is missed. */
+/** Measures a part and prints its result. A part that fails counts as a missed budget. */
 async function attempt(name: string, measure: () => Promise<Part>): Promise<Part | undefined> {
   try {
     const part = await measure();
-    progressIsOver();
+    endProgress();
     say(`\n${name}`);
     if (part.rows?.length) say(tableOf(part.rows));
     for (const curve of part.curves ?? []) say(curveTable(curve));
     return part;
   } catch (error) {
-    progressIsOver();
+    endProgress();
     say(`\n${name}\n  FAILED: ${error instanceof Error ? error.message : error}`);
     process.exitCode = 1;
     await stopServers();

@@ -2,9 +2,9 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { monitorEventLoopDelay } from "node:perf_hooks";
-import { folderSource } from "../../src/cli/log-source.ts";
+import { folderLogSource } from "../../src/cli/log-source.ts";
 import type { WriterOptions } from "../../src/log/log-writer.ts";
-import type { SettledMarket } from "../../src/log/outcomes.ts";
+import type { SettlementMarket } from "../../src/log/outcomes.ts";
 import { bundlePath, tilePath } from "../../src/log/tile-path.ts";
 import { allTiles } from "../../src/log/tiles.ts";
 import { verifyLog } from "../../src/log/verify/verify-log.ts";
@@ -12,25 +12,28 @@ import type { Instrument } from "../../src/market/instrument.ts";
 import { createLazyList } from "../../src/market/lazy-list.ts";
 import type { Bar, InstrumentRecords } from "../../src/market/records.ts";
 import { openEmbedded } from "../../src/store/sqlite/open.ts";
-import { servedBy } from "../support/log-source.ts";
+import { logSourceOf } from "../support/log-source.ts";
 import { closeOf, DAY_MS, Sessions, signalLog, verifierTextOf } from "../support/signal-log.ts";
 import { median, quantile } from "./harness/numbers.ts";
 
 /**
- * What the log of signals costs: `signal-log.ts <runs>` prints it as JSON, after this many runs of 10,000
- * signals, and leaves the log in the folder that it names. `signal-log.ts verify <folder> <key>` verifies
- * it in a process that does nothing else.
+ * Measures the signal log: `signal-log.ts <runs>` appends this many runs of 10,000 signals, prints
+ * the costs as JSON, and leaves the log in the folder that the JSON specifies.
+ * `signal-log.ts verify <folder> <key>` verifies such a log in a separate process.
  */
 
 const SYMBOLS = Array.from({ length: 10_000 }, (_, at) => `S${String(at).padStart(5, "0")}`);
 
-/** Sessions with a price before the first run, which forecasts need. */
+/** Number of sessions with prices before the first run; forecasts need them. */
 const PAST_DAYS = 300;
 
-/** Days with a price. */
+/** Number of days with a price. */
 const DAYS = PAST_DAYS + 150;
 
-/** Bars of each of ten instruments, which a thousand others share: every price is known in time. */
+/**
+ * Price bars of ten different histories, each shared by a thousand instruments. All prices are
+ * available on time.
+ */
 const BARS = Array.from({ length: 10 }, (_, kind) => {
   let close = 100;
   return Array.from({ length: DAYS }, (_, index): Bar => {
@@ -59,23 +62,25 @@ const RECORDS = SYMBOLS.map((symbol, at): InstrumentRecords => {
   };
 });
 
-/** Proofs and checkpoints that are timed. */
+/** Number of timed proofs, and of timed checkpoints. */
 const TIMES = 1_000;
 
 const MB = 1_024 * 1_024;
 
 export interface LogCosts {
-  /** Folder with the files of the log, as they are served. */
+  /** Folder with the files of the log in the layout in which they are served. */
   readonly folder: string;
   readonly key: string;
   readonly entries: number;
-  /** CPU time of a run of 10,000 signals, in milliseconds: the median, without the first. */
+  /** Median CPU time of a run of 10,000 signals, without the first run, in milliseconds. */
   readonly runCpuMs: number;
-  /** Longest turn of the event loop while a run is appended and what is due is settled, in milliseconds of
-   *  CPU time and by the clock: medians of the runs. */
+  /**
+   * Longest turn of the event loop while a run is appended and due forecasts are settled, in
+   * milliseconds of CPU time and of wall-clock time: medians over the runs.
+   */
   readonly longestTurnCpuMs: number;
   readonly longestTurnMs: number;
-  /** Milliseconds: the median, and the 99th percentile. */
+  /** Median and 99th percentile, in milliseconds. */
   readonly proofMs: readonly [number, number];
   readonly checkpointMs: readonly [number, number];
 }
@@ -83,7 +88,7 @@ export interface LogCosts {
 export interface VerifyCosts {
   readonly entries: number;
   readonly cpuSeconds: number;
-  /** Largest memory of the process. */
+  /** Peak resident memory of the process, in megabytes. */
   readonly residentMb: number;
   readonly failed: number;
 }
@@ -99,7 +104,7 @@ async function append(runs: number): Promise<LogCosts> {
   const turns: number[] = [];
   const longest: number[] = [];
   let sessions = new Sessions();
-  const market: SettledMarket & WriterOptions["market"] = {
+  const market: SettlementMarket & WriterOptions["market"] = {
     ...{ mode: "live", dayMs: DAY_MS },
     recordsUntil: () => RECORDS,
   };
@@ -128,7 +133,7 @@ async function append(runs: number): Promise<LogCosts> {
       worked = await log.writer.tick();
       const { user, system } = process.cpuUsage(before);
       if (isRun) stepsOfRun.push((user + system) / 1_000);
-      // A run is signed before what is due is settled.
+      // A run is signed before due forecasts are settled.
       isRun &&= ((await log.store.checkpoint())?.size ?? 0) < signed + SYMBOLS.length;
     }
     delay.disable();
@@ -141,7 +146,7 @@ async function append(runs: number): Promise<LogCosts> {
   const state = await log.store.state();
   if (state === undefined) throw new Error("there is no log");
   const checkpointMs = await timed(async () => void (await log.signer.sign(state)));
-  await write(servedBy(log), size, place);
+  await write(logSourceOf(log), size, place);
   await store.close();
   rmSync(join(place, "store"), { recursive: true });
   return {
@@ -156,7 +161,12 @@ async function append(runs: number): Promise<LogCosts> {
   };
 }
 
-/** Measures turns of the event loop. @returns Ends that; the CPU time of the longest, in milliseconds. */
+/**
+ * Measures turns of the event loop.
+ *
+ * @returns A function that ends the measurement and returns the CPU time of the longest turn in
+ * milliseconds.
+ */
 function watchTurns(): () => number {
   let longest = 0;
   let before = process.cpuUsage();
@@ -183,8 +193,8 @@ async function timed(run: (n: number) => Promise<void>): Promise<readonly [numbe
   return [median(times), quantile(times, 0.99)];
 }
 
-/** Writes the files of a log into a folder. */
-async function write({ read }: ReturnType<typeof servedBy>, size: number, to: string) {
+/** Writes the files of a log into a folder, in the layout in which they are served. */
+async function write({ read }: ReturnType<typeof logSourceOf>, size: number, to: string) {
   const put = async (path: string) => {
     const file = join(to, path);
     mkdirSync(dirname(file), { recursive: true });
@@ -198,7 +208,7 @@ async function write({ read }: ReturnType<typeof servedBy>, size: number, to: st
 }
 
 async function verify(): Promise<VerifyCosts> {
-  const source = folderSource(folder);
+  const source = folderLogSource(folder);
   const before = process.cpuUsage();
   const { size = 0, checks } = await verifyLog({
     ...{ source, keys: [key], known: undefined, now: Date.now },

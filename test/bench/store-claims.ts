@@ -7,23 +7,26 @@ import { openPostgres } from "../../src/store/postgres/open.ts";
 import { openEmbedded } from "../../src/store/sqlite/open.ts";
 import { postgresAvailable, startPostgres } from "../support/postgres.ts";
 
-/** How often each question is asked. */
+/** Number of measured claims. */
 const CLAIMS = 200;
 
-/** Records that are handed out at once. */
+/** Maximum number of records per claim. */
 const LIMIT = 10;
 
 const documents = { body: "x".repeat(1_000) };
 
-/** What waits, and who is passed over. */
+/** Jobs in a queue, and the receivers whose jobs a claim must skip. */
 interface Backlog {
   readonly what: string;
-  /** Receivers that are passed over, and due records of each, before all others. */
+  /**
+   * Number of skipped receivers, and number of due records of each. These records are due before
+   * all others.
+   */
   readonly passedOver: number;
   readonly ofEach: number;
-  /** Receivers with one record each that is due tomorrow. */
+  /** Number of receivers that have only one record, due tomorrow. */
   readonly later?: number;
-  /** Receivers of the others, 10 unless told. */
+  /** Number of receivers whose records can be claimed; default 10. */
   readonly open?: number;
 }
 
@@ -42,7 +45,7 @@ const groupsOf = (receiver: string): readonly string[] => [
 
 const numbers = (count: number) => Array.from({ length: count }, (_, at) => at);
 
-/** Fills a collection of its own. @returns The groups that are passed over. */
+/** Fills a new collection with the backlog. @returns The collection, and the groups to skip. */
 async function fill(records: Records, backlog: Backlog) {
   const { what, passedOver, ofEach, later = 0, open = 10 } = backlog;
   const jobs = collection<typeof documents>(what);

@@ -8,28 +8,29 @@ import { put } from "../../src/store/port/operations.ts";
 import { collection, type Records } from "../../src/store/port/records.ts";
 import { type EmbeddedStore, openEmbedded } from "../../src/store/sqlite/open.ts";
 
-/** Callers that each wait for their write before they make the next. */
+/** Number of concurrent writers; each waits for its commit before the next one. */
 const WRITERS = 50;
 
 const [size, writing, archiveMb = 0] = process.argv.slice(2).map(Number);
 
-/** Time that each kind of write is measured, in milliseconds. */
+/** Duration of each write measurement, in milliseconds. */
 const WRITING_MS = writing ?? 3_000;
 
 const READS = 500_000;
 
-/** Bytes of the body of an archive row: about that of a snapshot. */
+/** Size of the body of an archive row in bytes, about that of a snapshot. */
 const ARCHIVE_BODY_BYTES = 2_400;
 
 /**
- * What an embedded store costs: `store-embedded.ts <records> <ms of writing> [<MB of archive>]`
- * prints it as JSON. `store-embedded.ts open <folder>` opens one in a process that does nothing else.
+ * Measures the embedded store: `store-embedded.ts <records> <ms of writing> [<MB of archive>]`
+ * prints the costs as JSON. `store-embedded.ts open <folder>` only opens a store and prints the
+ * cost of that.
  */
 
 const tokens = collection<object>("tokens");
 const jobs = collection<object>("jobs");
 
-/** A value of 450 bytes as JSON. */
+/** A value that takes 450 bytes as JSON. */
 const VALUE = {
   clientId: "client-0123456789abcdef",
   scope: "signals:read factor:read darkpool:read",
@@ -38,22 +39,24 @@ const VALUE = {
   note: "x".repeat(296),
 };
 
-/** Keys in no order, as random tokens are. */
+/** Returns keys in a scattered order, like those of random tokens. */
 function keyOf(at: number): string {
   return `${((at * 2_654_435_761) % 2 ** 32).toString(36)}-${at}`;
 }
 
 export interface Rate {
-  /** Durable writes in a second. */
+  /** Durable writes per second. */
   readonly perSecond: number;
-  /** Latencies in milliseconds. */
+  /** Median and 99th percentile of the latency, in milliseconds. */
   readonly p50: number;
   readonly p99: number;
-  /** Time of the processor that a write took, in microseconds; other processes disturb it less. */
+  /** CPU time per write, in microseconds; other processes affect it less than wall-clock time. */
   readonly cpuMicros: number;
 }
 
-/** Writes until the time is over. @param keyFor Key of the next write. */
+/**
+ * Writes one record per commit until the time is over. @param keyFor Returns the key of write `n`.
+ */
 async function measureWrites(
   records: Records,
   keyFor: (n: number) => string,
@@ -90,7 +93,7 @@ async function measureReads(records: Records, size: number): Promise<number> {
   return READS / ((performance.now() - start) / 1_000);
 }
 
-/** Mean time of handing out 100 of the jobs that are due, in milliseconds. */
+/** Mean time of a claim of 100 due jobs, in milliseconds. */
 async function measureClaims(records: Records, size: number): Promise<number> {
   await fill(records, size, (at) =>
     put(jobs, { key: keyOf(at), value: VALUE, dueInMs: at - size }),
@@ -110,13 +113,13 @@ async function fill(records: Records, size: number, step: (at: number) => Return
   }
 }
 
-/** What opening costs. */
+/** Cost of opening a store. */
 interface MeasuredOpening {
-  /** From the start of reading what is on disk, in milliseconds. */
+  /** Time until the store is open and read from disk, in milliseconds. */
   readonly openMs: number;
-  /** Time of the processor, in milliseconds; other processes disturb it less. */
+  /** CPU time of opening, in milliseconds; other processes affect it less than wall-clock time. */
   readonly openCpuMs: number;
-  /** Resident memory after that, and what of it the heap uses, in megabytes. */
+  /** Resident memory and used heap after opening, in megabytes. */
   readonly residentMb: number;
   readonly heapMb: number;
 }
@@ -125,12 +128,12 @@ interface MeasuredOpening {
 export interface MeasuredStore extends MeasuredOpening {
   readonly changes: Rate;
   readonly additions: Rate;
-  /** Microseconds that a read takes. */
+  /** Mean time of a read, in microseconds. */
   readonly readUs: number;
   readonly claimMs: number;
-  /** Changes of a tenth of the writers, alone and while backups are written. */
+  /** Changes with a tenth of the writers: without a backup, and while backups are written. */
   readonly besideBackup: { readonly alone: Rate; readonly during: Rate };
-  /** Opening with an archive; absent when none was asked for. */
+  /** Cost of opening a store with an archive; absent when no archive was requested. */
   readonly withArchive?: MeasuredOpening & { readonly fileMb: number };
 }
 
@@ -148,13 +151,13 @@ async function measureOpening(folder: string): Promise<MeasuredOpening> {
 const openIn = (folder: string): Promise<EmbeddedStore> =>
   openEmbedded({ folder, mode: "sandbox", now: Date.now });
 
-/** Opens the store in a separate process, so that its memory can be measured. */
+/** Measures opening in a separate process, so that the memory is that of the store alone. */
 function opening(folder: string): MeasuredOpening {
   const self = fileURLToPath(import.meta.url);
   return JSON.parse(execFileSync(process.execPath, [self, "open", folder], { encoding: "utf8" }));
 }
 
-/** Backups are written one after the other while writers write. */
+/** Measures writers first alone, then while backups are written one after the other. */
 async function measureBesideBackup(store: EmbeddedStore, folder: string, size: number) {
   const keyFor = () => keyOf(Math.floor(Math.random() * size));
   const alone = await measureWrites(store.records, keyFor, WRITERS / 10);

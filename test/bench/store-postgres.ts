@@ -3,13 +3,13 @@ import { collection, type Records } from "../../src/store/port/records.ts";
 import { openPostgres } from "../../src/store/postgres/open.ts";
 import { startPostgres } from "../support/postgres.ts";
 
-/** How long each figure is measured, in milliseconds. */
+/** Duration of each measurement, in milliseconds. */
 const SPAN_MS = 3_000;
 
-/** Records that are there when the measuring begins. */
+/** Number of records in the store before the measurement begins. */
 const FILLED = 10_000;
 
-/** About what a client or a token takes. */
+/** A document about as large as a client or a token. */
 const document = { text: "x".repeat(400) };
 const documents = collection<typeof document>("documents");
 const jobs = collection<typeof document>("jobs");
@@ -17,14 +17,18 @@ const jobs = collection<typeof document>("jobs");
 interface Figure {
   readonly what: string;
   readonly perSecond: number;
-  /** Milliseconds that half and 99 % of the calls took at most. */
+  /** Median and 99th percentile of the latency, in milliseconds. */
   readonly p50: number;
   readonly p99: number;
 }
 
 const random = (below: number) => Math.floor(Math.random() * below);
 
-/** Runs callers in a loop for the span. @param call Resolves to the amount of work that it did. */
+/**
+ * Runs concurrent callers in a loop for `SPAN_MS`.
+ *
+ * @param call Makes one call and resolves to the number of records that it handled.
+ */
 async function measure(
   what: string,
   callers: number,

@@ -7,16 +7,17 @@ import { openEmbedded } from "../../src/store/sqlite/open.ts";
 import { median } from "./harness/numbers.ts";
 
 /**
- * Durable writes of the embedded store: `store-writes.ts [<ms of each case>] [<rounds>] [<records>]`.
- * Every commit has reached the disk (fsync of the write-ahead log) when it is counted. Each round has a
- * store of its own. Prints a line for each case: the median of the rounds, and the lowest and highest.
+ * Measures durable writes of the embedded store:
+ * `store-writes.ts [<ms of each case>] [<rounds>] [<records>]`. A commit counts once it is on disk
+ * (fsync of the write-ahead log). Each round has a new store. Prints a line per case with the
+ * median, lowest and highest value of the rounds.
  */
 
 const [caseMs = 2_000, rounds = 5, filled = 20_000] = process.argv.slice(2).map(Number);
 
 const tokens = collection<object>("tokens");
 
-/** A value of 450 bytes as JSON. */
+/** A value that takes 450 bytes as JSON. */
 const VALUE = {
   clientId: "client-0123456789abcdef",
   scope: "signals:read factor:read darkpool:read",
@@ -25,7 +26,7 @@ const VALUE = {
   note: "x".repeat(296),
 };
 
-/** Keys in no order, as random tokens are. */
+/** Returns keys in a scattered order, like those of random tokens. */
 const keyOf = (at: number) => `${((at * 2_654_435_761) % 2 ** 32).toString(36)}-${at}`;
 
 const changed = () => keyOf(Math.floor(Math.random() * filled));
@@ -36,9 +37,9 @@ const added = () => keyOf(inserted++);
 interface Case {
   readonly name: string;
   readonly writers: number;
-  /** Records in one commit. */
+  /** Number of records per commit. */
   readonly perCommit: number;
-  /** Key of the next record. */
+  /** Returns the key of the next record. */
   readonly nextKey: () => string;
 }
 
@@ -54,11 +55,14 @@ const CASES: readonly Case[] = [
 ];
 
 interface Rate {
-  /** Records written and synced in a second. */
+  /** Records written and synced per second. */
   readonly perSecond: number;
-  /** CPU time of a record, in microseconds, of all threads; other processes disturb it less. */
+  /**
+   * CPU time of all threads per record, in microseconds; other processes affect it less than
+   * wall-clock time.
+   */
   readonly cpuMicros: number;
-  /** 99th percentile of the latency of a commit, in milliseconds. */
+  /** 99th percentile of the commit latency, in milliseconds. */
   readonly p99: number;
 }
 

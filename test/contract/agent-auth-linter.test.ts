@@ -16,15 +16,15 @@ const entry = {
 const TRUSTED_ISSUERS = await trustFile(JSON.stringify([entry]));
 const NONE = { ANONYMOUS_SCOPES: " " };
 
-/** Instances of every kind, by what strangers get and whose assertions count. */
+/** One instance per combination of open or closed to agents, with or without trusted issuers. */
 const instances = {
-  "open to agents, without trusted issuers": {},
-  "open to agents, with one": { TRUSTED_ISSUERS },
-  "for people only, without trusted issuers": NONE,
-  "for people only, with one": { ...NONE, TRUSTED_ISSUERS },
+  "that accepts anonymous agents and trusts no issuers": {},
+  "that accepts anonymous agents and trusts one issuer": { TRUSTED_ISSUERS },
+  "that accepts no anonymous agents and trusts no issuers": NONE,
+  "that accepts no anonymous agents and trusts one issuer": { ...NONE, TRUSTED_ISSUERS },
 } as const;
 
-/** What the metadata say of agents, as far as it is used. */
+/** The `agent_auth` members of the server metadata that these tests read. */
 interface AgentAuth extends Members {
   readonly register_uri: string;
   readonly identity_types_supported: readonly string[];
@@ -33,7 +33,7 @@ interface AgentAuth extends Members {
 
 const json = async (address: string) => (await (await fetch(address)).json()) as Members;
 
-/** Reads what a scanner reads, which begins with a refusal. */
+/** Follows the discovery chain of a scanner, from the 401 challenge to the metadata documents. */
 async function scan(origin: string): Promise<AgentAuthScan> {
   const refused = await fetch(`${origin}/mcp`, { method: "POST" });
   const challenge = refused.headers.get("www-authenticate") ?? "";
@@ -57,11 +57,11 @@ describe.each(Object.entries(instances))("an instance %s", async (_what, env) =>
     return { status: response.status, body: (await response.json()) as Members };
   };
 
-  it("publishes metadata that satisfies every version of the agent auth readers", () => {
+  it("publishes agent_auth metadata that every supported reader accepts", () => {
     expect(agentAuthFaults(scanned)).toEqual([]);
   });
 
-  it("publishes the same agent auth members in the OpenID Connect metadata", async () => {
+  it("publishes an identical agent_auth member in the OpenID Connect metadata", async () => {
     const server = await json(`${base}/.well-known/openid-configuration`);
     expect(agentAuthFaults({ ...scanned, server })).toEqual([]);
     expect(server.agent_auth).toEqual(auth);
@@ -69,7 +69,7 @@ describe.each(Object.entries(instances))("an instance %s", async (_what, env) =>
 
   verifies(
     "5.2/identity-types-taken",
-    "registers anonymous agents, and grants them only the scopes that the operator opened to them",
+    "registers anonymous agents, and grants them only the scopes that the operator allows",
     async () => {
       const isOpen = !("ANONYMOUS_SCOPES" in env);
       for (const type of ["anonymous", "agent"]) {
@@ -87,7 +87,7 @@ describe.each(Object.entries(instances))("an instance %s", async (_what, env) =>
 
   verifies(
     "5.2/identity-types-taken",
-    "supports every identity type that it advertises, or names the alternative in the error",
+    "supports every identity type that it advertises, or suggests an alternative in the error",
     async () => {
       const login_hint = person().email;
       const [assertion_type] = auth.identity_assertion.assertion_types_supported;
@@ -109,7 +109,7 @@ describe.each(Object.entries(instances))("an instance %s", async (_what, env) =>
     },
   );
 
-  it("answers at every URL that it advertises", async () => {
+  it("answers requests at every URL that its agent_auth metadata advertises", async () => {
     for (const name of ["register_uri", "identity_endpoint", "claim_uri", "claim_endpoint"]) {
       const { status } = await fetch(String(auth[name]), { method: "POST" });
       expect([400, 401, 415], name).toContain(status);

@@ -1,9 +1,9 @@
 import { Webhook } from "standardwebhooks";
 import { expect, it, onTestFinished } from "vitest";
 import { alerts } from "../../src/alerts/alert.ts";
-import { ATTEMPT_KIND, deliveries } from "../../src/alerts/delivery/delivery.ts";
+import { ATTEMPT_ARCHIVE_KIND, deliveries } from "../../src/alerts/delivery/delivery.ts";
 import {
-  nextSecret,
+  createNextSecret,
   type SignatureHeaders,
   verifySignatures,
 } from "../../src/alerts/delivery/signing.ts";
@@ -12,7 +12,7 @@ import { unsealedAudit } from "../../src/store/audit/entry.ts";
 import { replace } from "../../src/store/port/operations.ts";
 import type { Store } from "../../src/store/port/store.ts";
 import { receiver, startWorker } from "../support/delivery-worker.ts";
-import type { Received, Receiver } from "../support/receivers.ts";
+import type { ReceivedRequest, Receiver } from "../support/receivers.ts";
 import {
   describeEngines,
   type Engine,
@@ -21,13 +21,13 @@ import {
   type TestStore,
 } from "../support/stores.ts";
 import {
-  type Hooked,
-  hooked,
-  kept,
   newKey,
   OWNER,
   queuedEvent,
+  storeWebhookAlert,
   vault,
+  type WebhookAlert,
+  webhookAlert,
 } from "../support/webhook-alerts.ts";
 
 const SECOND = 1_000;
@@ -35,7 +35,7 @@ const MINUTE = 60 * SECOND;
 const HOUR = 60 * MINUTE;
 const DAY = 24 * HOUR;
 
-/** Numbers from 0 to 1 that are the same in every run (Park and Miller, 1988). */
+/** Deterministic pseudorandom numbers in (0, 1) from the Park-Miller generator (1988). */
 function chance(seed: number): () => number {
   let state = seed;
   return () => {
@@ -45,13 +45,17 @@ function chance(seed: number): () => number {
 }
 
 const attemptsIn = async ({ archive }: TestStore) =>
-  (await archive.read(ATTEMPT_KIND, { order: "oldest", limit: 10_000 })).map(({ body }) => body);
+  (await archive.read(ATTEMPT_ARCHIVE_KIND, { order: "oldest", limit: 10_000 })).map(
+    ({ body }) => body,
+  );
 
 const auditedIn = async ({ records }: TestStore) =>
   (await records.list(unsealedAudit, { limit: 10_000 })).map(({ value }) => value.body);
 
-/** Lets time pass until an instant: step by step to whatever falls due, and every half hour,
- *  since what is due may wait for a breaker. */
+/**
+ * Advances the clock to an instant, from one due time to the next. It also stops every 30 minutes,
+ * since a circuit breaker can postpone due deliveries.
+ */
 async function pass(
   { records, clock }: TestStore,
   until: number,
@@ -65,21 +69,21 @@ async function pass(
   }
 }
 
-/** Pauses between the attempts of a delivery, in seconds. */
+/** Scheduled pauses between the attempts of a delivery, in seconds. */
 const PLANNED = [5, 300, 1_800, 7_200, 18_000, 36_000, 50_400, 72_000, 86_400];
 
 describeEngines("a receiver that is down", (engine) => {
-  it("gets every event in schedule order after an outage of three days", async () => {
+  it("receives the event at the end of the retry schedule after a three-day outage", async () => {
     const store = await openStore(engine);
     const inbox = await receiver({ behavior: "reset" });
-    const alert = hooked({ url: inbox.url });
-    await store.records.commit([kept(alert)]);
+    const alert = webhookAlert({ url: inbox.url });
+    await store.records.commit([storeWebhookAlert(alert)]);
     const { look, errors } = startWorker(store, { random: chance(11) });
     const start = store.clock.now;
     const tried: number[] = [];
     const step = async (): Promise<void> => {
       await look();
-      // The worker hears of the event by itself: the first attempt may precede the first step.
+      // The worker is notified of new events, so the first attempt may precede the first step.
       while (tried.length < inbox.received.length) tried.push(store.clock.now);
     };
     await store.records.commit(queuedEvent(alert, "msg_1"));
@@ -100,11 +104,14 @@ describeEngines("a receiver that is down", (engine) => {
     expect(errors).toEqual([]);
   });
 
-  it("is disabled exactly once, on day five of a six-day outage, and its owner is notified", async () => {
+  it("has its webhook disabled exactly once, on day five of a six-day outage, and its owner is notified", async () => {
     const store = await openStore(engine);
     const [inbox, other] = [await receiver({ behavior: "reset" }), await receiver()];
-    const alert = hooked({ url: inbox.url });
-    await store.records.commit([kept(alert), kept(hooked({ url: other.url }))]);
+    const alert = webhookAlert({ url: inbox.url });
+    await store.records.commit([
+      storeWebhookAlert(alert),
+      storeWebhookAlert(webhookAlert({ url: other.url })),
+    ]);
     const random = chance(12);
     const workers = [startWorker(store, { random }), startWorker(store, { random })];
     const start = store.clock.now;
@@ -122,33 +129,33 @@ describeEngines("a receiver that is down", (engine) => {
     const since = way?.by === "webhook" ? way.state.since : 0;
     expect(since).toBeGreaterThanOrEqual(start + 5 * DAY);
     expect(since).toBeLessThan(start + 5 * DAY + HOUR);
-    // It is told by a delivery of its own, which takes the time that it takes.
+    // The notice to the owner is a separate delivery, so it arrives some time after the disabling.
     expect(told).toHaveLength(1);
     expect(told[0]).toBeGreaterThanOrEqual(since);
     expect(new Set(other.received.map(({ type }) => type))).toEqual(new Set(["endpoint.disabled"]));
     const audits = await auditedIn(store);
     expect(audits).toEqual([{ action: "alert.disabled", actor: "system", target: alert.key }]);
-    // What was decided since then waits for the owner.
+    // Events decided after the webhook was disabled stay queued until the owner enables it.
     for (const { dueAt } of await store.records.list(deliveries, { limit: 100 })) {
       expect(dueAt).toBeUndefined();
     }
   });
 });
 
-/** One may come twice while the clock runs ahead of the network, under the same id. */
+/** Distinct notices by id: a notice can arrive twice while the test clock outruns the network. */
 const noticesIn = ({ received }: Receiver) => new Set(received.map(({ id }) => id));
 
 describeEngines("a signing secret that is rotated under load", (engine) => {
-  it("produces signatures that verify with the old secret, the new secret and the service's key", async () => {
+  it("yields signatures that receivers can verify with the old secret, the new secret or the service's key", async () => {
     const store = await openStore(engine);
     store.clock.now = Date.now();
     const [oldKey, newerKey] = [newKey(), newKey()];
     let keys = [oldKey];
     const verified =
       (secret: () => string) =>
-      ({ body, headers }: Received) =>
+      ({ body, headers }: ReceivedRequest) =>
         new Webhook(secret()).verify(body, headers as Record<string, string>);
-    const byKey = ({ body, headers }: Received) => {
+    const byKey = ({ body, headers }: ReceivedRequest) => {
       const trusted = { secrets: [], keys: [oldKey] };
       const signed = headers as unknown as SignatureHeaders;
       if (verifySignatures(signed, Buffer.from(body), trusted).length === 0)
@@ -161,9 +168,9 @@ describeEngines("a signing secret that is rotated under load", (engine) => {
       byKey: await receiver({ verify: byKey }),
     };
     const made = Object.values(inboxes).map(({ url }, at) =>
-      hooked({ url, owner: { ...OWNER, id: `agent-${at}` } }),
-    ) as [Hooked, Hooked, Hooked];
-    await store.records.commit(made.map(kept));
+      webhookAlert({ url, owner: { ...OWNER, id: `agent-${at}` } }),
+    ) as [WebhookAlert, WebhookAlert, WebhookAlert];
+    await store.records.commit(made.map(storeWebhookAlert));
     [secrets.before, secrets.moving] = [made[0].secret, made[1].secret];
     const { look, errors } = startWorker(store, { keys: () => keys });
     let queued = 0;
@@ -182,7 +189,7 @@ describeEngines("a signing secret that is rotated under load", (engine) => {
     keys = [newerKey, oldKey];
     await loading;
     await look();
-    // Whoever has the new secret needs the old one no more.
+    // From here on the receiver verifies only with the new secret.
     secrets.moving = secrets.after;
     await load(60);
     await look();
@@ -196,8 +203,8 @@ describeEngines("a signing secret that is rotated under load", (engine) => {
   it("stays valid for one day after its replacement, and no longer", async () => {
     const store = await openStore(engine);
     const inbox = await receiver();
-    const alert = hooked({ url: inbox.url });
-    await store.records.commit([kept(alert)]);
+    const alert = webhookAlert({ url: inbox.url });
+    await store.records.commit([storeWebhookAlert(alert)]);
     const secret = await rotated(store, alert);
     const { look } = startWorker(store);
     const byWhich = async () => {
@@ -218,18 +225,22 @@ describeEngines("a signing secret that is rotated under load", (engine) => {
   });
 });
 
-/** Gives an alert another secret, as the service does. @returns The new one. */
-async function rotated({ records, clock }: TestStore, { key }: Hooked): Promise<string> {
+/** Rotates the signing secret of an alert as the service does. @returns The new secret. */
+async function rotated({ records, clock }: TestStore, { key }: WebhookAlert): Promise<string> {
   const alert = await records.get(alerts, key);
   const way = alert?.value.way;
   if (alert === undefined || way?.by !== "webhook") throw new Error("There is no webhook.");
-  const { secret, sealed: next } = nextSecret(way.secrets, { alertId: key, vault }, clock.now);
+  const { secret, sealed: next } = createNextSecret(
+    way.secrets,
+    { alertId: key, vault },
+    clock.now,
+  );
   const value = { ...alert.value, way: { ...way, secrets: next } };
   expect(await records.commit([replace(alerts, alert, { value })])).toBe(true);
   return secret;
 }
 
-/** Opens a store with a clock of its own for one test. */
+/** Opens a store with its own clock for one test. */
 async function opened(engine: Engine, now: () => number): Promise<Store> {
   const store = await engine.open({ now });
   onTestFinished(() => engine.discard(store));
@@ -260,8 +271,8 @@ describeEngines("deliveries when the wall clock jumps", (engine) => {
       },
     };
     const inbox = await receiver({ behavior: 500 });
-    const alert = hooked({ url: inbox.url });
-    await records.commit([kept(alert)]);
+    const alert = webhookAlert({ url: inbox.url });
+    await records.commit([storeWebhookAlert(alert)]);
     const { look } = startWorker(store, {
       monotonic: () => clocks.monotonic,
     });

@@ -1,15 +1,15 @@
 import { setImmediate } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
-import { alertGroup, alerts, type Thresholds } from "../../src/alerts/alert.ts";
-import { deliveries, EVENT_KIND } from "../../src/alerts/delivery/delivery.ts";
+import { type AlertThresholds, alertGroup, alerts } from "../../src/alerts/alert.ts";
+import { deliveries, EVENT_ARCHIVE_KIND } from "../../src/alerts/delivery/delivery.ts";
 import {
   type ConditionState,
   conditionOf,
   evaluateCondition,
 } from "../../src/alerts/rules/condition.ts";
 import { allScopes } from "../../src/auth/scopes.ts";
-import { createVolatility } from "../../src/factors/volatility.ts";
-import { countKnown } from "../../src/market/point-in-time.ts";
+import { createVolatilityTracker } from "../../src/factors/volatility.ts";
+import { countKnownRecords } from "../../src/market/point-in-time.ts";
 import type { Bar, RecordList } from "../../src/market/records.ts";
 import { ScoringEngine } from "../../src/score/scoring-engine.ts";
 import type { Snapshot } from "../../src/score/snapshot.ts";
@@ -23,13 +23,13 @@ import {
   barsOf,
   createScriptedMarket,
   leaderOf,
-  named,
   OWNER,
   queuedIn,
-  type Said,
+  recordedEventsIn,
   type ScriptedMarket,
+  type SnapshotOverrides,
   summaryOf,
-  toldIn,
+  symbolSelector,
 } from "../support/scripted-market.ts";
 import {
   describeEngines,
@@ -37,26 +37,26 @@ import {
   model,
   openStore,
   START,
-  slowed,
+  slowRecords,
   type TestStore,
 } from "../support/stores.ts";
 
-const LONG: Said = { direction: "LONG" };
+const LONG: SnapshotOverrides = { direction: "LONG" };
 
-/** Bars of which the 302nd is wild. */
+/** 310 daily bars, of which the 302nd has an extreme range. */
 const BARS = barsOf(
   Array.from({ length: 310 }, (_, day) => (day === 301 ? 0.05 : 0.01 + 0.001 * Math.sin(day))),
 );
 
-/** A market in which everything happens within some sessions after the 300th. */
+/** A market that emits every kind of event in the sessions after the 300th. */
 function lively(): ScriptedMarket {
   const stage = createScriptedMarket({ A: BARS, B: BARS });
   stage.close(300, { A: {}, B: {}, C: {} });
   return stage;
 }
 
-/** What closes after the 300th session, in three goes. */
-const SESSIONS: readonly Readonly<Record<string, Said>>[] = [
+/** The three sessions after the 300th, by symbol. */
+const SESSIONS: readonly Readonly<Record<string, SnapshotOverrides>>[] = [
   { A: { score: 66 }, B: {}, C: LONG },
   { A: { score: 51, ...LONG }, B: { score: 80 }, C: LONG },
   { A: {}, B: { score: 80 }, C: {} },
@@ -65,7 +65,7 @@ const SESSIONS: readonly Readonly<Record<string, Said>>[] = [
 const sessionEnds = (stage: ScriptedMarket, index: number) =>
   stage.close(301 + index, SESSIONS[index] ?? {});
 
-/** An alert on everything by webhook, one that polls, and one on the volatility of two. */
+/** Alerts for all events by webhook, for large score moves by polling, and for volatility only. */
 const ALERTS = [
   ...alertSteps("all", { kinds: ["signal_shift", "volatility"] }),
   ...alertSteps("polled", {
@@ -75,7 +75,7 @@ const ALERTS = [
   ...alertSteps("volatile", { kinds: ["volatility"] }),
 ];
 
-/** The expected events, in no order within a session. */
+/** The expected events; within a session their order does not matter. */
 const HEARD = [
   ...["all A@301 score", "all C@301 direction", "polled C@301 direction"],
   ...["all A@302 direction", "all A@302 extreme", "all B@302 extreme", "all B@302 score"],
@@ -86,13 +86,13 @@ const HEARD = [
 ];
 
 async function heardIn(store: TestStore): Promise<readonly string[]> {
-  const [summary, told] = [await summaryOf(store), await toldIn(store)];
+  const [summary, told] = [await summaryOf(store), await recordedEventsIn(store)];
   return told.map(({ alertId }, index) => `${alertId} ${summary[index]}`);
 }
 
-/** Checks the invariants that hold after any failure. */
+/** Expects consistent sequence numbers, bodies and queued deliveries after any failure. */
 async function expectWhole(store: TestStore): Promise<void> {
-  const told = await toldIn(store);
+  const told = await recordedEventsIn(store);
   for (const [index, event] of told.entries()) {
     expect(event.at).toBeGreaterThan(told[index - 1]?.at ?? 0);
     expect(event.payload.data).toMatchObject({ alertId: event.alertId, eventId: event.id });
@@ -117,7 +117,7 @@ async function begun(engine: Engine): Promise<TestStore> {
   return store;
 }
 
-/** Records of a process that ends at one of its commits. */
+/** Records of a process that dies before or after the commit with this index. */
 function dyingAt(records: Records, commit: number, when: "before" | "after"): Records {
   let commits = 0;
   return {
@@ -130,7 +130,10 @@ function dyingAt(records: Records, commit: number, when: "before" | "after"): Re
   };
 }
 
-/** A leader that plays the sessions until it dies. @returns How many it lived to see the end of. */
+/**
+ * Runs a leader over the sessions until it dies.
+ * @returns The number of sessions that the leader completed.
+ */
 async function playUntilDeath(store: TestStore, records: Records, from: number): Promise<number> {
   const stage = lively();
   for (let index = 0; index < from; index++) sessionEnds(stage, index);
@@ -154,7 +157,7 @@ describeEngines("the evaluation of alerts", (engine) => {
     await expectWhole(store);
   });
 
-  it("stores a shift once across a restart", async () => {
+  it("stores a signal shift only once when the process restarts between sessions", async () => {
     const store = await begun(engine);
     const stage = lively();
     sessionEnds(stage, 0);
@@ -171,7 +174,7 @@ describeEngines("the evaluation of alerts", (engine) => {
   });
 
   it.each(["before", "after"] as const)(
-    "stores each event exactly once, even if the process ends %s any commit",
+    "stores each event exactly once when the process dies just %s any of its commits",
     async (when) => {
       for (let commit = 0; ; commit++) {
         const store = await begun(engine);
@@ -186,7 +189,7 @@ describeEngines("the evaluation of alerts", (engine) => {
     },
   );
 
-  it("skips the alerts that already have the event when it resumes after a crash", async () => {
+  it("stores no second event for alerts that already have one when it resumes after a crash", async () => {
     for (const when of ["before", "after"] as const) {
       const store = await openStore(engine);
       const ids = Array.from({ length: 130 }, (_, index) => `a${index}`);
@@ -197,27 +200,27 @@ describeEngines("the evaluation of alerts", (engine) => {
       stage.close(2, { A: { score: 66 }, B: { score: 66 } });
       const dying = dyingAt(store.records, 1, when);
       await expect(leaderOf(store, stage, { records: dying }).run()).rejects.toThrow("ended");
-      expect(await toldIn(store)).toHaveLength(when === "before" ? 100 : 230);
+      expect(await recordedEventsIn(store)).toHaveLength(when === "before" ? 100 : 230);
       await leaderOf(store, stage).run();
-      const heard = (await toldIn(store)).map(
+      const heard = (await recordedEventsIn(store)).map(
         ({ alertId, payload }) => `${alertId} ${payload.data.symbol}`,
       );
       expect(heard).toHaveLength(260);
       expect(new Set(heard).size).toBe(260);
       await expectWhole(store);
-      // What was decided twice did not come back meanwhile, so that it is not armed again.
+      // The score has not returned below the threshold, so the alerts do not fire again.
       stage.close(3, { A: { score: 82 }, B: { score: 82 } });
       await leaderOf(store, stage).run();
-      expect(await toldIn(store)).toHaveLength(260);
+      expect(await recordedEventsIn(store)).toHaveLength(260);
     }
   });
 
-  it("stores an event once when alerts with smaller ids are added after a crash", async () => {
+  it("stores each event once when alerts with smaller ids are added between a crash and the restart", async () => {
     const store = await openStore(engine);
     const idsOf = (letter: string, length: number) =>
       Array.from({ length }, (_, index) => `${letter}${index}`);
     const [earlyIds, lateIds] = [idsOf("a", 130), idsOf("b", 200)];
-    const early = earlyIds.flatMap((id) => alertSteps(id, { watched: named("S0") }));
+    const early = earlyIds.flatMap((id) => alertSteps(id, { watched: symbolSelector("S0") }));
     await store.records.commit(early);
     const stage = createScriptedMarket();
     const all = Object.fromEntries(Array.from({ length: 60 }, (_, index) => [`S${index}`, {}]));
@@ -226,11 +229,11 @@ describeEngines("the evaluation of alerts", (engine) => {
     stage.close(2, { ...all, S0: { score: 66 } });
     const dying = dyingAt(store.records, 1, "before");
     await expect(leaderOf(store, stage, { records: dying }).run()).rejects.toThrow("ended");
-    expect(await toldIn(store)).toHaveLength(100);
+    expect(await recordedEventsIn(store)).toHaveLength(100);
     const late = lateIds.flatMap((id) => alertSteps(id, { thresholds: { scoreMove: 10 } }));
     await store.records.commit([...late, ...early]);
     await leaderOf(store, stage).run();
-    const told = (await toldIn(store)).map(({ alertId }) => alertId);
+    const told = (await recordedEventsIn(store)).map(({ alertId }) => alertId);
     expect(told.sort()).toEqual([...earlyIds, ...lateIds].sort());
     await expectWhole(store);
   });
@@ -241,8 +244,8 @@ describeEngines("the evaluation of alerts", (engine) => {
     const stages = [lively(), lively()] as const;
     const late = { clock: { now: START - 3_600_000 } };
     const leaders = [
-      leaderOf(store, stages[0], { records: slowed(store.records) }),
-      leaderOf({ ...other, ...late }, stages[1], { records: slowed(other.records) }),
+      leaderOf(store, stages[0], { records: slowRecords(store.records) }),
+      leaderOf({ ...other, ...late }, stages[1], { records: slowRecords(other.records) }),
     ];
     for (const index of SESSIONS.keys()) {
       for (const stage of stages) sessionEnds(stage, index);
@@ -252,7 +255,7 @@ describeEngines("the evaluation of alerts", (engine) => {
     await expectWhole(store);
   });
 
-  it("is not repeated by a former leader that still has old state", async () => {
+  it("stores each event once when a former leader runs again with stale state", async () => {
     const store = await begun(engine);
     const other = engine.isShared ? await store.openBeside() : store;
     const stages = [lively(), lively()] as const;
@@ -309,13 +312,13 @@ describeEngines("the evaluation of alerts", (engine) => {
     }
   });
 
-  it("returns every event to a reader that continues from its last cursor", async () => {
+  it("stores events so that a reader that continues from its last cursor misses none", async () => {
     const store = await begun(engine);
     const { archive } = store;
     const seen: string[] = [];
     let cursor = 0;
     const read = async () => {
-      const rows = await archive.read(EVENT_KIND, {
+      const rows = await archive.read(EVENT_ARCHIVE_KIND, {
         ...{ from: cursor + 1, order: "oldest", limit: 3 },
       });
       for (const { id, at } of rows) {
@@ -336,7 +339,7 @@ describeEngines("the evaluation of alerts", (engine) => {
     }
     isOver = true;
     await reading;
-    const told = (await toldIn(store)).map(({ id }) => id);
+    const told = (await recordedEventsIn(store)).map(({ id }) => id);
     while ((await read()) > 0);
     expect(seen).toEqual(told);
     expect(seen).toHaveLength(HEARD.length);
@@ -346,9 +349,9 @@ describeEngines("the evaluation of alerts", (engine) => {
 describe("the evaluation in the sandbox", () => {
   const DAY = 1_000;
   const YEAR_DAYS = 252;
-  const LOW: Thresholds = { scoreMove: 8, volatilityZ: 1.5, cooldownDays: 2 };
+  const LOW: AlertThresholds = { scoreMove: 8, volatilityZ: 1.5, cooldownDays: 2 };
 
-  /** A scored sandbox that a test moves. */
+  /** A scored sandbox whose time the test advances. */
   function sandbox(day: number) {
     const market = createSandbox({ seed: 3, sessionSeconds: DAY / 1_000 });
     const snapshots = createSnapshotArchive();
@@ -362,7 +365,7 @@ describe("the evaluation in the sandbox", () => {
     return { market, snapshots, knownUntil: () => until, go };
   }
 
-  /** The same events, decided in one go from all sessions as they came. */
+  /** Computes the same events independently, in one pass over all sessions in order. */
   function createOracle({ market, snapshots }: ReturnType<typeof sandbox>) {
     const watches = [conditionOf("signal_shift", LOW), conditionOf("volatility", LOW)];
     const states = new Map<string, ConditionState | undefined>();
@@ -372,23 +375,23 @@ describe("the evaluation in the sandbox", () => {
         const key = `${watch.key} ${instrument.symbol}`;
         const { state, event } = evaluateCondition(watch, states.get(key), {
           ...{ snapshot, session: String(at), dayMs: DAY },
-          reading: createVolatility().add(...bars.slice(0, countKnown(bars, at))),
+          reading: createVolatilityTracker().add(...bars.slice(0, countKnownRecords(bars, at))),
         });
         states.set(key, state);
         return event ? [`${instrument.symbol}@${at} ${event.kind}`] : [];
       });
-    /** What the session that ends with a day tells. */
+    /** Returns the events of the session that ends with this day. */
     return (day: number): readonly string[] =>
       market.recordsUntil(day * DAY).flatMap(({ instrument: { symbol }, bars }) => {
         const [final] = snapshots.closedAfter(symbol, (day - 1) * DAY);
         if (final !== undefined && "factors" in final) return decided(final, bars);
-        // A new listing has nothing to do with an old one of its name.
+        // A new listing has no history in common with an earlier listing of the same symbol.
         for (const { key } of watches) states.delete(`${key} ${symbol}`);
         return [];
       });
   }
 
-  it("gives the same result with and without restarts, pauses and a new sandbox year", {
+  it("emits the same events with and without restarts, pauses and a change of the sandbox year", {
     tags: ["full"],
   }, async () => {
     const store = await openStore(model);
@@ -411,7 +414,7 @@ describe("the evaluation in the sandbox", () => {
       if (day % 5 > 1) await leader.run();
     }
     await leader.run();
-    const told = (await toldIn(store)).map(
+    const told = (await recordedEventsIn(store)).map(
       ({ type, payload: { data } }) => `${data.symbol}@${Date.parse(data.asOf)} ${type}`,
     );
     expect(expected.length).toBeGreaterThan(50);

@@ -8,13 +8,13 @@ import { removeGroup } from "../../src/store/port/operations.ts";
 import { tools } from "../../tools/index.ts";
 import { registerAlert } from "../../tools/register-alert.ts";
 import { startAlertApp } from "../support/alert-app.ts";
-import { attempted, auditedIn, storedEvent } from "../support/alert-service.ts";
+import { archiveTestAttempt, auditEntriesIn, storedEvent } from "../support/alert-service.ts";
 import { connectMcp, textOf } from "../support/mcp.ts";
 import { verifies } from "../support/verifies.ts";
 
 const { as, base, callers, records, archive, clock, failures } = await startAlertApp();
 
-/** A caller can have 20 webhooks. */
+/** Removes all alerts after each test, since a caller can have only 20 webhooks. */
 afterEach(() =>
   records.commit(Object.values(callers).map((caller) => removeGroup(ownerGroup(caller)))),
 );
@@ -25,7 +25,7 @@ const HOOKED = { ...SYMBOLS, delivery: HOOK };
 
 type Body = Record<string, unknown> & { readonly id: string };
 
-/** What a request is answered with when all is well. */
+/** Expects a status, 200 by default. @returns The body. */
 async function answered(sent: Promise<Response>, status = 200): Promise<Body> {
   const response = await sent;
   const body = await response.json();
@@ -42,10 +42,10 @@ async function problem(sent: Promise<Response>, status: number, code: string) {
   return body as { readonly detail: string; readonly next?: string };
 }
 
-/** Asks for CSV. */
+/** Request options that ask for CSV. */
 const CSV = { headers: { accept: "text/csv" } };
 
-/** The rows of an answer as CSV, and where the next page is. */
+/** Reads the rows of a CSV answer and the URL of its next page. */
 async function table(sent: Promise<Response>) {
   const response = await sent;
   const text = await response.text();
@@ -105,9 +105,9 @@ describe("POST /api/alerts", () => {
     parses("list_alerts", found);
   });
 
-  it("records the hashed address of the caller in the audit log", async () => {
+  it("records the hashed IP address of the caller in the audit log", async () => {
     const { id } = await register();
-    const entry = (await auditedIn(records)).find(({ target }) => target === id);
+    const entry = (await auditEntriesIn(records)).find(({ target }) => target === id);
     expect(entry).toMatchObject({ actor: "agent", addressHash: "hash of 127.0.0.1" });
   });
 
@@ -138,7 +138,7 @@ describe("POST /api/alerts", () => {
     });
   });
 
-  it("states how often to expect range events", async () => {
+  it("states the expected frequency of range events", async () => {
     const { nextSteps } = await register({ assetClass: "stock", kinds: ["range"] });
     expect(nextSteps).toEqual([
       expect.stringContaining("get_alert_events"),
@@ -146,7 +146,7 @@ describe("POST /api/alerts", () => {
     ]);
   });
 
-  it("rejects an alert on range events alone for instruments without a range, and names an alternative", async () => {
+  it("rejects an alert on range events alone for an asset class without forecasts, and suggests other kinds", async () => {
     const refused = post("/api/alerts", { assetClass: "etf", kinds: ["range"] });
     const { detail, next } = await problem(refused, 400, "invalid_request");
     expect(detail).toBe("kinds: there is no range for funds: nothing of the class has a forecast.");
@@ -189,16 +189,16 @@ describe("POST /api/alerts", () => {
     ["a number as the body", "7", "JSON"],
     ["invalid JSON", "{", "JSON"],
     ["JSON that is nested too deeply", `{"symbols":${"[".repeat(50)}${"]".repeat(50)}}`, "deep"],
-  ])("rejects %s and names the member at fault", async (_, body, named) => {
+  ])("rejects %s with 400 and an error that names the cause", async (_, body, named) => {
     const { detail } = await problem(post("/api/alerts", body), 400, "invalid_request");
     expect(detail).toContain(named);
   });
 
-  it("rejects a missing body as it rejects an empty object", async () => {
+  it("rejects a request without a body with 400 invalid_request", async () => {
     await problem(post("/api/alerts"), 400, "invalid_request");
   });
 
-  it("returns candidates for an unknown symbol", async () => {
+  it("suggests similar symbols for an unknown symbol", async () => {
     const { next } = await problem(
       post("/api/alerts", { symbols: ["BRINE.SIM", "ALDE.SIM"] }),
       404,
@@ -234,11 +234,11 @@ describe("POST /api/alerts", () => {
   );
 });
 
-describe("Idempotency-Key", () => {
+describe("the Idempotency-Key header", () => {
   const under = (key: string, body: object = HOOKED) =>
     post("/api/alerts", body, { "idempotency-key": key });
 
-  it("creates one alert for a repeated request and returns the same answer", async () => {
+  it("lets a repeated request create only one alert and return the first answer", async () => {
     const first = await answered(under('"8e03978e-40d5"'), 201);
     expect(await answered(under('"8e03978e-40d5"'), 201)).toEqual(first);
     expect(await answered(under("8e03978e-40d5"), 201)).toEqual(first);
@@ -249,17 +249,17 @@ describe("Idempotency-Key", () => {
     expect(await answered(under("8e03978e-40d5", alike), 201)).toEqual(first);
   });
 
-  it("creates one alert for two concurrent requests", async () => {
+  it("lets concurrent requests create only one alert", async () => {
     const both = await Promise.all([1, 2, 3].map(() => answered(under("at-once"), 201)));
     expect(new Set(both.map(({ id }) => id)).size).toBe(1);
   });
 
-  it("answers 422 when the same key comes with different input", async () => {
+  it("is rejected with 422 when it was already used for a different body", async () => {
     await answered(under("reused"), 201);
     await problem(under("reused", SYMBOLS), 422, "idempotency_key_reused");
   });
 
-  it("answers with an error when the header and the body carry different keys", async () => {
+  it("is rejected with 400 when the body contains a different key", async () => {
     const body = { ...HOOKED, idempotencyKey: "one" };
     const { detail } = await problem(under("two", body), 400, "invalid_request");
     expect(detail).toContain("Idempotency-Key");
@@ -273,7 +273,7 @@ describe("Idempotency-Key", () => {
     },
   );
 
-  it('may be a quoted string, in which \\" stands for a quotation mark', async () => {
+  it('may be a quoted string in which \\" is an escaped quotation mark', async () => {
     const quoted = await answered(under('"a\\"b\\\\c"'), 201);
     const inBody = { ...HOOKED, idempotencyKey: 'a"b\\c' };
     expect(await answered(post("/api/alerts", inBody), 201)).toEqual(quoted);
@@ -354,14 +354,14 @@ describe("PATCH /api/alerts/{id}", () => {
   });
 
   it.each([
-    ["nothing", {}, "update"],
-    ["an empty body", undefined, "update"],
+    ["an empty object", {}, "update"],
+    ["a request without a body", undefined, "update"],
     ["an id other than the one in the path", { id: "alert_0000000000000000", label: "x" }, "id"],
     ["a member that the action does not use", { action: "pause", label: "x" }, "label"],
-    ["a snooze without an end", { action: "snooze" }, "snoozedUntil"],
+    ["a snooze without an end time", { action: "snooze" }, "snoozedUntil"],
     ["a redelivery without an event id or a start time", { action: "redeliver" }, "eventId"],
     [
-      "a redelivery of one event and of a period at once",
+      "a redelivery with both an event id and a start time",
       { action: "redeliver", eventId: "x", since: "2026-11-21T00:00:00Z" },
       "one",
     ],
@@ -388,7 +388,7 @@ describe("alert actions:", () => {
     await problem(as("agent", `/api/alerts/${id}`, { method: "DELETE" }), 404, "not_found");
   });
 
-  it("rotate returns a new secret, with or without an empty body", async () => {
+  it("rotate returns a new secret, whether the body is missing or empty", async () => {
     const { id, secret } = await register();
     const once = await answered(post(`/api/alerts/${id}/rotate`));
     const twice = await answered(post(`/api/alerts/${id}/rotate`, {}));
@@ -397,7 +397,7 @@ describe("alert actions:", () => {
     expect(twice.delivery).toMatchObject({ previousSecretUntil: "2026-11-22T12:00:00.000Z" });
   });
 
-  it("enable challenges the webhook again; test is rejected until the challenge succeeds", async () => {
+  it("enable sends a new challenge to the webhook, and test is rejected until the challenge succeeds", async () => {
     const { id } = await register();
     expect(await answered(post(`/api/alerts/${id}/enable`))).toMatchObject({ status: "pending" });
     await problem(post(`/api/alerts/${id}/test`), 409, "wrong_state");
@@ -411,7 +411,7 @@ describe("alert actions:", () => {
     await answered(as("agent", `/api/alerts/${id}`));
   });
 
-  it("redeliver sends one event again, or every event that failed since an instant", async () => {
+  it("redeliver resends either one event or every event that failed since a given instant", async () => {
     const { id } = await register();
     const owner = { kind: "agent", id: "agent" } as const;
     const at = clock.now - 60_000;
@@ -467,13 +467,13 @@ describe("the events of an alert", () => {
     }
   });
 
-  it("match the attempts in the delivery log", async () => {
+  it("have a delivery log that lists each attempt with its result, newest first", async () => {
     const { id } = await register();
     const at = clock.now;
     const failed = { status: 500, error: "http_status", response: "<b>no\u0000</b>" } as const;
     const one = { alertId: id, eventId: "msg_1" };
-    await attempted({ archive }, { ...one, ...failed, at: at - 2, nextInMs: 5_000 });
-    await attempted({ archive }, { ...one, at: at - 1, number: 2 });
+    await archiveTestAttempt({ archive }, { ...one, ...failed, at: at - 2, nextInMs: 5_000 });
+    await archiveTestAttempt({ archive }, { ...one, at: at - 1, number: 2 });
     const log = await answered(as("agent", `/api/alerts/${id}/deliveries?limit=1`));
     parses("get_alert_events", log);
     expect(log).toMatchObject({
@@ -498,7 +498,7 @@ describe("the events of an alert", () => {
 });
 
 describe("alerts as CSV", () => {
-  it("have the same rows as JSON, and escape a label that begins a spreadsheet formula", async () => {
+  it("contain the same rows as JSON, and escape a label that a spreadsheet would run as a formula", async () => {
     const body = { ...SYMBOLS, label: "=1+1" };
     const { id } = await answered(as("agent", "/api/alerts", { method: "POST", body }), 201);
     const { items } = await answered(as("agent", "/api/alerts?limit=100"));
@@ -521,7 +521,7 @@ describe("an alert URL", () => {
     ["POST", "/api/alerts/x", "GET, HEAD, PATCH, DELETE"],
     ["GET", "/api/alerts/x/test", "POST"],
     ["POST", "/api/alerts/x/deliveries", "GET, HEAD"],
-  ])("%s %s answers 405 with an Allow header", async (method, path, allowed) => {
+  ])("rejects %s %s with 405 and an Allow header", async (method, path, allowed) => {
     const response = as("agent", path, { method });
     await problem(response, 405, "method_not_allowed");
     expect((await response).headers.get("allow")).toBe(allowed);
@@ -542,7 +542,7 @@ describe("an alert URL", () => {
     }
   });
 
-  it("answers 404 for the alert of another client, even one of the same person", async () => {
+  it("answers 404 for the alert of another client, even if both clients belong to one person", async () => {
     const { id } = await register();
     const before = await answered(as("agent", `/api/alerts/${id}`));
     for (const caller of ["stranger", "person"]) {
@@ -577,7 +577,7 @@ describe("alerts over MCP:", async () => {
     return answer;
   };
 
-  it("an agent can do everything through tools", async () => {
+  it("an agent can create, list, change, redeliver and delete alerts through tools", async () => {
     const registration = { ...HOOKED, idempotencyKey: "over-mcp" };
     const made = await done("register_alert", registration);
     expect(await done("register_alert", registration)).toEqual(made);
@@ -610,7 +610,7 @@ describe("alerts over MCP:", async () => {
     expect(await call("list_alerts", { id })).toMatch(/^not_found: /);
   });
 
-  it("errors have the same text as over REST", async () => {
+  it("tool errors have the same text as REST errors", async () => {
     const asked: readonly (readonly [string, string, object])[] = [
       ["register_alert", "/api/alerts", { symbols: ["ALDE.SIM"] }],
       ["register_alert", "/api/alerts", { ...SYMBOLS, signal: "LONG" }],
@@ -623,7 +623,7 @@ describe("alerts over MCP:", async () => {
     }
   });
 
-  it("each caller sees only its own alerts, whoever called before", async () => {
+  it("each of two concurrent callers sees only its own alerts", async () => {
     const [mine, theirs] = await Promise.all(
       ["agent", "stranger"].map(async (name) => {
         const one = await connectMcp(base, name);
@@ -650,7 +650,7 @@ describe("alerts over MCP:", async () => {
     expect(hints("manage_alert")).toMatchObject({ ...writes, destructiveHint: true });
   });
 
-  it("answers match the published output schemas, and inputs match those of REST", async () => {
+  it("answers match the published output schemas, and inputs match the REST inputs", async () => {
     const ajv = new Ajv2020({ strict: false });
     addFormats.default(ajv);
     const { tools: listed } = await client.listTools();

@@ -22,7 +22,7 @@ const HOOK = { type: "webhook", url: "https://hooks.example.com/in" };
 const ALDER = { symbol: "ALDER.SIM" };
 const LIST = { watchlist: "Chips" };
 
-/** Answers of every tool, in as many shapes as it has. */
+/** Answers of every tool, in every shape that the tool can return. */
 const answers: Readonly<Record<string, () => Promise<readonly Answer[]>>> = {
   get_signal: () =>
     all("get_signal", [
@@ -76,7 +76,7 @@ const answers: Readonly<Record<string, () => Promise<readonly Answer[]>>> = {
 const registered = (more: object): Promise<Answer> =>
   answerOf("register_alert", { symbols: ["ALDER.SIM"], ...more });
 
-/** Answers to several calls of a tool, one after the other. */
+/** Calls a tool several times, one call after another. @returns All answers. */
 async function all(name: string, calls: readonly Answer[]): Promise<readonly Answer[]> {
   const found: Answer[] = [];
   for (const call of calls) found.push(await answerOf(name, call));
@@ -86,10 +86,11 @@ async function all(name: string, calls: readonly Answer[]): Promise<readonly Ans
 const ajv = new Ajv2020({ strict: false });
 addFormats.default(ajv);
 
-// Answers are not cut down to the schema, so a stored record that is spread into one would leave with it.
+// The service does not strip unknown members, so a stored record that is spread into an answer
+// would leak them.
 describe.each(tools)("$name", ({ name, output }) => {
-  it("answers with no member that its output schema does not name", async () => {
-    // Unlike the published schema, this one allows no members but those that it names.
+  it("returns only members that its output schema defines", async () => {
+    // Unlike the published schema, this schema allows no additional members.
     const validate = ajv.compile(z.toJSONSchema(output));
     const given = (await answers[name]?.()) ?? [];
     expect(given.length).toBeGreaterThan(0);

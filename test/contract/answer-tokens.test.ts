@@ -5,16 +5,16 @@ import { connectMcp, textOf } from "../support/mcp.ts";
 import { LOOSE_LIMITS, startTestService } from "../support/test-service.ts";
 import { tokensOf, visibleTokens } from "../support/tokens.ts";
 
-/** Maximum tokens of the tools that a model sees. */
+/** Maximum tokens of the tool list as a model sees it. */
 const MAX_LIST_TOKENS = 3_500;
 
-/** Maximum tokens of an answer. */
+/** Maximum tokens of any tool answer. */
 const MAX_ANSWER_TOKENS = 10_000;
 
-/** Maximum tokens of a typical answer. */
+/** Maximum tokens of the typical answer of a tool, where it is lower than the general maximum. */
 const MAX_TYPICAL: Readonly<Record<string, number>> = { get_signal: 350, get_factors: 600 };
 
-/** Maximum tokens per session of a history. */
+/** Maximum tokens per session in a price history. */
 const MAX_ROW_TOKENS = 15;
 
 const testService = await startTestService({ RATE_LIMITS: LOOSE_LIMITS });
@@ -25,7 +25,7 @@ const { tools } = await client.listTools();
 const symbol = "ALDER.SIM";
 const from = "2020-01-01T00:00:00Z";
 
-/** A typical call of each tool that reads, and a large one. */
+/** A typical call and a large call of each read-only tool. */
 const calls: readonly (readonly [name: string, typical: object, large: object])[] = [
   ["get_signal", { symbol }, { limit: 500 }],
   ["get_signal", { limit: 5 }, { symbol, from, limit: 500 }],
@@ -44,14 +44,14 @@ const answerTokens = async (name: string, given: object): Promise<number> => {
 };
 
 describe("the token count", () => {
-  it("of tools/list stays within its limit, because every conversation pays for it", () => {
+  it("of tools/list stays within its limit, since every conversation includes the tool list", () => {
     const rows = tools.map((tool) => `${tool.name}: ${visibleTokens([tool])}`);
     process.stdout.write(`tokens of tools/list: ${visibleTokens(tools)} (${rows.join(", ")})\n`);
     expect(visibleTokens(tools)).toBeLessThanOrEqual(MAX_LIST_TOKENS);
   });
 
   it.each(calls)(
-    "of an answer of %s stays within its limit, for %j and %j",
+    "of an answer of %s stays within its limit for the arguments %j and %j",
     async (name, typical, large) => {
       const [one, most] = [await answerTokens(name, typical), await answerTokens(name, large)];
       process.stdout.write(`tokens of ${name}: ${one} typical, ${most} large\n`);
@@ -61,7 +61,7 @@ describe("the token count", () => {
   );
 });
 
-it("one session of a price history costs at most 15 tokens, with its date, score and price", () => {
+it("a session of a price history, with its date, score and price, takes less than 15 tokens", () => {
   const days = Array.from(
     { length: 500 },
     (_, day) => new Date(1_400_000_000_000 + day * 86_400_000),
@@ -72,7 +72,7 @@ it("one session of a price history costs at most 15 tokens, with its date, score
   expect(tokensOf({ session, score, price }) / days.length).toBeLessThan(MAX_ROW_TOKENS);
 });
 
-/** A name of 100 characters, most of which are several tokens. */
+/** A name of about 100 characters, most of which take several tokens each. */
 const longName = (place: number) => `${place} ${"𓀀𒀱ⵣ꩜".repeat(24)}`;
 
 /** A URL of 2,048 characters. */
@@ -81,7 +81,7 @@ const longUrl = (place: number) =>
 
 const listedSymbols = testService.service.market.instruments().map(({ symbol }) => symbol);
 
-/** Alerts and watchlists that are as large as they may be. */
+/** Fills an account with alerts and watchlists of maximum size. @returns The ids of the alerts. */
 async function fillAccount(): Promise<readonly string[]> {
   const call = async (name: string, given: object) => {
     const answer = await client.callTool({ name, arguments: { ...given } });
@@ -93,7 +93,7 @@ async function fillAccount(): Promise<readonly string[]> {
   for (let place = 0; place < 40; place++) {
     await call("manage_watchlist", { action: "set", watchlist: longName(place), symbols });
     const url = longUrl(place);
-    // Of the 20 webhooks that an account can have, some are left for the calls below.
+    // An account can have 20 webhooks; five are left for the calls below.
     const delivery = place < 15 ? { type: "webhook", url } : { type: "poll" };
     ids.push((await call("register_alert", { symbols, label: longName(place), delivery })).id);
   }
@@ -102,10 +102,10 @@ async function fillAccount(): Promise<readonly string[]> {
 
 const alertIds = await fillAccount();
 
-/** Instants that have not come. */
+/** Instants in the future of the sandbox. */
 const LATER = ["2026-12-24T00:00:00Z"];
 
-/** Texts that mean something to a tool, by the name of the member. */
+/** Valid values of text members, by the name of the member. */
 const texts: Readonly<Record<string, readonly string[]>> = {
   symbol: ["ALDER.SIM", "BYTEN.SIM", "DRIMO-USD.SIM", "NOBODY"],
   query: ["", "a", "nothing"],
@@ -122,16 +122,16 @@ const texts: Readonly<Record<string, readonly string[]>> = {
   idempotencyKey: ["one", "~".repeat(255)],
 };
 
-/** Texts that no tool understands, of which it may repeat each. */
+/** Texts that no tool accepts and that an error may quote. */
 const nonsense = Array.from({ length: 100 }, (_, place) => `${'"\\~'.repeat(6)}${place}`);
 
-/** Lists that a member can have, by its name. */
+/** Values of list members, by the name of the member. */
 const lists: Readonly<Record<string, readonly (readonly string[])[]>> = {
   fields: [["symbol"], ["symbol", "name", "score", "asOf", "scoreRaw"], nonsense.slice(0, 30)],
   kinds: [["signal_shift", "volatility", "report", "range"]],
 };
 
-/** Instants and dates of the sandbox. */
+/** Instants and dates for which the sandbox has data. */
 const INSTANTS = ["2026-11-20", "2026-11-21T01:00:00Z", "2026-11-21T04:40:00Z"];
 
 interface Property {
@@ -146,7 +146,7 @@ interface Property {
   readonly oneOf?: readonly Property[];
 }
 
-/** Values that a member of an input can have: the largest list, both ends of a range, every choice. */
+/** Generates values of an input member: the longest list, both ends of a range, or every choice. */
 function valuesOf(name: string, property: Property): fc.Arbitrary<unknown> {
   const { type, enum: choices, const: only, minimum = 0, maximum = 1_000_000 } = property;
   const branches = property.anyOf ?? property.oneOf;
@@ -168,7 +168,7 @@ function valuesOf(name: string, property: Property): fc.Arbitrary<unknown> {
 }
 
 describe("the longest answer", () => {
-  it.each(tools)("of $name has less than 10,000 tokens", async ({ name, inputSchema }) => {
+  it.each(tools)("of $name has fewer than 10,000 tokens", async ({ name, inputSchema }) => {
     const { properties = {}, required = [] } = inputSchema as {
       readonly properties?: Readonly<Record<string, Property>>;
       readonly required?: readonly string[];
@@ -177,7 +177,7 @@ describe("the longest answer", () => {
       ([member, property]) => [member, valuesOf(member, property)] as const,
     );
     const input = fc.record(Object.fromEntries(members), { requiredKeys: [...required] });
-    // Few members at once, since many exclude each other.
+    // At most four optional members at a time, since many exclude each other.
     const some = fc
       .tuple(
         input,

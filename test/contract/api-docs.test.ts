@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { sampleRequest, samplesOf } from "../../src/http/docs/code-samples.ts";
+import { codeSamplesOf, sampleRequest } from "../../src/http/docs/code-samples.ts";
 import { type ApiDescription, operationsOf } from "../../src/http/docs/described.ts";
 import { groupBySection } from "../../src/http/docs/sections.ts";
 import { newToken } from "../support/agent.ts";
@@ -19,7 +19,7 @@ const description = (await (await ask("/docs/api/openapi.json")).json()) as ApiD
 const operations = operationsOf(description);
 const page = await (await ask("/docs/api")).text();
 
-/** Text of the page as people read it. */
+/** Decodes the HTML of the page to the text that people read. */
 const decoded = (markup: string): string =>
   markup
     .replaceAll("&lt;", "<")
@@ -28,7 +28,7 @@ const decoded = (markup: string): string =>
     .replaceAll("&#39;", "'")
     .replaceAll("&amp;", "&");
 
-/** The part of the page about an operation. */
+/** Returns the article of the page that describes an operation. */
 function partOf(id: string): string {
   const start = page.indexOf(`<article id="${id}">`);
   return page.slice(start, page.indexOf("</article>", start));
@@ -50,7 +50,7 @@ describe("GET /docs/api", () => {
     );
   });
 
-  it("describes every operation exactly once, in reading order, the documents last", () => {
+  it("describes every API operation exactly once, in reading order, with the document endpoints last", () => {
     const ids = Array.from(page.matchAll(/<article id="(\w+)">/g), ([, id]) => id);
     const wanted = groupBySection(operations).flatMap(([, some]) => some.map(({ id }) => id));
     expect(ids.filter((id) => id !== "events")).toEqual(wanted);
@@ -66,7 +66,7 @@ describe("GET /docs/api", () => {
   });
 
   it.each(operations.map((operation) => [operation.id, operation] as const))(
-    "%s: has its parameters, body, answers, errors with the next step, and code",
+    "documents the parameters, body, answers, errors with the next step, and sample code of %s",
     (id, operation) => {
       const part = partOf(id);
       const { method, path, summary, parameters, body, answers, failures } = operation;
@@ -80,7 +80,7 @@ describe("GET /docs/api", () => {
         if (next !== undefined) expect(decoded(part)).toContain(`Next, for example: ${next}`);
       }
       expect(failures.length).toBeGreaterThan(0);
-      for (const { code } of samplesOf(sampleRequest(operation, base))) {
+      for (const { code } of codeSamplesOf(sampleRequest(operation, base))) {
         expect(decoded(part)).toContain(`>${code}</code>`);
       }
     },
@@ -93,7 +93,7 @@ describe("GET /docs/api", () => {
     expect(links.filter((id) => !ids.includes(id))).toEqual([]);
   });
 
-  it("redirects a browser from an alternative host name to the canonical one, once, and no other client", async () => {
+  it("redirects a browser, and no other client, from an alternative host name to the canonical one, only once", async () => {
     const elsewhere = base.replace("127.0.0.1", "localhost");
     const come = (headers: Readonly<Record<string, string>>) =>
       fetch(`${elsewhere}/docs/api?x=1`, { headers, redirect: "manual" });
@@ -119,7 +119,7 @@ describe("GET /docs/api", () => {
     },
   );
 
-  it("names every operation exactly once in Markdown", async () => {
+  it("lists every operation exactly once in Markdown", async () => {
     const text = await (await ask("/docs/api.md")).text();
     for (const { method, path } of operations) {
       const name = `\`${method} ${path}\``;
@@ -129,7 +129,7 @@ describe("GET /docs/api", () => {
   });
 
   it.each(["/docs/api", "/docs/api.md", "/docs/api/oauth2-redirect.html"])(
-    "%s answers 304 to a matching If-None-Match, and HEAD like GET",
+    "%s answers 304 to a matching If-None-Match, and answers HEAD with the headers of GET",
     async (path) => {
       const first = await ask(path);
       expect(first.headers.get("cache-control")).toBe("public, max-age=300");
@@ -143,7 +143,7 @@ describe("GET /docs/api", () => {
     },
   );
 
-  it("loads at most 40 kB of script, from addresses with a digest", async () => {
+  it("loads less than 40 kB of script, from cacheable URLs", async () => {
     const addresses = Array.from(
       page.matchAll(/<(?:script defer src|link rel="stylesheet" href)="([^"]+)"/g),
       ([, address = ""]) => address,
@@ -162,7 +162,10 @@ describe("GET /docs/api", () => {
   });
 });
 
-/** Without an end, for a browser, for a person, for a claimed agent, or of a log as large as another. */
+/**
+ * Operations that are not run: an endless stream, pages for browsers or people, operations of
+ * claimed agents, and log proofs between sizes.
+ */
 const NOT_RUN = new Set([
   "stream_alert_events",
   "authorize",
@@ -174,10 +177,10 @@ const NOT_RUN = new Set([
 
 const run = promisify(execFile);
 
-/** Room for all answers, in bytes. */
+/** Output buffer that is large enough for all answers, in bytes. */
 const LARGE = { maxBuffer: 64 * 1024 * 1024 };
 
-/** Operations whose example needs nothing that only its own story has: an alert, a code, a claim. */
+/** Operations whose example runs on its own, without an existing alert, code or claim. */
 const RUNNABLE = operations
   .filter(
     ({ id, method, path }) =>
@@ -185,14 +188,14 @@ const RUNNABLE = operations
       ["call_mcp", "register_client"].includes(id),
   )
   .map((operation) => {
-    const [curl, typescript] = samplesOf(sampleRequest(operation, base));
+    const [curl, typescript] = codeSamplesOf(sampleRequest(operation, base));
     return { id: operation.id, curl, typescript };
   });
 
-/** The environment in which a person runs the code. */
+/** Environment variables for the code samples, with a token. */
 const withToken = async () => ({ ...process.env, MARKET_SIGNAL_TOKEN: await newToken(base) });
 
-/** The operations after whose heading nothing was printed. */
+/** Returns the operations that printed nothing after their heading. */
 const silent = (output: string): readonly string[] =>
   output
     .split(/^@@ /m)
@@ -210,20 +213,20 @@ describe("the code samples of the page, run unchanged against the service", () =
     );
   });
 
-  it("run in curl", async () => {
+  it("run in curl and print an answer", async () => {
     const commands = RUNNABLE.map(({ id, curl }) => `echo "@@ ${id}"\n${curl.code}\necho`);
     const script = commands.join("\n").replaceAll("curl -sS", "curl -sS --fail-with-body");
     const { stdout } = await run("sh", ["-ec", script], { env: await withToken(), ...LARGE });
     expect(silent(stdout)).toEqual([]);
   });
 
-  it("run in TypeScript", async () => {
+  it("run in TypeScript and print an answer", async () => {
     const folder = await mkdtemp(join(tmpdir(), "reference-"));
     onTestFinished(() => rm(folder, { recursive: true }));
     for (const { id, typescript } of RUNNABLE) {
       await writeFile(join(folder, `${id}.ts`), typescript.code);
     }
-    // Each is a module of its own; one process runs them all.
+    // Each sample is a module; one process imports all of them.
     const lines = RUNNABLE.map(({ id }) => `console.log("@@ ${id}"); await import("./${id}.ts");`);
     await writeFile(join(folder, "all.ts"), `${lines.join("\n")}\nexport {};\n`);
     const call = run(process.execPath, [join(folder, "all.ts")], {

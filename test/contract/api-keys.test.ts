@@ -1,9 +1,9 @@
 import { describe, expect, it } from "vitest";
 import { ApiKeys } from "../../src/auth/keys/api-keys.ts";
-import { generateKey } from "../../src/auth/keys/key-format.ts";
+import { generateApiKey } from "../../src/auth/keys/key-format.ts";
 import { LastUseTracker } from "../../src/auth/last-use.ts";
 import type { Scope } from "../../src/auth/scopes.ts";
-import { audited } from "../../src/store/audit/entry.ts";
+import { auditSteps } from "../../src/store/audit/entry.ts";
 import { newToken, postForm, postJson } from "../support/agent.ts";
 import { LOOSE_LIMITS, startTestService } from "../support/test-service.ts";
 import { verifies } from "../support/verifies.ts";
@@ -12,10 +12,10 @@ const running = await startTestService({ RATE_LIMITS: `${LOOSE_LIMITS} calls=20/
 const { base, service, clock, logged } = running;
 const { records, identity } = service.state.store;
 
-/** The API keys as seen by another process, such as an operator's command. */
+/** Accesses the API keys as another process does, such as an operator command. */
 const keys = new ApiKeys({
   ...{ records, mode: identity.mode, now: () => clock.now },
-  audit: (entry) => audited(entry, clock.now.getTime()),
+  audit: (entry) => auditSteps(entry, clock.now.getTime()),
   lastUse: new LastUseTracker({ records, now: () => clock.now, onError: () => {} }),
 });
 const keyWith = (...scopes: Scope[]) => keys.create({ name: "Desk", scopes, actor: "operator" });
@@ -27,7 +27,7 @@ const ask = (headers: Record<string, string>, url = signals) => fetch(url, { hea
 const statusOf = async (headers: Record<string, string>, url?: string) =>
   (await ask(headers, url)).status;
 
-/** Asks the MCP endpoint for its tools. */
+/** Requests the tool list from the MCP endpoint. @returns The HTTP status. */
 const mcpStatus = async (headers: Record<string, string>) => {
   const accept = "application/json, text/event-stream";
   const message = { jsonrpc: "2.0", id: 1, method: "tools/list" };
@@ -76,15 +76,20 @@ describe("an API key", () => {
     }
   });
 
-  it("is rejected when it is from another service, from the real market, or made up", async () => {
+  it("is rejected when it was never issued, belongs to the live market, or is misspelled", async () => {
     const { key } = await keyWith("signals:read");
     const wrong = key.slice(0, -1) + (key.endsWith("0") ? "1" : "0");
-    for (const text of [generateKey("sandbox"), generateKey("live"), wrong, key.toLowerCase()]) {
+    for (const text of [
+      generateApiKey("sandbox"),
+      generateApiKey("live"),
+      wrong,
+      key.toLowerCase(),
+    ]) {
       expect(await statusOf(apiKey(text)), text).toBe(401);
     }
   });
 
-  it("is rejected next to a second credential, and in the URL", async () => {
+  it("is rejected when it is sent together with a second credential, or in the URL", async () => {
     const { key } = await keyWith("signals:read");
     const token = await newToken(base);
     expect(await statusOf({ ...apiKey(key), ...bearer(token) })).toBe(400);
@@ -94,7 +99,7 @@ describe("an API key", () => {
     }
   });
 
-  it("has its own rate limit, whichever address it is used from", async () => {
+  it("has its own rate limit, separate from the limits of other keys at the same address", async () => {
     const [one, other] = [await keyWith("signals:read"), await keyWith("signals:read")];
     const statuses = [];
     for (let at = 0; at < 21; at += 1) statuses.push(await statusOf(apiKey(one.key)));
@@ -105,7 +110,7 @@ describe("an API key", () => {
     expect(await statusOf(apiKey(other.key))).toBe(200);
   });
 
-  it("records when it was last used", async () => {
+  it("records the hour in which it was last used", async () => {
     const { key, id } = await keyWith("signals:read");
     const lastUsedAt = async () => (await keys.list()).find((each) => each.id === id)?.lastUsedAt;
     expect(await lastUsedAt()).toBeUndefined();

@@ -12,7 +12,7 @@ const testService = await sharedTestService();
 const { base } = testService;
 const EVIL = "evil.example";
 
-/** Every header that a proxy or a stranger says another address with. */
+/** Every header with which a proxy or an attacker can specify another host. */
 const poison = {
   host: EVIL,
   "x-forwarded-host": EVIL,
@@ -97,7 +97,7 @@ describe("a forged client address", () => {
     expect(statuses).toEqual([200, 200, 429]);
   });
 
-  it("does not bypass a rate limit behind a proxy, which appends the real address", async () => {
+  it("does not bypass a rate limit behind a proxy that appends the real address", async () => {
     const { base: own } = await startTestService({ RATE_LIMITS: "apply=2/3600", TRUST_PROXY: "1" });
     const statuses = [];
     for (const from of ["192.0.2.1", "192.0.2.2", "192.0.2.3"]) {
@@ -108,7 +108,7 @@ describe("a forged client address", () => {
   });
 });
 
-/** Spellings of another site that something somewhere has once taken for a local path. */
+/** URLs of another site that some known parser has mistaken for a local path. */
 const elsewhere = [
   "//evil.example",
   "///evil.example",
@@ -160,7 +160,7 @@ describe("the return address of a sign-in", () => {
     }
   });
 
-  it("stays on this site for a handmade form too", async () => {
+  it("stays on this site even if the client forges the form fields", async () => {
     for (const target of elsewhere) {
       const person = testService.person();
       const form = (await person.web.get("/sign-in")).form("/sign-in");
@@ -221,7 +221,7 @@ describe("a redirect URI", () => {
     },
   );
 
-  it("may be omitted if one is registered, but not if two are", async () => {
+  it("is required when the client has registered two", async () => {
     const one = await registerPublic(base, { redirect_uris: [registered] });
     const two = await registerPublic(base, { redirect_uris: [registered, `${registered}2`] });
     const ask = ({ client_id }: { client_id: string }) =>
@@ -232,7 +232,7 @@ describe("a redirect URI", () => {
     expect((await ask(two)).status).toBe(400);
   });
 
-  it("that is sent twice gets no code and no redirect to the second one", async () => {
+  it("that is sent twice is rejected with 400 and never redirected to", async () => {
     const { client_id } = await registerPublic(base);
     const { url } = authorizationRequest(base, { client_id });
     url.searchParams.append("redirect_uri", "https://evil.example/callback");
@@ -263,7 +263,7 @@ describe("a redirect URI", () => {
     });
   });
 
-  it("receives only error=invalid_request and iss for an invalid request", async () => {
+  it("receives error=invalid_request and iss, but no code, for an invalid request", async () => {
     const { client_id } = await registerPublic(base);
     const changes = { client_id, code_challenge: undefined, prompt: "none" };
     const { url } = authorizationRequest(base, changes);
@@ -306,7 +306,7 @@ describe("a token", () => {
     expect((await postJson(`${base}/mcp`, message)).status).toBe(401);
   });
 
-  it("next to another credential is rejected, even if both are valid and equal", async () => {
+  it("sent together with another credential is rejected, even if both are valid and equal", async () => {
     const token = await newToken(base);
     const key = await testService.person().createKey(["signals:read"]);
     const signals = `${base}/api/signals?limit=1`;
@@ -327,7 +327,7 @@ describe("a token", () => {
     expect((await getWith(token, signals)).status).toBe(200);
   });
 
-  it("next to a client secret is rejected at the token endpoint", async () => {
+  it("request that sends the client secret in both the header and the body is rejected", async () => {
     const { client_id, client_secret } = await register(base);
     const basic = Buffer.from(`${client_id}:${client_secret}`).toString("base64");
     const answer = await fetch(`${base}/oauth/token`, {
@@ -395,7 +395,7 @@ describe("a page of another origin", () => {
     }
   });
 
-  it("cannot use up a visitor's authorization requests through images, frames or scripts", async () => {
+  it("cannot exhaust a visitor's limit of authorization requests through images, frames or scripts", async () => {
     const { base: local } = await startTestService({
       RATE_LIMITS: `${LOOSE_LIMITS} authorize=2/3600`,
     });
@@ -412,8 +412,8 @@ describe("a page of another origin", () => {
   });
 });
 
-describe("a URL that a client names", () => {
-  it("is never fetched if it points to this machine, however it is spelled", async () => {
+describe("a client_id that is the URL of a metadata document", () => {
+  it("is never fetched if it points to this machine, in whatever notation", async () => {
     let connections = 0;
     const server = createServer().on("connection", (socket) => {
       connections += 1;

@@ -11,9 +11,9 @@ import {
 import {
   DELIVERIES_TOPIC,
   deliveries,
-  EVENT_KIND,
+  EVENT_ARCHIVE_KIND,
   EVENTS_TOPIC,
-  type EventRow,
+  type EventRowBody,
   enqueueDelivery,
   newMessageId,
   queueGroup,
@@ -36,10 +36,10 @@ import { connectMcp, textOf } from "../support/mcp.ts";
 import type { Person, UserTokens } from "../support/person.ts";
 import { LOOSE_LIMITS, startTestService } from "../support/test-service.ts";
 
-/** Attempts of an account beyond the first of each event. */
+/** Daily limit on delivery retries per account, beyond the first attempt for each event. */
 const REPEATS = 2;
 
-/** Changes of alerts that an account can make. */
+/** Limit on changes to alerts per account. */
 const CHANGES = 40;
 
 const testService = await startTestService({
@@ -54,7 +54,7 @@ const WITH_FACTORS = `${ALERTS} factor:read`;
 
 type Body = Record<string, unknown>;
 
-/** What a request is answered with. */
+/** Sends a request. @returns Its status and JSON body. */
 async function ask(headers: Headers, path: string, method = "GET", body?: object) {
   const response = await fetch(`${base}${path}`, {
     method,
@@ -70,7 +70,7 @@ async function kept(alertId: string): Promise<StoredAlert> {
   return alert;
 }
 
-/** An alert whose webhook has answered its challenge. */
+/** Creates an alert whose webhook has already answered its challenge. @returns The alert's id. */
 async function hook(headers: Headers, url: string): Promise<string> {
   const id = await makeAlert(testService, headers, { delivery: { type: "webhook", url } });
   const alert = await kept(id);
@@ -81,7 +81,7 @@ async function hook(headers: Headers, url: string): Promise<string> {
 
 let lastAt = Date.now();
 
-/** Tells an alert of a shift, as the leader does. @returns The id of the event. */
+/** Stores a shift event for an alert, as the leader does. @returns The id of the event. */
 async function tell(alertId: string): Promise<string> {
   const alert = await kept(alertId);
   const { owner } = alert.value;
@@ -93,17 +93,17 @@ async function tell(alertId: string): Promise<string> {
   const type = "signal.shift";
   const body = JSON.stringify({ type, timestamp: new Date(lastAt).toISOString(), data });
   const { clientId } = owner;
-  const row: EventRow = { alertId, ...(clientId && { clientId }), type, body };
+  const row: EventRowBody = { alertId, ...(clientId && { clientId }), type, body };
   const subject = eventSubject(owner);
   await records.commit([
-    append({ kind: EVENT_KIND, at: lastAt, id: eventId, subject, body: row }),
+    append({ kind: EVENT_ARCHIVE_KIND, at: lastAt, id: eventId, subject, body: row }),
     announce(EVENTS_TOPIC),
     ...enqueueDelivery(alert, { eventId, type, body }),
   ]);
   return eventId;
 }
 
-/** What a person's application holds, and how it presents itself. */
+/** A person's application, with its tokens and request headers. */
 interface Application {
   readonly person: Person;
   readonly tokens: UserTokens;
@@ -118,7 +118,7 @@ async function application(
   return { person, tokens, headers: bearer(tokens.access_token) };
 }
 
-/** Changes what a person allowed a client. */
+/** Changes the scopes that a person granted to a client. */
 async function regrant(clientId: string, scope: string): Promise<void> {
   const all = await records.list(grants, { limit: 1_000 });
   const steps = all
@@ -133,7 +133,7 @@ async function regrant(clientId: string, scope: string): Promise<void> {
 const eventsOf = async (headers: Headers, query = "") =>
   (await ask(headers, `/api/alerts/events${query}`)).body.events as Body[];
 
-/** The events as read over MCP. */
+/** Calls a tool over MCP and returns the answer. */
 async function overMcp(token: string, name: string, args: Record<string, unknown>) {
   const client = await connectMcp(base, token);
   onTestFinished(() => client.close());
@@ -141,7 +141,7 @@ async function overMcp(token: string, name: string, args: Record<string, unknown
 }
 
 describe("a credential without factor:read", () => {
-  it("receives shifts without contributions, by polling, MCP, streams and webhooks", async () => {
+  it("receives signal shifts without factor contributions by polling, MCP, streams and webhooks", async () => {
     const inbox = await receiver();
     const { headers, tokens } = await application(undefined, ALERTS);
     const id = await hook(headers, inbox.url);
@@ -160,7 +160,7 @@ describe("a credential without factor:read", () => {
     stream.leave();
   });
 
-  it("receives no contributions from an alert that its client created with a wider credential", async () => {
+  it("receives no factor contributions from an alert that its client created with broader scopes", async () => {
     const inbox = await receiver();
     const person = testService.person();
     const wide = await application(person);
@@ -175,7 +175,7 @@ describe("a credential without factor:read", () => {
     await tell(id);
     expect(JSON.stringify(await eventsOf(wide.headers))).toContain("12.5");
     expect(JSON.stringify(await eventsOf(bearer(access_token)))).not.toContain("12.5");
-    // Who names the address decides what is told there.
+    // The credential that sets the webhook URL limits what the webhook receives.
     expect((await inbox.arrived(1))[0]?.body).toContain("12.5");
     const path = `/api/alerts/${id}`;
     const moved = await ask(bearer(access_token), path, "PATCH", { url: `${inbox.url}?mine` });
@@ -187,7 +187,7 @@ describe("a credential without factor:read", () => {
     expect((await inbox.arrived(2))[1]?.body).not.toContain("12.5");
   });
 
-  it("receives no contributions once the grant is narrowed, not even of earlier events", async () => {
+  it("receives no factor contributions once the grant is narrowed, not even for earlier events", async () => {
     const inbox = await receiver({ inTurn: [500, "healthy"] });
     const { headers, tokens } = await application();
     const id = await hook(headers, inbox.url);
@@ -201,7 +201,7 @@ describe("a credential without factor:read", () => {
     expect(again?.body).not.toContain("12.5");
   });
 
-  it("with only signals:read can neither create an alert nor read events, and learns which scopes are required", async () => {
+  it("with only alerts:write can neither create an alert nor read events, and is told the required scopes", async () => {
     const { headers, tokens } = await application(undefined, "alerts:write");
     const wanted = { symbols: ["ALDER.SIM"] };
     const refusals = [
@@ -219,19 +219,19 @@ describe("a credential without factor:read", () => {
     }
   });
 
-  it("receives nothing more when the grant loses signals:read", async () => {
+  it("receives no more events when the grant loses signals:read", async () => {
     const inbox = await receiver();
     const { headers, tokens } = await application();
     const [id, other] = [await hook(headers, inbox.url), await application()];
     await regrant(tokens.client.client_id, "alerts:write");
     await tell(id);
-    // What comes after it has arrived, so that it was looked at.
+    // A later event has arrived, so the earlier event was processed.
     const theirs = await tell(await hook(other.headers, inbox.url));
     expect((await inbox.arrived(1)).map((each) => each.id)).toEqual([theirs]);
   });
 });
 
-/** Everything that can be asked about an alert, but for reading and ending it. */
+/** All requests that manage an alert, except reading and deleting it. */
 const MANAGING: readonly (readonly [method: string, path: string, body?: object])[] = [
   ["PATCH", "", { label: "mine now" }],
   ["PATCH", "", { url: "https://evil.example/in" }],
@@ -406,7 +406,7 @@ describe("another application of the same person", () => {
     expect((await foreign.arrived(1)).map((each) => each.id)).toEqual([event]);
   });
 
-  it("has no access to alerts of the person's agent, nor the agent to the application's alerts", async () => {
+  it("cannot access alerts of the person's agent, and the agent cannot access the application's alerts", async () => {
     const person = testService.person();
     const { token } = await claimedAgent(testService, person);
     const app = await application(person);
@@ -425,7 +425,7 @@ describe("another application of the same person", () => {
 });
 
 describe("the person", () => {
-  it("sees every alert with their own API key, and can remove each one but not take it over", async () => {
+  it("sees and can delete every alert with their own API key, but cannot change an application's alert", async () => {
     const person = testService.person();
     const key = { "x-api-key": await person.createKey(["alerts:write", "signals:read"]) };
     const { agent, token } = await claimedAgent(testService, person);
@@ -465,21 +465,21 @@ describe("the person", () => {
   });
 });
 
-/** Where the first application of an account page is ended. */
+/** Path of the form that removes the first application on an account page. */
 const pathIn = ({ html }: { readonly html: string }) =>
   /\/account\/applications\/[^"/]+\/remove/.exec(html)?.[0] ?? "";
 
 describe("an application whose access has ended", () => {
   it.each([
     [
-      "through the person",
+      "the person removes the application",
       async ({ person }: Application) => {
         const page = await person.web.get("/account");
         await person.web.submit(page.form(pathIn(page)));
       },
     ],
     [
-      "through revocation of its refresh token",
+      "its refresh token is revoked",
       async ({ tokens }: Application) => {
         const { client_id } = tokens.client;
         const token = tokens.refresh_token;
@@ -487,7 +487,7 @@ describe("an application whose access has ended", () => {
       },
     ],
     [
-      "through replay of a refresh token",
+      "its refresh token is replayed",
       async ({ tokens }: Application) => {
         const { client_id } = tokens.client;
         const { refresh_token } = tokens;
@@ -497,7 +497,7 @@ describe("an application whose access has ended", () => {
         }
       },
     ],
-  ])("%s receives nothing more, and its alerts are removed", async (_, end) => {
+  ])("receives no more events, and its alerts are removed, when %s", async (_, end) => {
     const inbox = await receiver();
     const [app, other] = [await application(), await application()];
     const id = await hook(app.headers, inbox.url);
@@ -506,7 +506,7 @@ describe("an application whose access has ended", () => {
     const alert = await kept(id);
     await end(app);
     expect(await records.get(alerts, id)).toBeUndefined();
-    // Even if the record were there.
+    // The alert is stored again, to show that even an existing record sends nothing.
     await records.commit([put(alerts, { key: id, value: alert.value, groups: alert.groups })]);
     await tell(id);
     const theirs = await tell(await hook(other.headers, inbox.url));
@@ -517,7 +517,7 @@ describe("an application whose access has ended", () => {
     const inbox = await receiver();
     const [app, other] = [await application(), await application()];
     const id = await hook(app.headers, inbox.url);
-    // As the end of a grant removes an agent that was claimed under it.
+    // Removes the client as the end of a grant does for an agent that was claimed under it.
     await records.commit([remove(clients, app.tokens.client.client_id)]);
     await tell(id);
     const theirs = await tell(await hook(other.headers, inbox.url));
@@ -539,7 +539,7 @@ describe("an application whose access has ended", () => {
   });
 });
 
-describe("changes of alerts", () => {
+describe("changes to alerts", () => {
   it("are limited per person, however many applications they use", async () => {
     const person = testService.person();
     const [one, two] = [await application(person), await application(person)];
@@ -557,7 +557,7 @@ describe("changes of alerts", () => {
 });
 
 describe("the delivery log of an account", () => {
-  it("records a limited number of retries a day; further retries wait", async () => {
+  it("records a limited number of retries a day, and further retries wait", async () => {
     const inbox = await receiver();
     const { headers } = await application();
     const [id, other] = [await hook(headers, inbox.url), await hook(headers, inbox.url)];
@@ -581,7 +581,7 @@ describe("the delivery log of an account", () => {
   });
 });
 
-/** Makes a challenge due that waits until its caller has the secret. */
+/** Makes a challenge due now; normally it waits until its caller has received the secret. */
 async function challengeNow(alertId: string): Promise<string> {
   const [waiting] = await records.list(deliveries, { group: queueGroup(alertId), limit: 1 });
   if (waiting === undefined) throw new Error("no challenge is queued");
@@ -590,8 +590,8 @@ async function challengeNow(alertId: string): Promise<string> {
   return waiting.key;
 }
 
-describe("challenges of webhooks", () => {
-  it("count as attempts, however many hosts an account names; further challenges wait", async () => {
+describe("webhook challenges", () => {
+  it("count as delivery attempts, regardless of the number of hosts, and wait once the limit is reached", async () => {
     const inbox = await receiver();
     const { headers } = await application();
     const asked: string[] = [];
@@ -609,15 +609,15 @@ describe("challenges of webhooks", () => {
   });
 });
 
-describe("attempts of one application", () => {
-  it("use up neither the share of other applications of the person nor that of other people", async () => {
+describe("delivery attempts of one application", () => {
+  it("do not use up the share of the person's other applications or of other people", async () => {
     const own = await startTestService({
       ALLOW_INSECURE_WEBHOOKS: "1",
       RATE_LIMITS: `${LOOSE_LIMITS} alert-repeats=6/86400 alert-repeats-client=3/86400`,
     });
     const store = own.service.state.store.records;
     const application = async (person: Person) => bearer((await person.tokens()).access_token);
-    /** Asks for tests of a new alert. @returns Where they arrive. */
+    /** Creates an alert and requests test deliveries. @returns The receiver of the deliveries. */
     const testFor = async (headers: Headers, times: number) => {
       const inbox = await receiver();
       const delivery = { type: "webhook", url: inbox.url };
@@ -648,7 +648,7 @@ describe("attempts of one application", () => {
 });
 
 describe("an alert stored by an earlier version", () => {
-  it("belongs to the recorded client, and so do its events without a client", async () => {
+  it("belongs to its recorded client, which also receives its events that have no recorded client", async () => {
     const person = testService.person();
     const [mine, theirs] = [await application(person), await application(person)];
     const inbox = await receiver();
@@ -661,16 +661,16 @@ describe("an alert stored by an earlier version", () => {
 
     lastAt += 1;
     const body = JSON.stringify({ type: "signal.shift", data: { alertId: id } });
-    const row: EventRow = { alertId: id, type: "signal.shift", body };
+    const row: EventRowBody = { alertId: id, type: "signal.shift", body };
     const subject = ownerGroup(alert.value.owner);
     await records.commit([
-      append({ kind: EVENT_KIND, at: lastAt, id: "msg_of_before", subject, body: row }),
+      append({ kind: EVENT_ARCHIVE_KIND, at: lastAt, id: "msg_of_before", subject, body: row }),
     ]);
     expect((await eventsOf(mine.headers)).map((event) => event.id)).toContain("msg_of_before");
     expect(await eventsOf(theirs.headers)).toEqual([]);
   });
 
-  it("can only be seen and removed by the person if it has no client", async () => {
+  it("is visible only to the person, who can delete it, if it has no recorded client", async () => {
     const person = testService.person();
     const key = { "x-api-key": await person.createKey(["alerts:write", "signals:read"]) };
     const { headers } = await application(person);

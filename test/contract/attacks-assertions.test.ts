@@ -5,7 +5,7 @@ import { describe, expect, it } from "vitest";
 import { clients, ownedAgentsGroup } from "../../src/auth/agents/agent.ts";
 import { AUDIT_KIND, type AuditEntry, unsealedAudit } from "../../src/store/audit/entry.ts";
 import { put } from "../../src/store/port/operations.ts";
-import { getWith, postForm, postJson, type Registered, register } from "../support/agent.ts";
+import { getWith, postForm, postJson, type RegisteredAgent, register } from "../support/agent.ts";
 import { type Claims, startIdentityProvider, trustFile } from "../support/identity-provider.ts";
 import { LOOSE_LIMITS, startTestService } from "../support/test-service.ts";
 
@@ -21,11 +21,11 @@ const testService = await startTestService({
 const { base } = testService;
 const seconds = () => Math.floor(testService.clock.now.getTime() / 1000);
 
-/** How an assertion differs from a right one. */
+/** Deviations from a valid assertion. */
 interface Changes {
   readonly claims?: Claims;
   readonly header?: Claims;
-  /** Who signs. */
+  /** The provider that signs the assertion. */
   readonly by?: typeof trusted;
 }
 
@@ -50,7 +50,11 @@ const assertionFor = (
 
 const newClient = () => register(base, { grant_types: ["client_credentials", GRANT] });
 
-async function present({ client_id, client_secret }: Registered, assertion: string, changes = {}) {
+async function present(
+  { client_id, client_secret }: RegisteredAgent,
+  assertion: string,
+  changes = {},
+) {
   const answer = await postForm(`${base}/oauth/token`, {
     grant_type: GRANT,
     client_id,
@@ -61,7 +65,7 @@ async function present({ client_id, client_secret }: Registered, assertion: stri
   return { status: answer.status, body: (await answer.json()) as Record<string, string> };
 }
 
-/** Rows of the audit about replays by one actor. */
+/** Counts the audit rows about replays by one actor. */
 async function replaysBy(id: string): Promise<number> {
   const { records, archive } = testService.service.state.store;
   const waiting = await records.list(unsealedAudit, { limit: 10_000 });
@@ -86,32 +90,32 @@ describe("an identity assertion at the token endpoint", () => {
   });
 
   const wrong: readonly (readonly [string, () => Changes])[] = [
-    ["another typ", () => ({ header: { typ: "JWT" } })],
+    ["a wrong typ", () => ({ header: { typ: "JWT" } })],
     ["no typ", () => ({ header: { typ: undefined } })],
     ["the type of an access token", () => ({ header: { typ: "at+jwt" } })],
     ["another audience", () => ({ claims: { aud: "https://evil.example" } })],
     ["the token endpoint as audience", () => ({ claims: { aud: `${base}/oauth/token` } })],
-    ["the audience with a slash", () => ({ claims: { aud: `${base}/` } })],
+    ["the audience with a trailing slash", () => ({ claims: { aud: `${base}/` } })],
     ["a second audience", () => ({ claims: { aud: [base, "https://evil.example"] } })],
     ["no audience", () => ({ claims: { aud: undefined } })],
-    ["another client", () => ({ claims: { client_id: "somebody-else" } })],
-    ["no client", () => ({ claims: { client_id: undefined } })],
-    ["an issuer that nobody trusts", () => ({ claims: { iss: stranger.issuer }, by: stranger })],
-    ["the issuer with a slash", () => ({ claims: { iss: `${trusted.issuer}/` } })],
+    ["the client_id of another client", () => ({ claims: { client_id: "somebody-else" } })],
+    ["no client_id", () => ({ claims: { client_id: undefined } })],
+    ["an untrusted issuer", () => ({ claims: { iss: stranger.issuer }, by: stranger })],
+    ["the issuer with a trailing slash", () => ({ claims: { iss: `${trusted.issuer}/` } })],
     ["this server as issuer", () => ({ claims: { iss: base } })],
-    ["a key of somebody else", () => ({ by: stranger, header: { kid: key?.kid } })],
+    ["a signature by another issuer's key", () => ({ by: stranger, header: { kid: key?.kid } })],
     ["an unknown kid", () => ({ header: { kid: "other" } })],
-    ["an end in the past", () => ({ claims: { exp: seconds() - 120, iat: seconds() - 300 } })],
-    ["no end", () => ({ claims: { exp: undefined } })],
-    ["an end in ten years", () => ({ claims: { exp: seconds() + 315_360_000 } })],
+    ["an expiry in the past", () => ({ claims: { exp: seconds() - 120, iat: seconds() - 300 } })],
+    ["no expiry", () => ({ claims: { exp: undefined } })],
+    ["an expiry in ten years", () => ({ claims: { exp: seconds() + 315_360_000 } })],
     [
-      "a start in the future",
+      "an issue time in the future",
       () => ({ claims: { iat: seconds() + 3_600, exp: seconds() + 3_900 } }),
     ],
-    ["a start that is not yet", () => ({ claims: { nbf: seconds() + 3_600 } })],
+    ["a not-before time in the future", () => ({ claims: { nbf: seconds() + 3_600 } })],
     ["no jti", () => ({ claims: { jti: undefined } })],
     ["no subject", () => ({ claims: { sub: undefined } })],
-    ["a resource of somebody else", () => ({ claims: { resource: "https://evil.example" } })],
+    ["the resource of another server", () => ({ claims: { resource: "https://evil.example" } })],
   ];
 
   it.each(wrong)("is rejected with %s", async (_what, changes) => {
@@ -164,7 +168,7 @@ describe("an identity assertion at the token endpoint", () => {
     expect((await present(client, assertion)).status).toBe(200);
   });
 
-  it("is accepted once of many concurrent uses, and a replay revokes the tokens issued for it", async () => {
+  it("is accepted only once among concurrent uses, and its replay revokes the tokens issued for it", async () => {
     const client = await newClient();
     const assertion = await assertionFor(client.client_id);
     const answers = await Promise.all(
@@ -180,14 +184,14 @@ describe("an identity assertion at the token endpoint", () => {
     expect(read.status).toBe(401);
   });
 
-  it("adds one audit row for its replay, however often it is replayed", async () => {
+  it("adds only one audit row, however often it is replayed", async () => {
     const client = await newClient();
     const assertion = await assertionFor(client.client_id);
     for (let times = 0; times < 5; times += 1) await present(client, assertion);
     expect(await replaysBy(client.client_id)).toBe(1);
   });
 
-  it("grants no scope that it does not name, whatever the request asks for", async () => {
+  it("grants no scope that it does not contain, even if the request asks for more", async () => {
     const client = await newClient();
     const assertion = await assertionFor(client.client_id, { claims: { scope: "signals:read" } });
     const { status, body } = await present(client, assertion, {
@@ -226,14 +230,14 @@ describe("an identity assertion at registration", () => {
     expect((await registerWith(await assertionFor(trusted.issuer))).status).toBe(201);
   });
 
-  it("adds one audit row for its replay, however often it is replayed", async () => {
+  it("adds only one audit row, however often it is replayed", async () => {
     const assertion = await assertionFor(trusted.issuer);
     const before = await replaysBy("anonymous");
     for (let times = 0; times < 5; times += 1) await registerWith(assertion);
     expect(await replaysBy("anonymous")).toBe(before + 1);
   });
 
-  it("creates no second agent, however many requests replay it, and the replay removes the first", async () => {
+  it("creates no second agent when it is replayed, and the replay removes the first agent", async () => {
     const assertion = await assertionFor(trusted.issuer);
     const answers = await Promise.all(Array.from({ length: 20 }, () => registerWith(assertion)));
     expect(answers.filter(({ status }) => status === 201).length).toBeLessThanOrEqual(1);
@@ -246,19 +250,22 @@ describe("an identity assertion at registration", () => {
   });
 
   const wrong: readonly (readonly [string, () => Promise<string>])[] = [
-    ["that names another client", () => assertionFor("somebody-else")],
-    ["that was issued to an application", () => assertionFor("https://app.example/client.json")],
+    ["issued to another client", () => assertionFor("somebody-else")],
     [
-      "for another resource",
+      "issued to an application instead of its issuer",
+      () => assertionFor("https://app.example/client.json"),
+    ],
+    [
+      "for the resource of another server",
       () => assertionFor(trusted.issuer, { claims: { resource: "https://evil.example" } }),
     ],
     [
-      "that is for another server",
+      "whose audience is another server",
       () => assertionFor(trusted.issuer, { claims: { aud: "https://evil.example" } }),
     ],
-    ["of another type", () => assertionFor(trusted.issuer, { header: { typ: "JWT" } })],
+    ["with a wrong typ", () => assertionFor(trusted.issuer, { header: { typ: "JWT" } })],
     [
-      "of a stranger",
+      "from an untrusted issuer",
       () =>
         assertionFor(stranger.issuer, {
           claims: { iss: stranger.issuer },
@@ -266,7 +273,7 @@ describe("an identity assertion at registration", () => {
         }),
     ],
     [
-      "of an old sign-in",
+      "from a sign-in two hours ago",
       () => assertionFor(trusted.issuer, { claims: { auth_time: seconds() - 7_200 } }),
     ],
     [
@@ -274,7 +281,7 @@ describe("an identity assertion at registration", () => {
       () =>
         assertionFor(trusted.issuer, { claims: { exp: seconds() - 120, iat: seconds() - 300 } }),
     ],
-    ["that is nothing", async () => "x"],
+    ["that is not a JWT", async () => "x"],
   ];
 
   it.each(wrong)("is rejected if it is an assertion %s", async (_what, assertion) => {
@@ -288,8 +295,8 @@ it("no attack makes the service log an internal error", () => {
   expect(testService.logged).toEqual([]);
 });
 
-describe("agents that one person registers by assertions", () => {
-  it("are limited to a thousand, also under concurrent registrations; the oldest is removed", async () => {
+describe("agents that one person registers with identity assertions", () => {
+  it("are limited to 1,000 even under concurrent registrations, and the oldest agent is removed", async () => {
     const { records } = testService.service.state.store;
     const enter = async () => {
       const answer = await postJson(`${base}/oauth/register`, {
@@ -298,7 +305,7 @@ describe("agents that one person registers by assertions", () => {
         assertion: await assertionFor(trusted.issuer, { claims: { sub: "many" } }),
       });
       expect(answer.status).toBe(201);
-      return ((await answer.json()) as Registered).client_id;
+      return ((await answer.json()) as RegisteredAgent).client_id;
     };
     const first = await records.get(clients, await enter());
     if (first === undefined) throw new Error("no agent is kept");
@@ -321,8 +328,8 @@ describe("agents that one person registers by assertions", () => {
   });
 });
 
-describe("registrations by assertions", () => {
-  it("are limited for each person; other people still register", async () => {
+describe("registrations with identity assertions", () => {
+  it("are rate limited per person, without affecting other people", async () => {
     const limited = await startTestService({
       TRUSTED_ISSUERS: await trustFile(JSON.stringify([entry])),
       RATE_LIMITS: `${LOOSE_LIMITS} register-account=2/3600`,

@@ -14,7 +14,7 @@ const testService = await sharedTestService();
 const { base } = testService;
 const browser = await startBrowser();
 
-/** The browser of a person who is signed in. */
+/** Opens a browser context with the session of a signed-in person. */
 async function browserOf(person: Person, options: object = {}): Promise<BrowserContext> {
   await person.signIn();
   const context = await browser.newContext(options);
@@ -29,7 +29,7 @@ async function browserOf(person: Person, options: object = {}): Promise<BrowserC
   return context;
 }
 
-/** What goes wrong on a page, or works that must not. */
+/** Records dialogs, page errors and requests to other origins, which injected code would cause. */
 function watched(page: Page): readonly string[] {
   const seen: string[] = [];
   page.on("dialog", (dialog) => {
@@ -101,7 +101,7 @@ describe("an untrusted name on a page", () => {
   );
 });
 
-/** A page of another site. Names tell sites apart, ports do not. */
+/** Serves a page of another site. Sites differ by host name, not by port. */
 async function elsewhere(html: string): Promise<string> {
   const server = createServer((_req, res) => {
     res.setHeader("content-type", "text/html").end(`<!doctype html>${html}`);
@@ -129,7 +129,7 @@ describe("a page on another site", () => {
     await context.close();
   });
 
-  it("cannot submit a form in a person's name", async () => {
+  it("cannot submit a form on a person's behalf", async () => {
     const person = testService.person();
     const context = await browserOf(person);
     const { fields } = (await person.web.get("/account")).form("/account/keys");

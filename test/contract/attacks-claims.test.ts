@@ -9,7 +9,7 @@ import {
   getWith,
   postForm,
   postJson,
-  type Registered,
+  type RegisteredAgent,
   register,
   tokenOf,
 } from "../support/agent.ts";
@@ -18,8 +18,8 @@ import { authorizationRequest, CALLBACK, type Person, type UserTokens } from "..
 import { LOOSE_LIMITS, SANDBOX_NOW, startTestService } from "../support/test-service.ts";
 import { textOf } from "../support/web.ts";
 
-/** A registration with the code that the agent was given. */
-type Claimable = Registered & { readonly claim: { readonly code: string } };
+/** A registration answer that includes the agent's claim code. */
+type Claimable = RegisteredAgent & { readonly claim: { readonly code: string } };
 
 const testService = await startTestService();
 const { base } = testService;
@@ -35,7 +35,7 @@ const wait = (ms: number) => {
 
 const newAgent = (changes: object = {}) => register(base, changes) as Promise<Claimable>;
 
-async function claim(agent: Registered, code: string, bearer: string) {
+async function claim(agent: RegisteredAgent, code: string, bearer: string) {
   const answer = await postJson(
     `${base}/oauth/claim`,
     { agent_id: agent.client_id, claim_code: code },
@@ -44,7 +44,7 @@ async function claim(agent: Registered, code: string, bearer: string) {
   return { status: answer.status, body: (await answer.json()) as Record<string, string> };
 }
 
-async function begin(agent: Registered, bearer: string, body: object = {}) {
+async function begin(agent: RegisteredAgent, bearer: string, body: object = {}) {
   const answer = await postJson(
     `${base}/oauth/claim/start`,
     { agent_id: agent.client_id, ...body },
@@ -56,7 +56,7 @@ async function begin(agent: Registered, bearer: string, body: object = {}) {
 const userToken = async (scope?: string) =>
   (await testService.person().tokens(scope === undefined ? {} : { scope })).access_token;
 
-const owned = async (agent: Registered) => {
+const owned = async (agent: RegisteredAgent) => {
   const answer = await postForm(`${base}/oauth/token`, {
     grant_type: "client_credentials",
     client_id: agent.client_id,
@@ -151,13 +151,13 @@ describe("an agent", () => {
 });
 
 describe("a person's token", () => {
-  it("cannot give an agent a scope that it does not hold itself", async () => {
+  it("cannot give an agent a scope that the token lacks", async () => {
     const agent = await newAgent();
     const { status, body } = await claim(agent, agent.claim.code, await userToken("signals:read"));
     expect(status).toBe(200);
     expect(body.scope).toBe("signals:read factor:read darkpool:read");
     expect(await owned(agent)).toBe(false);
-    // What it had before the claim it still has.
+    // The agent keeps the scopes that it had before the claim.
     const token = await tokenOf(base, agent);
     expect((await getWith(token, `${base}/api/factors?symbol=ALDER.SIM`)).status).toBe(200);
   });
@@ -170,7 +170,7 @@ describe("a person's token", () => {
     expect(await owned(agent)).toBe(false);
   });
 
-  it("that was refreshed is dated from the sign-in, not from the refresh", async () => {
+  it("that was refreshed still dates from the sign-in, not from the refresh", async () => {
     const { client, refresh_token } = await testService.person().tokens();
     wait(5 * 60_000 + 1_000);
     const answer = await postForm(`${base}/oauth/token`, {
@@ -183,7 +183,7 @@ describe("a person's token", () => {
     expect((await claim(agent, agent.claim.code, access_token ?? "")).status).toBe(403);
   });
 
-  it("that is valid for /mcp only cannot claim an agent", async () => {
+  it("that is valid only for /mcp cannot claim an agent", async () => {
     const { access_token } = await testService.person().tokens({ resource: `${base}/mcp` });
     const agent = await newAgent();
     expect((await claim(agent, agent.claim.code, access_token)).status).toBe(401);
@@ -192,7 +192,7 @@ describe("a person's token", () => {
 });
 
 describe("a claim", () => {
-  it("revokes the agent's earlier tokens and gives it the wider scopes", async () => {
+  it("revokes the agent's earlier tokens and gives the agent an owner", async () => {
     const agent = await newAgent();
     const before = await tokenOf(base, agent);
     expect((await claim(agent, agent.claim.code, await userToken())).status).toBe(200);
@@ -200,7 +200,7 @@ describe("a claim", () => {
     expect(await owned(agent)).toBe(true);
   });
 
-  it("can be repeated by its owner, and by nobody else", async () => {
+  it("can be repeated by the agent's owner and by nobody else", async () => {
     const agent = await newAgent();
     const owner = await userToken();
     expect((await claim(agent, agent.claim.code, owner)).status).toBe(200);
@@ -211,7 +211,7 @@ describe("a claim", () => {
     expect(started.status).toBeGreaterThanOrEqual(400);
   });
 
-  it("succeeds for exactly one of a hundred people with the right code", async () => {
+  it("succeeds for exactly one person when several send the right code in a hundred concurrent requests", async () => {
     const agent = await newAgent();
     const tokens = await Promise.all(Array.from({ length: 10 }, () => userToken()));
     const answers = await Promise.all(
@@ -228,7 +228,7 @@ describe("a claim", () => {
     expect(won.size).toBe(1);
   });
 
-  it("ends after five wrong codes, also when they are sent concurrently", async () => {
+  it("ends after five wrong codes, even if they are sent concurrently", async () => {
     const agent = await newAgent();
     const token = await userToken();
     const tries = await Promise.all(
@@ -246,7 +246,7 @@ describe("a claim", () => {
     expect((await claim(agent, agent.claim.code, await userToken())).status).toBe(400);
   });
 
-  it("gets the same response for an unknown agent, a wrong code and another agent's code", async () => {
+  it("gets the same response for an unknown agent, a wrong code, a claimed agent and an expired code", async () => {
     const token = await userToken();
     const [agent, taken, expired] = [await newAgent(), await newAgent(), await newAgent()];
     await claim(taken, taken.claim.code, await userToken());
@@ -258,7 +258,7 @@ describe("a claim", () => {
     ];
     wait(10 * 60_000 + 1_000);
     answers.push(await claim(expired, expired.claim.code, await userToken()));
-    // What to do next names the agent that the request named.
+    // The errors quote the agent id of the request, so the comparison replaces the id.
     const named = [nobody, agent, taken, expired].map(({ client_id }) => client_id);
     const said = answers.map((answer) =>
       named.reduce((text, id) => text.replaceAll(id, "the agent"), JSON.stringify(answer)),
@@ -287,7 +287,7 @@ describe("a claim", () => {
 });
 
 describe("an agent that shares its address with attackers", () => {
-  it("completes its claim although they sent as many wrong codes as one address may send", async () => {
+  it("completes its claim even after attackers have sent as many wrong codes as one address may send", async () => {
     const RATE_LIMITS = `${LOOSE_LIMITS} wrong-code=2/3600 claim-address=3/3600`;
     const { base: own, person } = await startTestService({ RATE_LIMITS });
     const agent = (await register(own)) as Claimable;
@@ -312,7 +312,7 @@ describe("an agent that shares its address with attackers", () => {
   });
 });
 
-/** An application of a person, and an agent that it claimed with their token. */
+/** Returns a person's application with an agent that it claimed with the person's token. */
 async function claimedThrough(person: Person, tokens: UserTokens) {
   const agent = await newAgent();
   const { status, body } = await claim(agent, agent.claim.code, tokens.access_token);
@@ -320,13 +320,13 @@ async function claimedThrough(person: Person, tokens: UserTokens) {
   return { person, tokens, agent, own: await tokenOf(base, agent, { scope: "alerts:write" }) };
 }
 
-const secretOf = async (agent: Registered) => {
+const secretOf = async (agent: RegisteredAgent) => {
   const { client_id, client_secret } = agent;
   const form = { grant_type: "client_credentials", client_id, client_secret };
   return (await postForm(`${base}/oauth/token`, form)).status;
 };
 
-/** Counts the alerts that a person's key lists, page by page. */
+/** Counts the alerts that a person's API key lists, page by page. */
 async function countAlerts(key: string): Promise<number> {
   let count = 0;
   let cursor = "";
@@ -356,7 +356,7 @@ const endsBy: Readonly<
     if (remove === undefined) throw new Error("no application to remove");
     await person.web.submit(remove);
   },
-  "the application gives its refresh token back": ({ tokens }) =>
+  "the application revokes its refresh token": ({ tokens }) =>
     postForm(`${base}/oauth/revoke`, { token: tokens.refresh_token }),
   async "its refresh token is replayed"({ tokens: { client, refresh_token } }) {
     const form = { grant_type: "refresh_token", client_id: client.client_id, refresh_token };
@@ -368,12 +368,12 @@ const endsBy: Readonly<
       method: "DELETE",
       headers: { authorization: `Bearer ${client.registration_access_token}` },
     }),
-  async "what the person allowed runs out"() {
+  async "the person's consent expires"() {
     wait(31 * 86_400_000);
   },
 };
 
-describe("an application that claims an agent with its person's token", () => {
+describe("an application that claims an agent with a person's token", () => {
   it.each(Object.entries(endsBy))("loses the agent when %s", async (_how, end) => {
     const person = testService.person();
     const claimed = await claimedThrough(person, await person.tokens());
@@ -393,7 +393,7 @@ describe("an application that claims an agent with its person's token", () => {
       const claimed = await claimedThrough(person, await person.tokens());
       const { client_id } = claimed.agent;
       const own = await tokenOf(base, claimed.agent, { scope: "signals:read alerts:write" });
-      // Half of the quota is the application's at most; the person fills the rest.
+      // The application can use at most half of the quota; the person fills the rest.
       for (let made = 0; made < 50; made += 1) await makeAlert(testService, bearer(own));
       const key = await person.createKey(allScopes as never);
       const make = async () => {
@@ -411,7 +411,7 @@ describe("an application that claims an agent with its person's token", () => {
     },
   );
 
-  it("also loses agents that were claimed through the agent", async () => {
+  it("also loses agents that were claimed with that agent's token", async () => {
     const person = testService.person();
     const first = await person.tokens();
     const middle = (await newAgent({
@@ -468,7 +468,7 @@ describe("an application that claims an agent with its person's token", () => {
 });
 
 describe("the holder of an agent's registration access token", () => {
-  const manage = async (agent: Registered, token: string, method = "GET", body?: object) => {
+  const manage = async (agent: RegisteredAgent, token: string, method = "GET", body?: object) => {
     const answer = await fetch(agent.registration_client_uri, {
       method,
       headers: { authorization: `Bearer ${token}`, "content-type": "application/json" },
@@ -476,7 +476,7 @@ describe("the holder of an agent's registration access token", () => {
     });
     return answer.status;
   };
-  const isWorthless = async (agent: Registered) => {
+  const isWorthless = async (agent: RegisteredAgent) => {
     const token = agent.registration_access_token;
     const { client_id } = agent;
     expect(await manage(agent, token)).toBe(401);
@@ -525,7 +525,7 @@ describe("the holder of an agent's registration access token", () => {
 });
 
 describe("the claim page", () => {
-  it("never fills in the code, whatever the URL contains", async () => {
+  it("never fills in the code from the URL", async () => {
     const agent = await newAgent();
     const person = testService.person();
     await person.signIn();
@@ -553,7 +553,7 @@ describe("the claim page", () => {
     expect(await owned(agent)).toBe(false);
   });
 
-  it("grants no scope that was not selected, and none that does not exist", async () => {
+  it("grants nothing when the submitted scopes include one that does not exist", async () => {
     const agent = await newAgent();
     const person = testService.person();
     await person.signIn();
@@ -580,7 +580,7 @@ describe("the claim page", () => {
     expect(await owned(other)).toBe(false);
   });
 
-  it("reveals the code only to the person that the agent named", async () => {
+  it("reveals the code only to the person whose email address the agent specified", async () => {
     const agent = await newAgent();
     const named = testService.person("named@example.com");
     const { body } = await begin(agent, await tokenOf(base, agent), { login_hint: named.email });
@@ -625,7 +625,7 @@ describe("the claim page", () => {
 });
 
 describe("an agent that updates itself while its claim page is open", () => {
-  const widened = async (agent: Registered) => {
+  const widened = async (agent: RegisteredAgent) => {
     const { client_id } = agent;
     const answer = await fetch(agent.registration_client_uri, {
       method: "PUT",
@@ -642,7 +642,7 @@ describe("an agent that updates itself while its claim page is open", () => {
     expect(answer.status).toBe(200);
     return { ...agent, ...((await answer.json()) as object) };
   };
-  const scopesOf = async ({ client_id }: Registered) => {
+  const scopesOf = async ({ client_id }: RegisteredAgent) => {
     const { records } = testService.service.state.store;
     return (await records.get(clients, client_id))?.value.agent.owner?.scopes;
   };
@@ -681,7 +681,7 @@ describe("an agent that updates itself while its claim page is open", () => {
 });
 
 describe("an unclaimed agent", () => {
-  it("adds nothing to the audit log by requesting claim codes or sending wrong ones", async () => {
+  it("adds nothing to the audit log when it requests claim codes or sends wrong ones", async () => {
     const agent = await newAgent();
     const token = agent.registration_access_token;
     const { body: started } = await begin(agent, token);
@@ -746,14 +746,17 @@ describe("an agent that registered for a person", () => {
     expect((await ask()).status).toBe(400);
   });
 
-  it.each(["user", "service"])("of the type %s is rejected", async (type) => {
-    const answer = await postJson(`${base}/oauth/register`, {
-      type,
-      grant_types: ["client_credentials"],
-    });
-    expect(answer.status).toBe(400);
-    expect(await answer.json()).toMatchObject({ error: "invalid_client_metadata" });
-  });
+  it.each(["user", "service"])(
+    "is rejected when it registers with the identity type %s",
+    async (type) => {
+      const answer = await postJson(`${base}/oauth/register`, {
+        type,
+        grant_types: ["client_credentials"],
+      });
+      expect(answer.status).toBe(400);
+      expect(await answer.json()).toMatchObject({ error: "invalid_client_metadata" });
+    },
+  );
 });
 
 it("no attack makes the service log an internal error", () => {

@@ -5,7 +5,7 @@ import {
   getWith,
   postForm,
   postJson,
-  type Registered,
+  type RegisteredAgent,
   register,
   tokenOf,
 } from "../support/agent.ts";
@@ -19,7 +19,7 @@ const WIDE = "signals:read factor:read darkpool:read alerts:write";
 
 const statusOf = async (token: string) => (await getWith(token, signals)).status;
 
-/** The scopes that a token really has, as the gate sees them: its answer to a tool of each. */
+/** Determines the effective scopes of a token by calling an operation of each scope. */
 async function reaches(token: string) {
   const paths = { factors: "factors?symbol=ALDER.SIM", darkpool: "darkpool?symbol=ALDER.SIM" };
   const [factors, darkpool] = await Promise.all(
@@ -28,14 +28,14 @@ async function reaches(token: string) {
   return { signals: await statusOf(token), factors, darkpool };
 }
 
-const asClient = async (agent: Registered, form: Record<string, string>) => {
+const asClient = async (agent: RegisteredAgent, form: Record<string, string>) => {
   const { client_id, client_secret } = agent;
   const response = await postForm(`${base}/oauth/token`, { client_id, client_secret, ...form });
   return { status: response.status, body: (await response.json()) as Record<string, unknown> };
 };
 
-/** Updates a client's record (RFC 7592 section 2.2) with whatever the client likes. */
-async function put(agent: Registered, changes: object, from: Record<string, string> = {}) {
+/** Updates a client's registration with arbitrary members (RFC 7592 section 2.2). */
+async function put(agent: RegisteredAgent, changes: object, from: Record<string, string> = {}) {
   const response = await fetch(agent.registration_client_uri, {
     method: "PUT",
     headers: {
@@ -54,7 +54,7 @@ async function put(agent: Registered, changes: object, from: Record<string, stri
     }),
   });
   const body = (await response.json()) as Record<string, unknown>;
-  return { status: response.status, body, agent: { ...agent, ...body } as Registered };
+  return { status: response.status, body, agent: { ...agent, ...body } as RegisteredAgent };
 }
 
 describe("a client that updates its registration", () => {
@@ -107,7 +107,7 @@ describe("a client that updates its registration", () => {
         client_id: "chosen-by-the-client",
         client_secret: "chosen-by-the-client",
       })
-    ).json()) as Registered;
+    ).json()) as RegisteredAgent;
     expect(JSON.stringify(first)).not.toContain("chosen-by-the-client");
     expect(JSON.stringify(first)).not.toContain("acc_victim");
 
@@ -119,7 +119,7 @@ describe("a client that updates its registration", () => {
     expect(token.body).toMatchObject({ error: "invalid_scope" });
   });
 
-  it("has an hourly limit of updates, from however many addresses", async () => {
+  it("has an hourly limit on updates, regardless of how many addresses it uses", async () => {
     const strict = await startTestService({
       TRUST_PROXY: "1",
       RATE_LIMITS: `${LOOSE_LIMITS} manage=2/3600`,
@@ -152,7 +152,7 @@ describe("a client that updates its registration", () => {
     const agent = await register(base);
     const { agent: next } = await put(agent, {});
     expect(next.registration_access_token).not.toBe(agent.registration_access_token);
-    const read = ({ registration_access_token: token }: Registered) =>
+    const read = ({ registration_access_token: token }: RegisteredAgent) =>
       getWith(token, agent.registration_client_uri);
     expect((await read(agent)).status).toBe(401);
     expect((await read(next)).status).toBe(200);
@@ -172,14 +172,14 @@ describe("a client that updates its registration", () => {
 });
 
 describe("clients behind one address", () => {
-  it("get tokens although another client at the address sent as many wrong secrets as it may", async () => {
+  it("get tokens even after another client at the address has used up its limit of wrong secrets", async () => {
     const strict = await startTestService({ RATE_LIMITS: `${LOOSE_LIMITS} secret-address=3/900` });
     const [attacker, known] = [await register(strict.base), await register(strict.base)];
     const form = { grant_type: "client_credentials" };
     const ask = async ({
       client_id,
       client_secret,
-    }: Pick<Registered, "client_id" | "client_secret">) =>
+    }: Pick<RegisteredAgent, "client_id" | "client_secret">) =>
       (await postForm(`${strict.base}/oauth/token`, { ...form, client_id, client_secret })).status;
     const guesses = [];
     for (let nth = 0; nth < 4; nth += 1)
@@ -224,7 +224,7 @@ describe("a deleted client", () => {
 });
 
 describe("a public client", () => {
-  it("cannot use the client_credentials grant, neither by registration nor by an update", async () => {
+  it("cannot use the client_credentials grant, either at registration or after an update", async () => {
     const answer = await postJson(`${base}/oauth/register`, {
       grant_types: ["client_credentials"],
       token_endpoint_auth_method: "none",
@@ -244,7 +244,7 @@ describe("a public client", () => {
     expect(secret.status).toBe(400);
   });
 
-  it("gets no token by client_id alone", async () => {
+  it("gets no token with its client_id alone", async () => {
     const { client_id } = await registerPublic(base);
     for (const form of [
       { client_id },
@@ -325,7 +325,7 @@ describe("an authorization request without a required protection", () => {
   it.each([
     ["no code challenge", { code_challenge: undefined, code_challenge_method: undefined }],
     ["a challenge method without a challenge", { code_challenge: undefined }],
-    ["plain", { code_challenge_method: "plain" }],
+    ["the code challenge method plain", { code_challenge_method: "plain" }],
     ["no challenge method, which defaults to plain", { code_challenge_method: undefined }],
     ["an unknown challenge method", { code_challenge_method: "S512" }],
     ["an empty code challenge", { code_challenge: "" }],
@@ -356,7 +356,9 @@ describe("an authorization request without a required protection", () => {
 });
 
 describe("an authorization code", () => {
-  /** A fresh code, and how to exchange it; nothing has been exchanged yet. */
+  /**
+   * Returns a fresh authorization code that has not been exchanged, and the form for its exchange.
+   */
   async function issued() {
     const client = await registerPublic(base);
     const { url, verifier } = authorizationRequest(base, {

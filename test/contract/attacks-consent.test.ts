@@ -4,7 +4,7 @@ import { describe, expect, it } from "vitest";
 import { grants } from "../../src/auth/accounts/grants.ts";
 import { clientGroup } from "../../src/auth/agents/agent.ts";
 import { replace } from "../../src/store/port/operations.ts";
-import { getWith, type Registered, register, tokenOf } from "../support/agent.ts";
+import { getWith, type RegisteredAgent, register, tokenOf } from "../support/agent.ts";
 import { startAuthServer } from "../support/auth-server.ts";
 import { authorizationRequest, registerPublic } from "../support/person.ts";
 import { embedded } from "../support/stores.ts";
@@ -29,7 +29,7 @@ const metadataDocument = {
   token_endpoint_auth_method: "none",
 };
 
-/** The document of a client that changes its mind. */
+/** The metadata document of a client that later changes its redirect URIs. */
 const CHANGEABLE_ID = "https://claude.example/changeable.json";
 const changeableDocument = {
   ...metadataDocument,
@@ -46,7 +46,7 @@ const server = await startAuthServer({
 });
 const { local: base } = server;
 
-/** A web client, for which a person is asked only when there is something new to decide. */
+/** Registers a web client, which prompts a person only for new decisions. */
 const registerWeb = (redirect_uris: readonly string[]) =>
   registerPublic(base, { redirect_uris, scope: SCOPE });
 
@@ -62,7 +62,7 @@ async function signedIn(email: string): Promise<Visitor> {
   return visitor;
 }
 
-/** Lets a person consent to answers at one address. @returns The tokens that come of it. */
+/** Has a person consent to one redirect URI. @returns The resulting tokens. */
 async function tokensAt(visitor: Visitor, client_id: string, redirect_uri: string) {
   const { url, verifier } = request(client_id, { redirect_uri });
   const code = (await visitor.authorize(url)).searchParams.get("code") ?? "";
@@ -77,12 +77,12 @@ async function tokensAt(visitor: Visitor, client_id: string, redirect_uri: strin
   return body;
 }
 
-/** Replaces the redirect addresses of a client (RFC 7592 section 2.2). */
-const putRedirects = (client: Registered, redirect_uris: readonly string[]) =>
+/** Replaces the redirect URIs of a client (RFC 7592 section 2.2). */
+const putRedirects = (client: RegisteredAgent, redirect_uris: readonly string[]) =>
   putClient(client, { redirect_uris });
 
 /** Updates the registration of a client (RFC 7592 section 2.2). */
-async function putClient(client: Registered, changes: object) {
+async function putClient(client: RegisteredAgent, changes: object) {
   const response = await fetch(client.registration_client_uri, {
     method: "PUT",
     headers: {
@@ -98,7 +98,7 @@ async function putClient(client: Registered, changes: object) {
     }),
   });
   expect(response.status).toBe(200);
-  return { ...client, ...((await response.json()) as Registered) };
+  return { ...client, ...((await response.json()) as RegisteredAgent) };
 }
 
 const probe = async (token = "") => (await getWith(token, `${base}/api/probe`)).status;
@@ -106,7 +106,7 @@ const probe = async (token = "") => (await getWith(token, `${base}/api/probe`)).
 describe.each([
   ["by registration", byRegistration],
   ["by metadata document", byDocument],
-])("a client %s with redirect URIs at two sites", (how, newClient) => {
+])("a client created %s, with redirect URIs at two sites", (how, newClient) => {
   it("gets a code at the other site only after the person approved that site as well", async () => {
     const clientId = await newClient();
     const visitor = await signedIn(`two-sites ${how}@example.com`.replaceAll(" ", "-"));
@@ -130,7 +130,7 @@ describe.each([
     }
   });
 
-  it("gets no code at the other site with prompt=none either", async () => {
+  it("gets no code at the unapproved site with prompt=none", async () => {
     const clientId = await newClient();
     const visitor = await signedIn(`silent ${how}@example.com`.replaceAll(" ", "-"));
     await tokensAt(visitor, clientId, GOOD);
@@ -142,7 +142,7 @@ describe.each([
 });
 
 describe("a client that changes its redirect URIs", () => {
-  it("loses its grants, and people are asked again for the new site", async () => {
+  it("loses its grants, and people must consent again for the new site", async () => {
     const client = await registerWeb([GOOD]);
     const { client_id } = client;
     const visitor = await signedIn("swapped@example.com");
@@ -183,7 +183,10 @@ describe("offline access", () => {
   const BRIEF = ["authorization_code"];
   const LASTING = ["authorization_code", "refresh_token"];
 
-  /** A client without refresh tokens, and a way to give it the grant type. */
+  /**
+   * Returns a client without refresh tokens, and a function that adds the refresh_token grant to
+   * it.
+   */
   async function briefByRegistration() {
     const client = await registerPublic(base, {
       redirect_uris: [GOOD],
@@ -209,7 +212,7 @@ describe("offline access", () => {
     };
   }
 
-  /** Another process reads the document again. */
+  /** Clears the document cache, as if another process read the document. */
   async function forgetDocuments() {
     server.useKeys(server.keys());
   }
@@ -226,44 +229,50 @@ describe("offline access", () => {
     ["by metadata document", briefByDocument],
   ] as const;
 
-  it.each(ways)("needs a new consent before it is granted: client %s", async (how, newClient) => {
-    const { clientId, extend } = await newClient();
-    const visitor = await signedIn(`lasting ${how}@example.com`.replaceAll(" ", "-"));
-    const first = request(clientId, { redirect_uri: GOOD });
-    expect(interactionOn(await visitor.open(first.url)).requestsOfflineAccess).toBe(false);
-    const brief = await tokensAt(visitor, clientId, GOOD);
-    expect(brief).not.toHaveProperty("refresh_token");
+  it.each(ways)(
+    "requires a new consent before it is granted to a client created %s",
+    async (how, newClient) => {
+      const { clientId, extend } = await newClient();
+      const visitor = await signedIn(`lasting ${how}@example.com`.replaceAll(" ", "-"));
+      const first = request(clientId, { redirect_uri: GOOD });
+      expect(interactionOn(await visitor.open(first.url)).requestsOfflineAccess).toBe(false);
+      const brief = await tokensAt(visitor, clientId, GOOD);
+      expect(brief).not.toHaveProperty("refresh_token");
 
-    await extend();
-    const silent = request(clientId, { redirect_uri: GOOD, prompt: "none" });
-    const { leavesFor } = await visitor.open(silent.url);
-    expect(leavesFor?.searchParams.get("error")).toBe("consent_required");
-    const page = await visitor.open(request(clientId, { redirect_uri: GOOD }).url);
-    expect(page.leavesFor).toBeUndefined();
-    expect(interactionOn(page)).toMatchObject({
-      requestsOfflineAccess: true,
-      scopes: SCOPE.split(" "),
-    });
+      await extend();
+      const silent = request(clientId, { redirect_uri: GOOD, prompt: "none" });
+      const { leavesFor } = await visitor.open(silent.url);
+      expect(leavesFor?.searchParams.get("error")).toBe("consent_required");
+      const page = await visitor.open(request(clientId, { redirect_uri: GOOD }).url);
+      expect(page.leavesFor).toBeUndefined();
+      expect(interactionOn(page)).toMatchObject({
+        requestsOfflineAccess: true,
+        scopes: SCOPE.split(" "),
+      });
 
-    const { refresh_token = "" } = await tokensAt(visitor, clientId, GOOD);
-    const form = { grant_type: "refresh_token", client_id: clientId, refresh_token };
-    expect((await exchange(server, form)).status).toBe(200);
-    expect((await visitor.open(silent.url)).leavesFor?.searchParams.get("code")).toBeTruthy();
-  });
-
-  it.each(ways)("is not granted by an earlier code: client %s", async (how, newClient) => {
-    const { clientId, extend } = await newClient();
-    const visitor = await signedIn(`early-code ${how}@example.com`.replaceAll(" ", "-"));
-    const { url, verifier } = request(clientId, { redirect_uri: GOOD });
-    const code = codeIn(await visitor.authorize(url));
-    await extend();
-    const { status, body } = await exchangeCode(clientId, code, verifier);
-    expect(status).toBe(200);
-    expect(body).not.toHaveProperty("refresh_token");
-  });
+      const { refresh_token = "" } = await tokensAt(visitor, clientId, GOOD);
+      const form = { grant_type: "refresh_token", client_id: clientId, refresh_token };
+      expect((await exchange(server, form)).status).toBe(200);
+      expect((await visitor.open(silent.url)).leavesFor?.searchParams.get("code")).toBeTruthy();
+    },
+  );
 
   it.each(ways)(
-    "is not granted on a page that was opened before it was requested: client %s",
+    "is not granted to a client created %s when a code from an earlier consent is redeemed",
+    async (how, newClient) => {
+      const { clientId, extend } = await newClient();
+      const visitor = await signedIn(`early-code ${how}@example.com`.replaceAll(" ", "-"));
+      const { url, verifier } = request(clientId, { redirect_uri: GOOD });
+      const code = codeIn(await visitor.authorize(url));
+      await extend();
+      const { status, body } = await exchangeCode(clientId, code, verifier);
+      expect(status).toBe(200);
+      expect(body).not.toHaveProperty("refresh_token");
+    },
+  );
+
+  it.each(ways)(
+    "is not granted to a client created %s on a page that was opened before the client requested it",
     async (how, newClient) => {
       const { clientId, extend } = await newClient();
       const visitor = await signedIn(`open-page ${how}@example.com`.replaceAll(" ", "-"));
@@ -280,7 +289,7 @@ describe("offline access", () => {
     },
   );
 
-  it("covers only the scopes on the page that showed it", async () => {
+  it("covers only the scopes on the consent page that offered it", async () => {
     const { clientId, extend } = await briefByRegistration();
     const visitor = await signedIn("other-scope@example.com");
     await tokensAt(visitor, clientId, GOOD);
@@ -311,7 +320,7 @@ describe("offline access", () => {
     });
   });
 
-  it("requires a new consent for grants stored before it was recorded, whose refresh tokens stay valid", async () => {
+  it("requires a new consent for grants from before it was recorded, whose refresh tokens stay valid", async () => {
     const { client_id } = await registerWeb([GOOD]);
     const visitor = await signedIn("before-it-was-recorded@example.com");
     const { refresh_token = "" } = await tokensAt(visitor, client_id, GOOD);
@@ -339,7 +348,7 @@ describe("a redirect URI that a client removed while its consent page was open",
   it.each([
     ["allows", SCOPE.split(" ")],
     ["refuses", "deny"],
-  ] as const)("gets no response when the person %s", async (how, answer) => {
+  ] as const)("receives no redirect when the person %s access", async (how, answer) => {
     const { client, visitor, page } = await gone(`gone-${how}`);
     await putRedirects(client, [GOOD]);
     const { status, leavesFor } = await visitor.answer(page, answer);
@@ -351,7 +360,7 @@ describe("a redirect URI that a client removed while its consent page was open",
   it.each([
     ["allowed", SCOPE.split(" ")],
     ["refused", "deny"],
-  ] as const)("gets no response when the person had just %s", async (how, answer) => {
+  ] as const)("receives no redirect when the person had just %s access", async (how, answer) => {
     const { client, visitor, page } = await gone(`just-${how}`);
     const decided = await fetch(page.url, {
       method: "POST",
@@ -373,7 +382,7 @@ describe("an authorization request that fails", () => {
     ["by registration", byRegistration],
     ["by metadata document", byDocument],
   ])(
-    "never redirects a browser to a site that the person has not approved: client %s",
+    "never redirects a browser to a site that the person has not approved, for a client created %s",
     async (how, newClient) => {
       const clientId = await newClient();
       const someone = createVisitor(server);
@@ -427,7 +436,7 @@ describe("a withdrawn scope", () => {
     ["by registration", byRegistration],
     ["by metadata document", byDocument],
   ])(
-    "is no longer valid for tokens that were already issued: client %s",
+    "is no longer valid for tokens that were already issued to a client created %s",
     async (how, newClient) => {
       const clientId = await newClient();
       const visitor = await signedIn(`narrowed ${how}@example.com`.replaceAll(" ", "-"));
@@ -439,7 +448,7 @@ describe("a withdrawn scope", () => {
     },
   );
 
-  it("is withdrawn for every resource, whichever resource the client names", async () => {
+  it("is withdrawn for every resource, whichever resource the client requests", async () => {
     const clientId = await byRegistration();
     const visitor = await signedIn("other-resource@example.com");
     const { access_token } = await tokensAt(visitor, clientId, GOOD);

@@ -2,15 +2,18 @@
 
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { z } from "zod";
-import { parse } from "../../src/http/api/parse.ts";
+import { parseInput } from "../../src/http/api/parse.ts";
 import { getWith, newToken, postJson } from "../support/agent.ts";
 import { bearer } from "../support/alert-events.ts";
 import { connectMcp } from "../support/mcp.ts";
 import { sharedTestService } from "../support/test-service.ts";
 
-/** What each request costs must grow no faster than the request: each counts once, whatever it holds. */
+/**
+ * The cost of a request must grow at most linearly with its size, since each request counts once
+ * against the rate limit.
+ */
 
-/** As many different names as 16 kB hold. */
+/** As many different parameter names as fit into 16 kB. */
 const names = Array.from({ length: 4_000 }, (_, at) => `n${at.toString(36)}`);
 
 afterEach(() => vi.restoreAllMocks());
@@ -31,7 +34,7 @@ describe("a query with thousands of names", () => {
     },
   );
 
-  it("keeps repeated values together, in order", async () => {
+  it("is parsed with the repeated values of a name in one list, in order", async () => {
     const { base } = await sharedTestService();
     const token = await newToken(base);
     const read = async (query: string) =>
@@ -53,39 +56,40 @@ it("unknown members are compared with the known ones only until the error text i
     },
   });
   const input = Object.fromEntries(names.map((name) => [name, 1]));
-  expect(() => parse(schema, input)).toThrow("n0 is unknown; known are symbol, limit");
+  expect(() => parseInput(schema, input)).toThrow("n0 is unknown; known are symbol, limit");
   expect(compared).toBeLessThan(20);
 });
 
 describe("a text of thousands of combining marks", () => {
-  /** Normalization would sort them, in quadratic time. */
+  /** Combining marks that Unicode normalization would sort in quadratic time. */
   const marks = `a${"\u0301\u0327".repeat(1_500)}`;
 
   const doors: Readonly<Record<string, (base: string, token: string) => Promise<unknown>>> = {
-    "the label of an alert": (base, token) =>
+    "as the label of an alert": (base, token) =>
       postJson(`${base}/api/alerts`, { symbols: ["ALDER.SIM"], label: marks }, bearer(token)),
-    "the label of an alert over MCP": async (base, token) => {
+    "as the label of an alert over MCP": async (base, token) => {
       const client = await connectMcp(base, token);
       return client.callTool({
         name: "manage_alert",
         arguments: { id: "alert_x", label: marks },
       });
     },
-    "a completed symbol over MCP": async (base, token) => {
+    "as a symbol to complete over MCP": async (base, token) => {
       const client = await connectMcp(base, token);
       return client.complete({
         ref: { type: "ref/resource", uri: "market://signals/{symbol}" },
         argument: { name: "symbol", value: marks },
       });
     },
-    "a name": (base) => postJson(`${base}/api/apply`, { name: marks, email: "a@host.example" }),
-    "a message": (base) =>
+    "as the name in an application": (base) =>
+      postJson(`${base}/api/apply`, { name: marks, email: "a@host.example" }),
+    "as a contact message": (base) =>
       postJson(`${base}/api/contact`, { message: marks, email: "a@host.example" }),
-    "the name of a client": (base) => postJson(`${base}/oauth/register`, { client_name: marks }),
-    "a contact of a client": (base) => postJson(`${base}/oauth/register`, { contacts: [marks] }),
+    "as the name of a client": (base) => postJson(`${base}/oauth/register`, { client_name: marks }),
+    "as a contact of a client": (base) => postJson(`${base}/oauth/register`, { contacts: [marks] }),
   };
 
-  it.each(Object.entries(doors))("is never normalized in full: %s", async (_door, knock) => {
+  it.each(Object.entries(doors))("is never normalized in full %s", async (_door, knock) => {
     const { base, person } = await sharedTestService();
     const { access_token } = await person().tokens();
     const normalize = vi.spyOn(String.prototype, "normalize");

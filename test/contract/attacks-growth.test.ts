@@ -6,7 +6,7 @@ import { accountRecordsGroup, clientGroup } from "../../src/auth/agents/agent.ts
 import { AUDIT_KIND, type AuditEntry, unsealedAudit } from "../../src/store/audit/entry.ts";
 import { put } from "../../src/store/port/operations.ts";
 import { collection, type Records } from "../../src/store/port/records.ts";
-import { getWith, postForm, postJson, type Registered, register } from "../support/agent.ts";
+import { getWith, postForm, postJson, type RegisteredAgent, register } from "../support/agent.ts";
 import { startAuthServer } from "../support/auth-server.ts";
 import {
   authorizationRequest,
@@ -14,32 +14,41 @@ import {
   registerPublic,
   type UserTokens,
 } from "../support/person.ts";
-import { describeEngines, type Engine, embedded, openStore, slowed } from "../support/stores.ts";
+import {
+  describeEngines,
+  type Engine,
+  embedded,
+  openStore,
+  slowRecords,
+} from "../support/stores.ts";
 import { LOOSE_LIMITS, startTestService, type TestService } from "../support/test-service.ts";
-import { type Consented, consented, createVisitor, exchange } from "../support/visitor.ts";
+import { type ConsentResult, createVisitor, exchange, giveConsent } from "../support/visitor.ts";
 import { textOf } from "../support/web.ts";
 
-/** A registration with the code that the agent was given. */
-type Claimable = Registered & { readonly claim: { readonly code: string } };
+/** A registration answer that includes the agent's claim code. */
+type Claimable = RegisteredAgent & { readonly claim: { readonly code: string } };
 
 const refreshTokens = collection<object>("oidc:RefreshToken");
 
 const keptIn = async (records: Records): Promise<number> =>
   (await records.list(refreshTokens, { limit: 10_000 })).length;
 
-/** A person who let an application act for them. */
+/** Returns a person who has granted an application access. */
 async function build(engine: Engine, seenAs = (records: Records) => records) {
   const { records, clock } = await openStore(engine);
   clock.now = Date.now();
   const server = await startAuthServer({ records: seenAs(records), now: () => new Date() });
   const person = createVisitor(server);
   await person.signIn();
-  const { form, client } = await consented(server, person);
+  const { form, client } = await giveConsent(server, person);
   const { body } = await exchange(server, form);
   const { client_id } = client;
   const refresh = (refresh_token = "") =>
     exchange(server, { grant_type: "refresh_token", client_id, refresh_token });
-  /** Rotates a token this many times. @returns Every answer, beginning with the first exchange. */
+  /**
+   * Rotates a refresh token this many times.
+   * @returns All token answers, beginning with that of the code exchange.
+   */
   const rotate = async (times: number) => {
     const answers = [body];
     for (let at = 0; at < times; at += 1) {
@@ -54,7 +63,7 @@ async function build(engine: Engine, seenAs = (records: Records) => records) {
 }
 
 describeEngines("refresh tokens of one person", (engine) => {
-  it("take constant space however often they rotate", async () => {
+  it("take constant space, however often they are rotated", async () => {
     const { records, rotate } = await build(engine);
     await rotate(12);
     expect(await keptIn(records)).toBeLessThanOrEqual(2);
@@ -87,9 +96,9 @@ describeEngines("refresh tokens of one person", (engine) => {
     expect(await keptIn(records)).toBe(0);
   });
 
-  it("revoke nothing when another client replays one", async () => {
+  it("stay valid when another client replays one of them", async () => {
     const { server, person, rotate, probe } = await build(engine);
-    const other = await consented(server, person);
+    const other = await giveConsent(server, person);
     const answers = await rotate(4);
     const { client_id } = other.client;
     const refresh_token = answers[0]?.refresh_token ?? "";
@@ -98,7 +107,7 @@ describeEngines("refresh tokens of one person", (engine) => {
     expect(await probe(answers.at(-1)?.access_token)).toBe(200);
   });
 
-  it("are all revoked on a replay of a token that was replaced twice during its lookup", async () => {
+  it("are all revoked on the replay of a token that was rotated twice during its lookup", async () => {
     let before = async (): Promise<unknown> => undefined;
     const { records, rotate, refresh, probe } = await build(engine, (kept) => ({
       ...kept,
@@ -123,7 +132,7 @@ describeEngines("refresh tokens of one person", (engine) => {
   });
 });
 
-/** Entries of the audit by action. */
+/** Counts audit rows by action. */
 async function audited(records: Records): Promise<Readonly<Record<string, number>>> {
   const rows = await records.list(unsealedAudit, { limit: 10_000 });
   const counts: Record<string, number> = {};
@@ -167,9 +176,9 @@ describeEngines("audit rows of replays", (engine) => {
     expect(await audited(records)).toMatchObject({ "grant.replayed": 1 });
   });
 
-  it("are written once when a used code is replayed with its verifier, and never without the verifier, since that revokes nothing", async () => {
+  it("are written once when a used code is replayed with its verifier, and never without it, since that revokes nothing", async () => {
     const { records, server, person, probe } = await build(engine);
-    const { form } = await consented(server, person);
+    const { form } = await giveConsent(server, person);
     const { body } = await exchange(server, form);
     const stolen = { ...form, code_verifier: "another-verifier".padEnd(43, "0") };
     expect(new Set(await often(() => exchange(server, stolen)))).toEqual(new Set([400]));
@@ -184,12 +193,12 @@ describeEngines("audit rows of replays", (engine) => {
 });
 
 describe("active refresh tokens", () => {
-  it("are limited to a hundred per application; the oldest is revoked", async () => {
+  it("are limited to 100 per application, and the oldest is revoked", async () => {
     const { records, server, person, client, rotate, refresh, probe } = await build(embedded);
     const [first] = await rotate(0);
     const tokens: string[] = [];
     for (let at = 0; at < 101; at += 1) {
-      const { form } = await consented(server, person, { client });
+      const { form } = await giveConsent(server, person, { client });
       const { status, body } = await exchange(server, form);
       expect(status).toBe(200);
       tokens.push(body.refresh_token ?? "");
@@ -202,17 +211,17 @@ describe("active refresh tokens", () => {
 });
 
 describeEngines("refresh tokens issued concurrently", (engine) => {
-  it("are limited to a hundred per application", async () => {
-    const { records, server, person, client } = await build(engine, slowed);
+  it("are limited to 100 per application", async () => {
+    const { records, server, person, client } = await build(engine, slowRecords);
     const [grant] = await records.list(grants, { limit: 1 });
     const copies = Array.from({ length: 97 }, (_, at) => {
       const groups = [grantGroup(grant?.key ?? ""), `refresh-chain:${at}`];
       return put(refreshTokens, { key: `copy-${at}`, value: {}, groups });
     });
     expect(await records.commit(copies)).toBe(true);
-    const forms: Consented["form"][] = [];
+    const forms: ConsentResult["form"][] = [];
     for (let at = 0; at < 8; at += 1) {
-      forms.push((await consented(server, person, { client })).form);
+      forms.push((await giveConsent(server, person, { client })).form);
     }
     const answers = await Promise.all(forms.map((form) => exchange(server, form)));
     expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200]));
@@ -222,7 +231,7 @@ describeEngines("refresh tokens issued concurrently", (engine) => {
 
 const expiring = { ttlMs: 86_400_000 };
 
-/** Lets this many applications act for a person. @returns Their grants. */
+/** Stores grants of this many applications for a person. @returns The keys of the grants. */
 async function letAct(records: Records, accountId: string, count: number) {
   const keys = Array.from({ length: count }, (_, at) => `grant-${at}`);
   const steps = keys.map((key) => {
@@ -241,10 +250,10 @@ const ofAccount = async (records: Records, accountId: string) =>
   );
 
 describeEngines("applications that a person approves concurrently", (engine) => {
-  it("are limited to a hundred", async () => {
+  it("are limited to 100", async () => {
     const { records, clock } = await openStore(engine);
     clock.now = Date.now();
-    const server = await startAuthServer({ records: slowed(records), now: () => new Date() });
+    const server = await startAuthServer({ records: slowRecords(records), now: () => new Date() });
     const person = createVisitor(server);
     const accountId = await person.signIn();
     await letAct(records, accountId, 98);
@@ -261,27 +270,27 @@ describeEngines("applications that a person approves concurrently", (engine) => 
 });
 
 describe("applications that a person has approved", () => {
-  it("are limited to a hundred; a repeated approval does not count twice", async () => {
+  it("are limited to 100, and a repeated approval does not count twice", async () => {
     const { records } = await openStore(embedded);
     const server = await startAuthServer({ records, now: () => new Date() });
     const person = createVisitor(server);
     const accountId = await person.signIn();
     await letAct(records, accountId, 99);
-    const { client } = await consented(server, person);
+    const { client } = await giveConsent(server, person);
     expect(await ofAccount(records, accountId)).toHaveLength(100);
 
-    await expect(consented(server, person)).rejects.toThrow("consent led nowhere");
+    await expect(giveConsent(server, person)).rejects.toThrow("consent led nowhere");
     const before = await ofAccount(records, accountId);
     expect(before).toHaveLength(100);
     const elsewhere = createVisitor(server);
     await elsewhere.signIn();
-    await consented(server, elsewhere, { client });
+    await giveConsent(server, elsewhere, { client });
     const after = await ofAccount(records, accountId);
     expect(after).toHaveLength(100);
     expect(after.filter((key) => !before.includes(key))).toHaveLength(1);
   });
 
-  it("are listed with a way to remove one when there are too many", async () => {
+  it("reach a limit whose error page links to a list where the person can remove one", async () => {
     const testService = await startTestService();
     const { records } = testService.service.state.store;
     const person = testService.person();
@@ -319,7 +328,7 @@ describe("an attacker with many networks of one provider", () => {
     return (await fetch(`${base}/oauth/token`, { method: "POST", headers, body })).status;
   };
 
-  it("leaves a bounded number of lockouts, and is still limited in each network", async () => {
+  it("causes a bounded number of lockout records, and is still limited in each network", async () => {
     const testService = await startWith("secret-address=2/900 lockouts=3/86400");
     const guess = (site: number) =>
       postToken(testService.base, `2001:db8:${site}::1`, { client_id: "a", client_secret: "b" });
@@ -329,7 +338,7 @@ describe("an attacker with many networks of one provider", () => {
     expect(await countIn(testService, "lockouts")).toBe(3);
   });
 
-  it("leaves a bounded number of client assertions", async () => {
+  it("causes a bounded number of stored client assertions", async () => {
     const quotas = "client-assertion=5/3600 client-assertion-provider=7/3600";
     const testService = await startWith(`${quotas} token-unclaimed-client=2/3600`);
     const { base } = testService;
@@ -360,7 +369,10 @@ describe("an attacker with many networks of one provider", () => {
     expect(await countIn(testService, "oidc:ReplayDetection")).toBe(8);
   });
 
-  /** Asks once from each of some networks. @returns How many were let in, and the last status. */
+  /**
+   * Sends one request from each network.
+   * @returns The number of accepted requests and the last status.
+   */
   async function fromEach(ask: (ip: string) => Promise<number>, ips: readonly string[]) {
     const statuses = [];
     for (const ip of ips) statuses.push(await ask(ip));
@@ -370,7 +382,7 @@ describe("an attacker with many networks of one provider", () => {
   it.each([
     ["apply", { name: "Eve", email: "eve@example.com" }],
     ["contact", { message: "Hello", email: "eve@example.com" }],
-  ])("is limited per site and per provider (%s)", async (name, body) => {
+  ])("is limited per site and per provider at /api/%s", async (name, body) => {
     const testService = await startTestService({
       TRUST_PROXY: "1",
       RATE_LIMITS: `${LOOSE_LIMITS} ${name}-site=3/3600 ${name}-provider=7/3600`,
@@ -409,7 +421,7 @@ describe("audit rows of one person", () => {
     return bodies.filter((body) => (body as AuditEntry).action === action).length;
   };
 
-  it("are limited for revoked access tokens, all of which become invalid; a second application has its own share", async () => {
+  it("are limited for revoked access tokens, which all become invalid, and a second application has its own share", async () => {
     const testService = await startTestService({
       RATE_LIMITS: `${LOOSE_LIMITS} token-revoked=6/3600 token-revoked-client=3/3600`,
     });
@@ -434,7 +446,7 @@ describe("audit rows of one person", () => {
     expect(await rowsOf(testService, "token.revoked")).toBe(7);
   });
 
-  it("are limited for consents; further consents are rejected", async () => {
+  it("are limited for consents, and further consents are rejected", async () => {
     const testService = await startTestService({ RATE_LIMITS: `${LOOSE_LIMITS} consent=3/3600` });
     const { base } = testService;
     const { client_id } = await registerPublic(base);
@@ -452,7 +464,7 @@ describe("records of one person", () => {
   const countOf = async ({ service }: TestService, name: string) =>
     (await service.state.store.records.list(collection(name), { limit: 10_000 })).length;
 
-  it("are limited to a hundred sessions and known browsers; the oldest end first", async () => {
+  it("include at most 100 sessions and 100 known browsers, and the oldest are removed first", async () => {
     const testService = await startTestService();
     const person = testService.person();
     await person.signIn();
@@ -474,7 +486,7 @@ describe("records of one person", () => {
     expect((await person.web.get("/account")).url.pathname).toBe("/sign-in");
   });
 
-  it("are limited to ten agents claimed by one application, and do not limit agents that the person claimed", async () => {
+  it("include at most ten agents claimed by one application, without limiting agents that the person claimed", async () => {
     const testService = await startTestService();
     const { base } = testService;
     const person = testService.person();
@@ -500,7 +512,7 @@ describe("records of one person", () => {
 });
 
 describe("updates of the agents of one person", () => {
-  it("have a common limit for any number of agents and addresses; each agent has a share", async () => {
+  it("share one limit across all agents and addresses, in which each agent has its own part", async () => {
     const testService = await startTestService({
       TRUST_PROXY: "1",
       RATE_LIMITS: `${LOOSE_LIMITS} manage=4/3600 manage-account=8/3600`,
@@ -513,7 +525,7 @@ describe("updates of the agents of one person", () => {
       const body = { agent_id: agent.client_id, claim_code: agent.claim.code };
       const headers = { authorization: `Bearer ${access_token}` };
       const claimed = await postJson(`${base}/oauth/claim`, body, headers);
-      let { registration_access_token: token } = (await claimed.json()) as Registered;
+      let { registration_access_token: token } = (await claimed.json()) as RegisteredAgent;
       let count = 0;
       for (let time = 0; time < 5; time += 1) {
         const answer = await fetch(agent.registration_client_uri, {
@@ -532,7 +544,7 @@ describe("updates of the agents of one person", () => {
         });
         if (answer.status !== 200) continue;
         count += 1;
-        ({ registration_access_token: token } = (await answer.json()) as Registered);
+        ({ registration_access_token: token } = (await answer.json()) as RegisteredAgent);
       }
       updated.push(count);
     }

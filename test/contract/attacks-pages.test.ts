@@ -25,13 +25,13 @@ beforeEach(() => {
 
 const pathOf = (action: string) => new URL(action).pathname;
 
-/** An agent with a claim code. */
+/** Registers an agent, whose answer includes a claim code. */
 const newAgent = (changes: object = {}) =>
   register(base, changes) as Promise<
     Awaited<ReturnType<typeof register>> & { readonly claim: { readonly code: string } }
   >;
 
-/** A person with one of everything that the account page can end. */
+/** Creates a person with one of everything that the account page can remove. */
 async function settled(): Promise<Person> {
   const person = testService.person();
   const agent = await newAgent();
@@ -50,7 +50,7 @@ async function settled(): Promise<Person> {
   return person;
 }
 
-/** Gives a person a channel in each state that has forms of its own. */
+/** Gives a person one channel in each state that has its own forms. */
 async function addChannels({ email }: Person): Promise<void> {
   const { store, keyring } = testService.service.state;
   const { records } = store;
@@ -67,7 +67,7 @@ async function addChannels({ email }: Person): Promise<void> {
   }
 }
 
-/** Every form of every page, each with valid values. */
+/** Collects every form of every page, filled with valid values. */
 async function everyForm(person: Person) {
   const { web } = person;
   const [agent, other] = [await newAgent(), await newAgent()];
@@ -103,7 +103,7 @@ async function everyForm(person: Person) {
 }
 
 describe("a form on another site", () => {
-  it("changes nothing, whatever it sends and wherever it is sent from", async () => {
+  it("changes nothing, whatever fields it sends and whichever site sends it", async () => {
     const person = await settled();
     const forms = await everyForm(person);
     const posts = testService.service.routes.filter(({ method, path }) => {
@@ -174,7 +174,7 @@ describe("a form on another site", () => {
 });
 
 describe("a person", () => {
-  it("cannot remove what belongs to somebody else", async () => {
+  it("cannot remove what belongs to another person", async () => {
     const [mine, other] = [await settled(), await settled()];
     const own = await mine.web.get("/account");
     const theirs = (await other.web.get("/account")).forms.filter(({ action }) =>
@@ -205,7 +205,7 @@ describe("a person", () => {
     expect(account.html).not.toMatch(/msv_test_\w{38}/);
   });
 
-  it("cannot see the consent page of somebody else's authorization request", async () => {
+  it("cannot see the consent page of another person's authorization request", async () => {
     const { client_id } = await registerPublic(base);
     const attacker = testService.person();
     const started = await fetch(authorizationRequest(base, { client_id }).url, {
@@ -372,7 +372,7 @@ describe("a cookie", () => {
     }
   });
 
-  it("that was planted before a sign-in is worthless after it", async () => {
+  it("that was planted before a sign-in gives no access after it", async () => {
     const person = testService.person();
     await person.web.get("/sign-in");
     const planted = person.web.cookie();
@@ -439,7 +439,7 @@ describe("a sign-in code", () => {
     expect((await attacker.get("/account")).url.pathname).toBe("/sign-in");
   });
 
-  it("expires after five wrong codes, even if they are sent concurrently", async () => {
+  it("becomes invalid after five wrong codes, even if they are sent concurrently", async () => {
     const { code, type } = await asked();
     const tries = await Promise.all(Array.from({ length: 10 }, () => type(wrong(code))));
     for (const { status } of tries) expect(status).toBe(400);
@@ -454,7 +454,7 @@ describe("a sign-in code", () => {
     expect((await type(code)).url.pathname).not.toBe("/account");
   });
 
-  it("ends after ten minutes", async () => {
+  it("expires after ten minutes", async () => {
     const { code, type } = await asked();
     testService.clock.now = new Date(SANDBOX_NOW.getTime() + 10 * 60_000 + 1_000);
     expect((await type(code)).status).toBe(400);
@@ -495,11 +495,13 @@ describe("an email address", () => {
   });
 });
 
-/** The attributes of a script of the service itself. */
+/** Attributes of a script tag that loads one of the service's own scripts. */
 const OWN_SCRIPT = /^ defer src="\/assets\/[\w./-]+\.js(\?[\w=-]+)?"$/;
 
-/** The tags of a page that run something, load something, or end what they stand in. Scripts of the
- *  service itself are not counted. */
+/**
+ * Finds tags that run or load something or close their parent element, except the service's own
+ * scripts.
+ */
 function dangerousTags(html: string): readonly string[] {
   return Array.from(html.matchAll(/<([!/?]?[a-z][^\s>/]*)((?:"[^"]*"|'[^']*'|[^"'>])*)>/gi))
     .filter(([, name = "", attributes = ""]) => {
@@ -580,7 +582,7 @@ describe("untrusted text", () => {
     "/%3Cscript%3Ealert(1)%3C/script%3E",
     "/api/signals?symbol=%3Cscript%3Ealert(1)%3C/script%3E",
     "/sign-in/callback?error=%3Cscript%3Ealert(1)%3C/script%3E",
-  ])("in a URL is not in the page as markup: %s", async (path) => {
+  ])("in a URL never becomes markup in the page: %s", async (path) => {
     const person = testService.person();
     await person.signIn();
     const answer = await fetch(base + path, { headers: { cookie: person.web.cookie() } });
@@ -591,14 +593,14 @@ describe("untrusted text", () => {
     expect(answer.headers.get("x-content-type-options")).toBe("nosniff");
   });
 
-  it("in an email field is shown again as text", async () => {
+  it("in an email field is shown again only as plain text", async () => {
     const web = createWeb(base);
     const form = (await web.get("/sign-in")).form("/sign-in");
     const { html } = await web.submit(form, { email: '"><script>alert(1)</script>' });
     expect(dangerousTags(html)).toEqual([]);
   });
 
-  it("is rejected as a name if it can only be an attack", async () => {
+  it("is rejected as a name if it contains markup, control characters or a URL", async () => {
     for (const name of ["<b>x</b>", "x\u202Ey", "x\u0000y", "https://evil.example", ""]) {
       const answer = await postJson(`${base}/api/apply`, { name, email: "eve@example.com" });
       expect(answer.status, JSON.stringify(name)).toBe(400);
@@ -613,7 +615,7 @@ describe("untrusted text", () => {
   });
 });
 
-describe("whether an account, client or agent exists", () => {
+describe("the existence of an account, client or agent", () => {
   const ask = async (own: string, email: string) => {
     const web = createWeb(own);
     const start = await web.get("/sign-in");
@@ -622,7 +624,7 @@ describe("whether an account, client or agent exists", () => {
     return { status: page.status, path: page.url.pathname, said };
   };
 
-  it("cannot be learned by requesting codes, neither from the response nor from the work it takes", async () => {
+  it("cannot be inferred by requesting sign-in codes, either from the response or from the store operations", async () => {
     const before = await startTestService();
     await before.person("known@example.com").signIn();
     await before.stop();
@@ -666,7 +668,7 @@ describe("whether an account, client or agent exists", () => {
     expect(answers[0]).toEqual(answers[1]);
   });
 
-  it("does not affect the response to a claim, nor the work it takes", async () => {
+  it("affects neither the response to a claim nor the store operations that the claim causes", async () => {
     const agent = await newAgent();
     const { access_token } = await testService.person().tokens();
     const guess = async (agent_id: string) => {
@@ -699,8 +701,10 @@ describe("whether an account, client or agent exists", () => {
   });
 });
 
-/** What the requests of something ask of the store: the least of a few times, since some of it is
- *  remembered. Work of the service itself, which runs at any time, has no request and is left out. */
+/**
+ * Measures the store operations of a request: the minimum of a few runs, since some results are
+ * cached. Background work of the service belongs to no request and is excluded.
+ */
 async function leastWork<T>(records: Records, run: () => Promise<T>) {
   const methods = ["get", "list", "commit", "claimDue"] as const;
   const original = Object.fromEntries(methods.map((name) => [name, records[name]]));

@@ -5,7 +5,7 @@ import {
   getWith,
   postForm,
   postJson,
-  type Registered,
+  type RegisteredAgent,
   register,
   tokenOf,
 } from "../support/agent.ts";
@@ -13,13 +13,13 @@ import { bearer, makeAlert } from "../support/alert-events.ts";
 import type { Person, UserTokens } from "../support/person.ts";
 import { LOOSE_LIMITS, startTestService, type TestService } from "../support/test-service.ts";
 
-/** A registration with the code that the agent was given. */
-type Claimable = Registered & { readonly claim: { readonly code: string } };
+/** A registration answer that includes the agent's claim code. */
+type Claimable = RegisteredAgent & { readonly claim: { readonly code: string } };
 
 const startWith = (limits: string) =>
   startTestService({ RATE_LIMITS: `${LOOSE_LIMITS} ${limits}` });
 
-/** Two applications of one person, and one of another. */
+/** Two applications of one person, and one application of another person. */
 async function applications({ person }: TestService) {
   const one = person();
   const tokens = async (by: Person) => (await by.tokens()).access_token;
@@ -31,7 +31,7 @@ async function applications({ person }: TestService) {
   };
 }
 
-/** Claims a new agent with a person's token. @returns A token of the agent. */
+/** Registers an agent and claims it with a person's token. @returns A token of the agent. */
 async function agentClaimedBy({ base }: TestService, token: string): Promise<string> {
   const agent = (await register(base)) as Claimable;
   const body = { agent_id: agent.client_id, claim_code: agent.claim.code };
@@ -39,15 +39,15 @@ async function agentClaimedBy({ base }: TestService, token: string): Promise<str
   return tokenOf(base, agent);
 }
 
-/** The statuses of repeated requests, one after the other. */
+/** Repeats a request sequentially. @returns The statuses. */
 async function repeated(times: number, ask: () => Promise<number>): Promise<readonly number[]> {
   const statuses: number[] = [];
   for (let nth = 0; nth < times; nth += 1) statuses.push(await ask());
   return statuses;
 }
 
-describe("one application of a person leaves a share for the person's other applications", () => {
-  it("of calls, up to the limit of the account", async () => {
+describe("one application of a person", () => {
+  it("leaves the person's other applications a share of the calls, up to the account's limit", async () => {
     const service = await startWith("calls=4/3600 calls-account=6/3600");
     const { greedy, other, stranger } = await applications(service);
     const call = (token: string) => async () =>
@@ -57,7 +57,7 @@ describe("one application of a person leaves a share for the person's other appl
     expect(await repeated(4, call(stranger))).toEqual([200, 200, 200, 200]);
   });
 
-  it("of streams", async () => {
+  it("leaves the person's other applications a share of the streams", async () => {
     const service = await startWith("");
     const { greedy, other } = await applications(service);
     const open = (token: string) => async () => {
@@ -71,7 +71,7 @@ describe("one application of a person leaves a share for the person's other appl
     expect(await repeated(1, open(other))).toEqual([200]);
   });
 
-  it("of attempts to claim agents, and for the person on the claim page", async () => {
+  it("leaves a share of the claim attempts to other applications and to the person on the claim page", async () => {
     const service = await startWith("claim-user=3/3600 claim-account=5/3600");
     const { base } = service;
     const { person, greedy, other } = await applications(service);
@@ -89,7 +89,7 @@ describe("one application of a person leaves a share for the person's other appl
     expect(await repeated(2, again)).toEqual([400, 429]);
   });
 
-  it("of tokens, even with agents that it claims", async () => {
+  it("leaves other applications a share of the tokens, even if it claims agents", async () => {
     const service = await startWith("token-client=50/3600 token-account=100/3600");
     const { base } = service;
     const person = service.person();
@@ -120,7 +120,7 @@ describe("one application of a person leaves a share for the person's other appl
     expect(((await refreshed.json()) as UserTokens).access_token).toBeTypeOf("string");
   });
 
-  it("of changes of alerts, even with agents that it claims", async () => {
+  it("leaves other applications a share of the changes to alerts, even if it claims agents", async () => {
     const service = await startWith("alert-change=10/3600 alert-change-account=20/3600");
     const { base } = service;
     const { greedy, other } = await applications(service);
@@ -144,7 +144,7 @@ describe("one application of a person leaves a share for the person's other appl
     expect(await makeAlert(service, bearer(other))).toMatch(/^alert_/);
   });
 
-  it("of streams, even with agents that it claims", async () => {
+  it("leaves other applications a share of the streams, even if it claims agents", async () => {
     const service = await startWith("");
     const { greedy, other } = await applications(service);
     const stop = new AbortController();
@@ -164,7 +164,7 @@ describe("one application of a person leaves a share for the person's other appl
     expect(await repeated(5, open(other))).toEqual([200, 200, 200, 200, 200]);
   });
 
-  it("of alerts and webhooks, even with agents that it claims", async () => {
+  it("leaves other applications a share of the alerts and webhooks, even if it claims agents", async () => {
     const service = await startWith("");
     const { base } = service;
     const { person, greedy, other } = await applications(service);

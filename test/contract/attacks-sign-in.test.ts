@@ -12,7 +12,7 @@ const testService = await startTestService({
 });
 const { base } = testService;
 
-/** Asks for codes in the name of somebody, from a network address. @returns The last status. */
+/** Requests sign-in codes for an email address from an IP address. @returns The last status. */
 async function ask(email: string, from: string, times = 1, at = base): Promise<number> {
   const web = createWeb(at);
   const { action, fields } = (await web.get("/sign-in")).form("/sign-in");
@@ -33,13 +33,13 @@ const askAt = async (web: ReturnType<typeof createWeb>, email: string) => {
 };
 
 describe("an attacker who requests sign-in codes for a person's address", () => {
-  it("does not lock out the person, who uses another address", async () => {
+  it("does not lock out the person, who signs in from another IP address", async () => {
     const email = "victim@example.com";
     expect(await ask(email, "198.51.100.1", 6)).toBe(429);
     expect(await ask(email, "203.0.113.1")).toBe(303);
   });
 
-  it("cannot fill the mailbox by using many addresses", async () => {
+  it("cannot fill the person's mailbox by using many IP addresses", async () => {
     const email = "mailbox@example.com";
     for (const at of [1, 2, 3]) await ask(email, `198.51.${at}.1`, 5);
     expect(await ask(email, "203.0.113.2")).toBe(429);
@@ -50,7 +50,7 @@ describe("an attacker who requests sign-in codes for a person's address", () => 
     ["IPv4", (at: number) => `198.51.100.4${at}`],
     ["IPv6", (at: number) => `2001:db8:${at}::1`],
   ])(
-    "does not lock out the person by using many addresses of one network of %s",
+    "does not lock out the person by using many IP addresses of one network of %s",
     async (version, addressOf) => {
       const email = `${version}@example.com`;
       for (const at of [1, 2, 3]) await ask(email, addressOf(at), 5);
@@ -59,7 +59,7 @@ describe("an attacker who requests sign-in codes for a person's address", () => 
     },
   );
 
-  it("does not lock out a browser in which the person has signed in before, even at the same address", async () => {
+  it("does not lock out a browser in which the person has signed in before, even at the same IP address", async () => {
     const person = testService.person("known@example.com");
     await person.signIn();
     const account = await person.web.get("/account");
@@ -82,7 +82,7 @@ describe("an attacker who requests sign-in codes for a person's address", () => 
 });
 
 describe("a person who signs in repeatedly", () => {
-  it("gets no more codes from using several known browsers", async () => {
+  it("gets no more codes by using several known browsers", async () => {
     const email = "many-browsers@example.com";
     const known = "market-signal-known";
     const [first, second] = [testService.person(email), testService.person(email)];
@@ -103,7 +103,7 @@ describe("an attacker with many networks", () => {
       RATE_LIMITS: `${LOOSE_LIMITS} ${limits}`,
     });
     let asked = 0;
-    /** Asks once from each of some addresses. @returns How many were let in. */
+    /** Sends one request from each IP address. @returns The number of accepted requests. */
     return async (...addresses: readonly string[]) => {
       const statuses = [];
       for (const from of addresses) {
@@ -114,7 +114,7 @@ describe("an attacker with many networks", () => {
     };
   };
 
-  it("gets no more codes than a site and a provider are allowed", async () => {
+  it("gets no more codes than the limit per site and the limit per provider allow", async () => {
     const taken = await flooded("code-address-site=3/3600 code-address-provider=7/3600");
     const homes = ["100", "200", "300", "400", "500"].map((home) => `2001:db8:1:${home}::1`);
     expect(await taken(...homes)).toBe(3);
@@ -122,7 +122,7 @@ describe("an attacker with many networks", () => {
     expect(await taken("2001:db9::1", "192.0.2.1")).toBe(2);
   });
 
-  it("leaves a share of all codes to others", async () => {
+  it("leaves other networks a share of all codes", async () => {
     const taken = await flooded("code-address-all=40/3600");
     expect(await taken(...Array.from({ length: 9 }, (_, at) => `198.51.100.${at}`))).toBe(3);
     expect(await taken("203.0.113.1")).toBe(1);

@@ -26,7 +26,7 @@ beforeAll(async () => {
 const JSON_TYPE = "application/json";
 const FORM_TYPE = "application/x-www-form-urlencoded";
 
-/** Every route that takes a body, with something for each part that varies. */
+/** Every route that accepts a body, with sample values for its path parameters. */
 const targets = (): readonly (readonly [method: string, url: string])[] =>
   testService.service.routes
     .filter(({ method }) => ["POST", "PUT", "PATCH", "DELETE"].includes(method))
@@ -35,7 +35,7 @@ const targets = (): readonly (readonly [method: string, url: string])[] =>
         [method, testService.base + path.replace(/:\w+|\*\w*/g, "some_1")] as const,
     );
 
-/** Sends a body to every route, as everybody. */
+/** Sends a body to every route with every kind of credential. */
 async function everywhere(body: string, type = JSON_TYPE): Promise<readonly Sent[]> {
   const answers: Sent[] = [];
   const headers = {
@@ -61,31 +61,35 @@ const nested = (levels: number, inside = "1"): string =>
   `${'{"a":'.repeat(levels)}${inside}${"}".repeat(levels)}`;
 
 const hostile: readonly (readonly [name: string, body: string])[] = [
-  ["objects 64 deep", nested(64)],
-  ["lists 64 deep", `${"[".repeat(64)}${"]".repeat(64)}`],
-  ["a message whose arguments are 64 deep", `${MCP_START}${nested(64)}}`],
-  ["objects 2,000 deep", nested(2_000)],
-  ["lists 4,000 deep", `${"[".repeat(4_000)}${"]".repeat(4_000)}`],
-  ["a list of 4,000", `[${"{},".repeat(4_000)}{}]`],
-  ["a list of 30,000", `[${"{},".repeat(30_000)}{}]`],
-  ["a megabyte", JSON.stringify({ a: "a".repeat(1_000_000) })],
-  // By a name that every route reads or refuses: an unknown member of a registration is ignored.
-  ["a number without end", `{"client_name":1${"0".repeat(2_000)}}`],
-  ["nothing but a beginning", '{"a":'],
-  ["nothing", "null"],
-  ["bytes that are no text", '"\u00ff\ud800"'],
+  ["objects nested 64 levels deep", nested(64)],
+  ["arrays nested 64 levels deep", `${"[".repeat(64)}${"]".repeat(64)}`],
+  ["a tool call with arguments nested 64 levels deep", `${MCP_START}${nested(64)}}`],
+  ["objects nested 2,000 levels deep", nested(2_000)],
+  ["arrays nested 4,000 levels deep", `${"[".repeat(4_000)}${"]".repeat(4_000)}`],
+  ["an array of 4,001 objects", `[${"{},".repeat(4_000)}{}]`],
+  ["an array of 30,001 objects", `[${"{},".repeat(30_000)}{}]`],
+  ["a string of one million characters", JSON.stringify({ a: "a".repeat(1_000_000) })],
+  // `client_name` is a member that every route reads or rejects; registration ignores unknown
+  // members.
+  ["a number of 2,001 digits", `{"client_name":1${"0".repeat(2_000)}}`],
+  ["an object that is cut off", '{"a":'],
+  ["null", "null"],
+  ["invalid UTF-16 in a string", '"\u00ff\ud800"'],
 ];
 
 const poisons: readonly (readonly [name: string, body: string])[] = [
-  ["a prototype", '{"__proto__":{"polluted":true,"isAdmin":true}}'],
-  ["a prototype by its constructor", '{"constructor":{"prototype":{"polluted":true}}}'],
+  ["a __proto__ member", '{"__proto__":{"polluted":true,"isAdmin":true}}'],
+  ["a constructor.prototype member", '{"constructor":{"prototype":{"polluted":true}}}'],
   [
-    "a prototype in arguments",
+    "__proto__ and constructor members in tool arguments",
     `${MCP_START}{"name":"get_signal","arguments":${'{"__proto__":{"polluted":true},"constructor":{"prototype":{"polluted":true}}}'}}}`,
   ],
-  ["a message that is named as one", '{"jsonrpc":"2.0","id":1,"method":"__proto__","params":{}}'],
-  ["a tool that is named as one", `${MCP_START}{"name":"__proto__","arguments":{}}}`],
-  ["a tool that is named as a constructor", `${MCP_START}{"name":"constructor","arguments":{}}}`],
+  [
+    "a JSON-RPC method named __proto__",
+    '{"jsonrpc":"2.0","id":1,"method":"__proto__","params":{}}',
+  ],
+  ["a tool named __proto__", `${MCP_START}{"name":"__proto__","arguments":{}}}`],
+  ["a tool named constructor", `${MCP_START}{"name":"constructor","arguments":{}}}`],
 ];
 
 const isRefusal = ({ status }: Sent): boolean => status >= 400 && status < 500;
@@ -111,7 +115,7 @@ describe("a malformed body", () => {
     "__proto__[polluted]=1&constructor[prototype][polluted]=1",
     "__proto__=1&constructor=1&hasOwnProperty=1&toString=1",
     `${"a=1&".repeat(500)}b`,
-  ])("is harmless as a form: %s", async (form) => {
+  ])("has no effect on other requests when it is sent as a form: %s", async (form) => {
     const answers = await everywhere(form, FORM_TYPE);
     expect(answers.filter(({ status }) => status >= 500).map(summary)).toEqual([]);
     expect(({} as { polluted?: unknown }).polluted).toBeUndefined();

@@ -20,7 +20,7 @@ beforeAll(async () => {
   };
 });
 
-/** Sends bytes as they are. @returns What comes back until the service ends the connection. */
+/** Sends raw bytes. @returns Everything received until the service closes the connection. */
 async function exchange(...parts: readonly string[]): Promise<string> {
   const socket = connect(port, "127.0.0.1");
   onTestFinished(() => void socket.destroy());
@@ -40,7 +40,7 @@ const statusesIn = (said: string): readonly number[] =>
 const bodyIn = (said: string): Record<string, unknown> =>
   JSON.parse(said.slice(said.indexOf("\r\n\r\n") + 4)) as Record<string, unknown>;
 
-/** The head of a request after which the connection ends. */
+/** A request header section that makes the service close the connection afterwards. */
 const head = (line: string, ...fields: readonly string[]): string =>
   `${[line, "Host: a", "Connection: close", ...fields].join("\r\n")}\r\n\r\n`;
 
@@ -71,11 +71,11 @@ describe("a malformed HTTP request", () => {
       head("POST /mcp HTTP/1.1", "Content-Length: 1", "Transfer-Encoding: chunked"),
     ],
     ["an invalid request target", head("GET //[ HTTP/1.1")],
-  ])("is answered with a problem: %s", async (_, request) => {
+  ])("is answered with a problem document: %s", async (_, request) => {
     expectProblem(await exchange(request), 400, "invalid_request");
   });
 
-  it("is answered with a problem even if the fault is in the middle of the body", async () => {
+  it("is answered with a problem document even if the fault is in the middle of the body", async () => {
     const fields = ["Content-Type: application/json", "Transfer-Encoding: chunked"];
     const said = await exchange(head("POST /api/apply HTTP/1.1", ...fields), "zz\r\n");
     expectProblem(said, 400, "invalid_request");
@@ -84,7 +84,7 @@ describe("a malformed HTTP request", () => {
   it.each([
     ["no Host field", "GET /api/health HTTP/1.1\r\nConnection: close\r\n\r\n"],
     ["two Host fields", head(HEALTH, "Host: b")],
-  ])("is rejected unless it names exactly one host: %s", async (_, request) => {
+  ])("is rejected when it has %s", async (_, request) => {
     expectProblem(await exchange(request), 400, "invalid_request");
   });
 });

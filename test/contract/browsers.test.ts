@@ -14,7 +14,7 @@ const MODERN = {
   "io.modelcontextprotocol/clientCapabilities": {},
 };
 
-/** A message in each era of the protocol, with the header fields that belong to it. */
+/** A message in each era of the MCP protocol, with the header fields of that era. */
 const eras = {
   legacy: { headers: {}, params: {} },
   modern: {
@@ -54,27 +54,30 @@ describe("a person who opens", () => {
     ["/mcp", 405, "This page cannot do that"],
     ["/nothing", 404, "Page not found"],
     ["/.well-known/nothing", 404, "Page not found"],
-  ])("%s gets a page with a link to continue", async (path, status, heading) => {
-    const response = await fetch(base + path, { headers: { accept: HTML } });
-    expect([response.status, response.headers.get("content-type")]).toEqual([
-      status,
-      "text/html; charset=utf-8",
-    ]);
-    expect(response.headers.get("vary")).toContain("Accept");
-    const html = await response.text();
-    expect(html).toContain(`<h1>${heading}</h1>`);
-    expect(html).toContain('<a class="main" href="/">');
-  });
+  ])(
+    "%s in a browser gets an error page with a link to continue",
+    async (path, status, heading) => {
+      const response = await fetch(base + path, { headers: { accept: HTML } });
+      expect([response.status, response.headers.get("content-type")]).toEqual([
+        status,
+        "text/html; charset=utf-8",
+      ]);
+      expect(response.headers.get("vary")).toContain("Accept");
+      const html = await response.text();
+      expect(html).toContain(`<h1>${heading}</h1>`);
+      expect(html).toContain('<a class="main" href="/">');
+    },
+  );
 
   it.each(["/mcp", "/nothing"])(
-    "%s with a program's Accept header gets a problem",
+    "%s with a program's Accept header gets a problem document",
     async (path) => {
       const response = await fetch(base + path, { headers: { accept: "*/*" } });
       expect(response.headers.get("content-type")).toContain("application/problem+json");
     },
   );
 
-  it("/api/nothing gets a problem, since the API answers in JSON only", async () => {
+  it("/api/nothing gets a problem document, since the API answers only in JSON", async () => {
     const response = await fetch(`${base}/api/nothing`, { headers: { accept: HTML } });
     expect(response.headers.get("content-type")).toContain("application/problem+json");
   });
@@ -129,7 +132,7 @@ describe("a page of another origin", () => {
   });
 
   it.each(["/", "/account", "/sign-in", "/api/contact", "/api/apply"])(
-    "gets no CORS access to %s, which serves people",
+    "gets no CORS access to %s, which is a page for people",
     async (path) => {
       const response = await fetch(secure.base + path, {
         headers: { origin: ORIGIN },

@@ -10,7 +10,7 @@ import {
 } from "../../src/ingest/change-notices.ts";
 import { persistObservations } from "../../src/ingest/persist.ts";
 import type { Observation } from "../../src/sources/live/provider.ts";
-import { coinBarKnown } from "../../src/sources/live/publication-times.ts";
+import { coinBarKnownAt } from "../../src/sources/live/publication-times.ts";
 import type { ReceivedObservation } from "../../src/sources/live/record-book.ts";
 import type { Store } from "../../src/store/port/store.ts";
 import { coinDay, utcDays } from "../support/providers/coins.ts";
@@ -22,12 +22,12 @@ const daysOf = (symbol: string, from: string, to: string): readonly Observation[
   utcDays(from, to).map((session) => ({
     ...{ feed: "bars", symbol, at: Date.parse(session), id: session },
     record: {
-      ...{ session, availableAt: coinBarKnown(session), dividend: 0, split: 1 },
+      ...{ session, availableAt: coinBarKnownAt(session), dividend: 0, split: 1 },
       ...coinDay(symbol, session),
     },
   }));
 
-/** A process that follows what another one keeps. */
+/** A reader of the rows that another process writes. */
 async function following(
   { records, archive, clock }: Awaited<ReturnType<typeof openStore>>,
   read: Store["archive"]["read"] = archive.read,
@@ -45,7 +45,7 @@ async function following(
   });
   return {
     ...{ taken, readOn, timesOfAll: () => times },
-    /** What the other process does; the announcement gets lost. */
+    /** Writes rows as the other process does, but without sending a notification. */
     async tell(data: readonly Observation[]) {
       const { announcements } = await persistObservations({ data }, GIVEN, { archive });
       await records.commit(announcements.filter(({ kind }) => kind !== "announce"));
@@ -54,7 +54,7 @@ async function following(
 }
 
 describeEngines("a row that another process wrote", (engine) => {
-  it("is read without a notification, page by page, however old the row is", async () => {
+  it("is read page by page without a notification, however old the row is", async () => {
     const { tell, readOn, taken } = await following(await openStore(engine));
     await tell(daysOf("BTC-USD", "2025-01-01", "2025-01-03"));
     await tell(daysOf("ETH-USD", "2024-12-31", "2024-12-31"));
@@ -90,7 +90,7 @@ it("a clock difference of an hour from the announcing process is logged at most 
   expect(said).toEqual([61 * 60_000, 121 * 60_000]);
 });
 
-it("notices are stored for a few minutes where a single process reads them", async () => {
+it("notices are stored for less than five minutes when a single process reads them", async () => {
   const keptIn = async (engine: Store["engine"] | undefined) => {
     const { records, archive, clock } = await openStore(model);
     const options = { archive, noticeTtlMs: noticeTtlMs(engine) };
@@ -119,7 +119,7 @@ it("a notice is processed again when reading its rows failed", async () => {
   expect(taken).toEqual(["BTC-USD 2025-01-01"]);
 });
 
-it("rows written immediately before a kill are announced when they arrive again", async () => {
+it("rows stored by a process that died before announcing them are announced when they are written again", async () => {
   const store = await openStore(model);
   const { tell, readOn, taken } = await following(store);
   const data = daysOf("BTC-USD", "2025-01-01", "2025-01-01");

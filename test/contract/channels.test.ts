@@ -1,7 +1,7 @@
 import { describe, expect, it, onTestFinished } from "vitest";
 import { newAlertId } from "../../src/alerts/api/ownership.ts";
 import type { ChatKind } from "../../src/alerts/channels/channel.ts";
-import { mails, openEmail } from "../../src/mail/outbox.ts";
+import { openEmail, queuedMails } from "../../src/mail/outbox.ts";
 import { createKeyringVault } from "../../src/store/keys/keyring-vault.ts";
 import { claimedAgent } from "../support/alert-events.ts";
 import { type ChatServer, startChat } from "../support/chat-server.ts";
@@ -17,7 +17,7 @@ const testService = await startTestService({
   TELEGRAM_API_URL: telegram.origin,
 });
 
-/** Starts a chat service that ends with the test; there is one Telegram. */
+/** Starts a chat server that stops with the test; Telegram tests share a single server. */
 async function chatOf(kind: ChatKind): Promise<ChatServer> {
   if (kind === "telegram") return telegram;
   const chat = await startChat(kind);
@@ -33,7 +33,7 @@ const cardsOf = ({ html }: WebPage): readonly string[] =>
 
 const idIn = ({ html }: WebPage): string => /channels\/(chan_\w{16})\//.exec(html)?.[1] ?? "";
 
-/** Adds a channel by the form of its kind. */
+/** Adds a channel with the form for its kind. */
 async function add(
   { web }: Person,
   { kind, to, token }: ChatServer["typed"] | { kind: "email"; to: string; token: string },
@@ -52,14 +52,14 @@ async function add(
 const codeIn = (text: string | undefined): string =>
   /Your code: (\d{6})\b/.exec(text ?? "")?.[1] ?? "";
 
-/** Enters a code at the only channel of a person. */
+/** Enters a verification code for a person's only channel. */
 async function enter({ web }: Person, code: string): Promise<WebPage> {
   const page = await web.get("/account");
   const id = idIn(page);
   return web.submit(page.form(`/account/channels/${id}/verify`), { [`code-${id}`]: code });
 }
 
-/** A person with a verified channel. */
+/** Returns a person with a verified channel. */
 async function withChannel(chat: ChatServer, service = testService): Promise<Person> {
   const person = service.person();
   await person.signIn();
@@ -70,20 +70,20 @@ async function withChannel(chat: ChatServer, service = testService): Promise<Per
   return person;
 }
 
-/** The emails to an address, whole. */
+/** Returns the complete emails to an address. */
 async function wholeEmails({ service }: TestService, to: string) {
   const vault = createKeyringVault(service.state.keyring);
-  const kept = await service.state.store.records.list(mails, { limit: 10_000 });
+  const kept = await service.state.store.records.list(queuedMails, { limit: 10_000 });
   return kept.map((mail) => openEmail(vault, mail)).filter((mail) => mail.to === to);
 }
 
-/** Waits until an address has so many emails. */
+/** Waits until this many emails to an address exist. */
 const emailed = (to: string, count: number) =>
   expect.poll(async () => (await wholeEmails(testService, to)).length).toBe(count);
 
 describe("a channel", () => {
   it.each(CHATS)(
-    "%s receives a code, is verified with it, and receives a test message",
+    "of the kind %s receives a code, is verified with the code, and receives a test message",
     async (kind) => {
       const chat = await chatOf(kind);
       const person = testService.person();
@@ -108,7 +108,7 @@ describe("a channel", () => {
     },
   );
 
-  it("for email suggests the address of the person, until there is one", async () => {
+  it("for email suggests the person's address until an email channel exists", async () => {
     const person = testService.person();
     const page = await person.signIn();
     const suggested = (html: string) => /id="email-to"[^>]*value="([^"]*)"/.exec(html)?.[1];
@@ -117,7 +117,7 @@ describe("a channel", () => {
     expect(suggested(added.html)).toBeUndefined();
   });
 
-  it("never shows its secrets again", async () => {
+  it("never shows its secrets again after its creation", async () => {
     const chat = await chatOf("telegram");
     const person = await withChannel(chat);
     const { html } = await person.web.get("/account");
@@ -125,7 +125,7 @@ describe("a channel", () => {
     expect(html).not.toContain(chat.typed.token.slice(7));
   });
 
-  it("accepts no further code after five wrong ones", async () => {
+  it("accepts no further codes after five wrong ones", async () => {
     const chat = await chatOf("slack");
     const person = testService.person();
     await person.signIn();
@@ -178,7 +178,7 @@ describe("a channel", () => {
     expect(chat.taken).toHaveLength(1);
   });
 
-  it("is rejected when its name is taken, and when the person already has ten", async () => {
+  it("is rejected when its name is taken, or when the person already has ten channels", async () => {
     const chat = await chatOf("slack");
     const person = testService.person();
     await person.signIn();
@@ -221,7 +221,7 @@ describe("a channel", () => {
 });
 
 describe("an alert that is sent to a channel", () => {
-  /** An API key of a person. */
+  /** Creates an API key of a person on the account page. */
   async function keyOf({ web }: Person): Promise<string> {
     const form = (await web.get("/account")).form("/account/keys");
     const scope = ["signals:read", "factor:read", "alerts:write"];
@@ -314,7 +314,7 @@ describe("an alert that is sent to a channel", () => {
     expect((await call(key, "", { symbols: ["ALDER.SIM"], channel: "Mine" })).status).toBe(409);
   });
 
-  it("is recorded but no longer sent after its channel is removed, and the page warns of that beforehand", async () => {
+  it("is recorded but no longer sent after its channel is removed, and the page warns about this beforehand", async () => {
     const chat = await chatOf("slack");
     const person = await withChannel(chat);
     const key = await keyOf(person);
@@ -366,7 +366,7 @@ describe("an email channel", () => {
     expect(cardsOf(page)[0]).toMatch(/Stopped: it was unsubscribed by a link in an email/);
 
     await person.web.submit(page.form(`/account/channels/${idIn(page)}/code`));
-    // The emails before have ended with the subscription.
+    // The unsubscription has deleted the earlier emails.
     await emailed(to, 1);
     const again = await enter(person, codeIn((await wholeEmails(testService, to))[0]?.text));
     expect(cardsOf(again)[0]).toMatch(/Status Active/);

@@ -8,7 +8,7 @@ import { ClientCredentialsProvider as OldCredentials } from "@modelcontextprotoc
 import { Client as OldClient } from "@modelcontextprotocol/sdk/client/index.js";
 import { StreamableHTTPClientTransport as OldTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
 import { describe, expect, it } from "vitest";
-import { postJson, type Registered, register, tokenOf } from "../support/agent.ts";
+import { postJson, type RegisteredAgent, register, tokenOf } from "../support/agent.ts";
 import { atFileEnd } from "../support/file-end.ts";
 import { connectMcp, textOf } from "../support/mcp.ts";
 import { messageIn, messageOf } from "../support/mcp-messages.ts";
@@ -22,20 +22,20 @@ const testService = await startTestService();
 const { base, clock, logged, person } = testService;
 const endpoint = new URL(`${base}/mcp`);
 
-/** What tools answer, as far as these tests read it. */
+/** The parts of a tool answer that these tests read. */
 interface Answer {
   readonly isError?: boolean;
   readonly structuredContent?: Readonly<Record<string, unknown>>;
   readonly content?: unknown;
 }
 
-/** The part of every client that calls tools. */
+/** The tool-calling interface that all MCP clients share. */
 interface Caller {
   callTool(call: { name: string; arguments: Record<string, unknown> }): Promise<object>;
 }
 
-/** An agent as its registration is answered, with its first claim code. */
-interface Claimable extends Registered {
+/** The answer to an agent registration, with its first claim code. */
+interface Claimable extends RegisteredAgent {
   readonly claim: { readonly code: string };
 }
 
@@ -45,7 +45,7 @@ const registerAnonymous = (method = "client_secret_basic"): Promise<Claimable> =
 const registerAlert = (client: Caller, name = "register_alert") =>
   client.callTool({ name, arguments: name === "register_alert" ? ALERT : {} }) as Promise<Answer>;
 
-/** What a reader of the text finds who knows nothing else: the page and the code. */
+/** Extracts the claim page and the code from the text alone, as a model would. */
 function readInstructions(answer: Answer) {
   const text = textOf(answer);
   const [, page = ""] = /open (\S+),/.exec(text) ?? [];
@@ -53,7 +53,7 @@ function readInstructions(answer: Answer) {
   return { text, page, code };
 }
 
-/** A person does what they were told, in a new browser. */
+/** Completes the claim in a new browser, as the instructions tell the person. */
 async function followInstructions({
   page,
   code,
@@ -68,7 +68,7 @@ async function followInstructions({
   await web.submit(shown.form("/claim/confirm"));
 }
 
-const credentialsOf = ({ client_id, client_secret }: Registered) => ({
+const credentialsOf = ({ client_id, client_secret }: RegisteredAgent) => ({
   clientId: client_id,
   clientSecret: client_secret,
   expectedIssuer: base,
@@ -76,9 +76,9 @@ const credentialsOf = ({ client_id, client_secret }: Registered) => ({
 
 type Capabilities = NonNullable<ConstructorParameters<typeof Client>[1]>["capabilities"];
 
-/** Connects a client that gets its tokens itself. */
+/** Connects a client that requests its own tokens. */
 async function connect(
-  agent: Registered,
+  agent: RegisteredAgent,
   mode: "auto" | "legacy" = "auto",
   capabilities: Capabilities = {},
 ): Promise<Client> {
@@ -92,7 +92,7 @@ async function connect(
   return client;
 }
 
-async function connectOld(agent: Registered): Promise<Caller> {
+async function connectOld(agent: RegisteredAgent): Promise<Caller> {
   const client = new OldClient({ name: "test", version: "1" });
   const authProvider = new OldCredentials(credentialsOf(agent));
   await client.connect(new OldTransport(endpoint, { authProvider }) as never);
@@ -100,7 +100,7 @@ async function connectOld(agent: Registered): Promise<Caller> {
   return client as Caller;
 }
 
-const generations: readonly (readonly [string, (agent: Registered) => Promise<Caller>])[] = [
+const generations: readonly (readonly [string, (agent: RegisteredAgent) => Promise<Caller>])[] = [
   ["1.x", connectOld],
   ["2.x in legacy mode", (agent) => connect(agent, "legacy")],
   ["2.x in auto mode", (agent) => connect(agent)],
@@ -109,7 +109,7 @@ const generations: readonly (readonly [string, (agent: Registered) => Promise<Ca
 describe.each(generations)("an unclaimed agent with the MCP client %s", (_name, connectAs) => {
   verifies(
     ["3/anonymous-claimable", "3/flow-user-claimed"],
-    "turns a refused alert into a registered one by following the instructions in the results",
+    "can register a rejected alert after following the instructions in the results",
     async () => {
       const client = await connectAs(await registerAnonymous());
       const refused = await registerAlert(client);
@@ -156,13 +156,13 @@ describe("the result that asks for a claim", () => {
     expect(page).toBe(`${base}/claim?agent=${agent.client_id}`);
   });
 
-  it("repeats the code of the registration, which stays valid", async () => {
+  it("repeats the claim code of the registration while it is valid", async () => {
     const agent = await registerAnonymous();
     const { code } = readInstructions(await registerAlert(await connect(agent)));
     expect(code).toBe(agent.claim.code);
   });
 
-  it("has the same code for concurrent calls when none was issued before", async () => {
+  it("has the same code for concurrent calls when no code was issued before", async () => {
     const agent = await registerAnonymous();
     clock.now = new Date(clock.now.getTime() + 11 * MINUTE_MS);
     const client = await connect(agent);
@@ -174,7 +174,7 @@ describe("the result that asks for a claim", () => {
     expect((await registerAlert(client)).isError).not.toBe(true);
   });
 
-  it("has a new code when the old one is about to expire", async () => {
+  it("has a new code when the previous one is about to expire", async () => {
     const client = await connect(await registerAnonymous());
     const { code } = readInstructions(await registerAlert(client));
     clock.now = new Date(clock.now.getTime() + 8 * MINUTE_MS);
@@ -186,7 +186,7 @@ describe("the result that asks for a claim", () => {
     expect((await registerAlert(client)).isError).not.toBe(true);
   });
 
-  it("says how a client without its own tokens gets the next one", async () => {
+  it("tells a client that cannot register itself how to request its next token", async () => {
     const agent = await registerAnonymous("client_secret_post");
     const refused = await registerAlert(await connectMcp(base, await tokenOf(base, agent)));
     const { text, ...instructions } = readInstructions(refused);
@@ -212,9 +212,9 @@ describe("the result that asks for a claim", () => {
 });
 
 describe("a client that can open pages (elicitation in URL mode)", () => {
-  /** Connects a client whose person does something when asked to open a page. */
+  /** Connects a client whose person acts when the client is asked to open a page. */
   async function connectAsking(
-    agent: Registered,
+    agent: RegisteredAgent,
     open: (asked: { readonly page: string; readonly code: string }) => Promise<ElicitResult>,
     capabilities: Capabilities = { elicitation: { url: {} } },
   ) {
@@ -229,7 +229,7 @@ describe("a client that can open pages (elicitation in URL mode)", () => {
     return { client, asked };
   }
 
-  it("claims and registers within one call when the person does what the page asks", async () => {
+  it("claims and registers within one call when the person completes the page", async () => {
     const agent = await registerAnonymous();
     const { client, asked } = await connectAsking(agent, async (instructions) => {
       await followInstructions(instructions);
@@ -286,7 +286,7 @@ describe("an agent that can get the scope without a person", () => {
       "mcp-protocol-version": "2025-03-26",
     });
 
-  it("gets the protocol's challenge and steps up: unclaimed for reading, claimed for alerts", async () => {
+  it("gets a 403 challenge with the missing scope: unclaimed for reading, claimed for alerts", async () => {
     const unclaimed = await registerAnonymous("client_secret_post");
     const narrow = await tokenOf(base, unclaimed, { scope: "factor:read" });
     const claimed = await registerAnonymous("client_secret_post");

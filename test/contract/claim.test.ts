@@ -11,7 +11,7 @@ import {
 } from "../../src/auth/agents/registration-access-token.ts";
 import { createAuditor } from "../../src/auth/auditor.ts";
 import type { Caller } from "../../src/auth/caller.ts";
-import { anonymousCeiling, type Scope } from "../../src/auth/scopes.ts";
+import { anonymousScopeCeiling, type Scope } from "../../src/auth/scopes.ts";
 import { claimRouter } from "../../src/http/oauth/claim-endpoints.ts";
 import { createLimits } from "../../src/limits/memory-limits.ts";
 import type { Quota, QuotaName } from "../../src/limits/quotas.ts";
@@ -31,7 +31,7 @@ const tokens = collection<Omit<Caller, "scopes"> & { readonly scopes: readonly S
 
 type Limits = Readonly<Partial<Record<QuotaName, Quota>>>;
 
-/** The claim endpoints alone, on a socket and a store of their own. */
+/** Starts only the claim endpoints, on their own port and store. */
 async function start(overrides: Limits = {}) {
   const { records, clock } = await openStore(embedded);
   const app = express();
@@ -43,7 +43,7 @@ async function start(overrides: Limits = {}) {
     now,
     audit: createAuditor({ hashAddress: (address) => `hash of ${address}`, now }),
     baseUrl: base,
-    anonymousScopes: anonymousCeiling,
+    anonymousScopes: anonymousScopeCeiling,
     codeKey: randomBytes(32),
   });
   app.use(
@@ -66,7 +66,7 @@ async function start(overrides: Limits = {}) {
     const { start: begun, steps } = claims.initialClaim(agentId);
     const metadata = { client_name: "Helper", grant_types: ["client_credentials"] };
     const value = {
-      metadata: { ...metadata, scope: anonymousCeiling.join(" ") },
+      metadata: { ...metadata, scope: anonymousScopeCeiling.join(" ") },
       agent: { identityType: "anonymous" as const, registeredAt: clock.now, ...agent },
     };
     const groups = [registrationTokenGroup(`rat-${agentId}`)];
@@ -74,13 +74,13 @@ async function start(overrides: Limits = {}) {
     await issue(agentId, { kind: "agent", id: agentId, clientId: agentId });
     return begun;
   }
-  /** Keeps a token; the credential is its name. */
+  /** Stores a token under its credential. */
   async function issue(credential: string, caller: Partial<Caller>) {
     const value = {
       ...{ kind: "user" as const, id: "acc_ann", clientId: "app" },
       ...{ accountId: undefined, resource: base, signedInAt: undefined },
       ...caller,
-      scopes: [...(caller.scopes ?? anonymousCeiling)],
+      scopes: [...(caller.scopes ?? anonymousScopeCeiling)],
     };
     const groups = value.clientId === undefined ? [] : [clientGroup(value.clientId)];
     await records.commit([put(tokens, { key: credential, value, groups })]);
@@ -121,13 +121,13 @@ async function told(answer: Response | Promise<Response>) {
     const isByCode = ["invalid_claim_code", "claim_not_confirmed"].includes(body.error ?? "");
     const links = isByCode ? ["page", "start_url"] : [];
     expect(Object.keys(body)).toEqual(["error", "error_description", ...links]);
-    // RFC 6749 section 5.2.
+    // Characters that RFC 6749 section 5.2 allows in `error_description`.
     expect(body.error_description).toMatch(/^[\x20\x21\x23-\x5b\x5d-\x7e]+$/);
   }
   return { status: response.status, headers: response.headers, body };
 }
 
-/** An answer as it is given again: the registration access token is said once. */
+/** The answer to a repeated claim, which omits the registration access token. */
 const withoutToken = ({
   registration_access_token: _,
   registration_client_uri: __,
@@ -163,7 +163,7 @@ describe("POST /oauth/claim with a person's token", () => {
 
   verifies(
     "4.7/keeps",
-    "leaves the agent its previous scopes, and adds at most those of the person's token",
+    "keeps the agent's previous scopes, and adds at most those of the person's token",
     async () => {
       const { register, claim, signIn } = await start();
       const { code } = await register();
@@ -174,7 +174,7 @@ describe("POST /oauth/claim with a person's token", () => {
     },
   );
 
-  it("returns the same answer to the owner and rejects everyone else", async () => {
+  it("returns the same answer again to the owner and rejects everyone else", async () => {
     const { register, claim } = await start();
     const { code } = await register();
     const body = { agent_id: "agt_1", claim_code: code };
@@ -243,13 +243,13 @@ describe("POST /oauth/claim with a person's token", () => {
     expect(first?.body.error).toBe("invalid_claim_code");
     for (const { status, body, headers } of answers) {
       expect(status).toBe(400);
-      // The page is that of the agent which the caller named, whether there is one or not.
+      // `page` contains the agent id of the request, whether or not the agent exists.
       expect({ ...body, page: "" }).toEqual({ ...first?.body, page: "" });
       expect([...headers.keys()]).toEqual([...(first?.headers.keys() ?? [])]);
     }
   });
 
-  it("rejects the correct code after a hundred wrong ones at once", async () => {
+  it("rejects the correct code after a hundred concurrent wrong ones", async () => {
     const { register, claim } = await start({
       "wrong-code": { points: 1000, windowSeconds: 60 },
       "claim-address": { points: 1000, windowSeconds: 60 },
@@ -351,7 +351,7 @@ describe("a credential for a claim", () => {
   const body = { agent_id: "agt_1", claim_code: "00000000" };
 
   it.each([
-    ["none", {}, false],
+    ["no credential", {}, false],
     ["another scheme", { authorization: "Basic YTpi" }, false],
     ["an empty token", { authorization: "Bearer " }, false],
     ["an unknown token", { authorization: "Bearer unknown" }, true],
@@ -360,7 +360,7 @@ describe("a credential for a claim", () => {
     ["a registration access token as API key", { "x-api-key": "rat-agt_1" }, true],
     ["a token for /mcp only", { authorization: "Bearer mcp" }, true],
     ["an agent's token for /mcp only", { authorization: "Bearer agent-mcp" }, true],
-  ])("is answered with a challenge: %s", async (_what, headers, hasError) => {
+  ])("is rejected with a challenge when the request has %s", async (_what, headers, hasError) => {
     const { base, register, claim, signIn, issue } = await start();
     await register();
     await signIn("mcp", { resource: `${base}/mcp` });
@@ -399,7 +399,7 @@ describe("a credential for a claim", () => {
     }
   });
 
-  it("is rejected when two are sent", async () => {
+  it("is rejected when a second credential is sent with it", async () => {
     const { claim, register } = await start();
     await register();
     for (const headers of [{ "x-api-key": "a" }, { "x-api-key": "acc_ann" }]) {
@@ -426,11 +426,11 @@ describe("a credential for a claim", () => {
 describe("the body of a claim request", () => {
   it.each([
     ["invalid JSON", "{"],
-    ["nothing", ""],
+    ["an empty body", ""],
     ["an array", "[]"],
     ["null", "null"],
-    ["no code", '{"agent_id":"agt_1"}'],
-    ["no agent", '{"claim_code":"00000000"}'],
+    ["no claim_code", '{"agent_id":"agt_1"}'],
+    ["no agent_id", '{"claim_code":"00000000"}'],
     ["a number as the code", '{"agent_id":"agt_1","claim_code":12345678}'],
     ["an empty code", '{"agent_id":"agt_1","claim_code":""}'],
     ["a code that is too long", JSON.stringify({ agent_id: "agt_1", claim_code: "0".repeat(65) })],
@@ -438,9 +438,9 @@ describe("the body of a claim request", () => {
       "an agent id that is too long",
       JSON.stringify({ agent_id: "a".repeat(201), claim_code: "0" }),
     ],
-    ["NUL", '{"agent_id":"a\\u0000","claim_code":"0"}'],
-    ["a code with half a surrogate pair", '{"agent_id":"\\ud800","claim_code":"0"}'],
-  ])("is rejected: %s", async (_what, text) => {
+    ["an agent id with a NUL character", '{"agent_id":"a\\u0000","claim_code":"0"}'],
+    ["an agent id with half a surrogate pair", '{"agent_id":"\\ud800","claim_code":"0"}'],
+  ])("is rejected when it is or has %s", async (_what, text) => {
     const { base } = await start();
     const headers = { authorization: "Bearer acc_ann", "content-type": "application/json" };
     const answer = await told(
@@ -496,7 +496,7 @@ describe("the rate limits of claims", () => {
     return body;
   }
 
-  it("count the attempts on an agent, whether or not it exists", async () => {
+  it("count the attempts to claim an agent, whether or not the agent exists", async () => {
     const { claim, register } = await start({ "claim-agent": one });
     await register();
     const descriptions = [];

@@ -3,7 +3,7 @@ import { clients } from "../../src/auth/agents/agent.ts";
 import { fingerprint } from "../../src/lib/fingerprint.ts";
 import { replace } from "../../src/store/port/operations.ts";
 import { collection } from "../../src/store/port/records.ts";
-import { type Registered, register } from "../support/agent.ts";
+import { type RegisteredAgent, register } from "../support/agent.ts";
 import { startAuthServer } from "../support/auth-server.ts";
 import { embedded } from "../support/stores.ts";
 
@@ -12,12 +12,12 @@ const now = () => new Date();
 const server = await startAuthServer({ records, now });
 const base = server.local;
 
-/** A header that keeps a request from the short way and that the library does not look at. */
+/** A header that disables the fast path and that the OAuth library ignores. */
 const LONG_WAY = { dpop: "none" };
 
 const tokens = collection<Readonly<Record<string, unknown>>>("oidc:ClientCredentials");
 
-/** Answers of the token endpoint, as far as two of them can be equal. */
+/** Requests a token. @returns The parts of the answer that do not differ between requests. */
 async function ask(form: URLSearchParams, headers: Readonly<Record<string, string>> = {}) {
   const response = await fetch(`${base}/oauth/token`, { method: "POST", body: form, headers });
   const { access_token: token = "", ...body } = (await response.json()) as {
@@ -36,7 +36,7 @@ async function ask(form: URLSearchParams, headers: Readonly<Record<string, strin
   };
 }
 
-async function claimedAgent(): Promise<Registered> {
+async function claimedAgent(): Promise<RegisteredAgent> {
   const agent = await register(base);
   const stored = await records.get(clients, agent.client_id);
   if (stored === undefined) throw new Error("not kept");
@@ -59,7 +59,7 @@ const forPeople = await register(base, {
 });
 
 type Form = readonly (readonly [string, string])[];
-const formOf = ({ client_id, client_secret }: Registered, more: Form = []): Form => [
+const formOf = ({ client_id, client_secret }: RegisteredAgent, more: Form = []): Form => [
   ["grant_type", "client_credentials"],
   ["client_id", client_id],
   ["client_secret", client_secret],
@@ -73,14 +73,14 @@ function encoded(form: Form): URLSearchParams {
 }
 
 const plain: readonly (readonly [string, Form])[] = [
-  ["an agent", formOf(unclaimed)],
+  ["an unclaimed agent", formOf(unclaimed)],
   ["a claimed agent", formOf(claimed)],
-  ["a client that is registered for Basic", formOf(byBasic)],
+  ["a client registered for HTTP Basic authentication", formOf(byBasic)],
   ["one scope", formOf(unclaimed, [["scope", "factor:read"]])],
   ["two scopes", formOf(unclaimed, [["scope", "factor:read signals:read"]])],
-  ["no scope, said so", formOf(unclaimed, [["scope", ""]])],
-  ["the resource of MCP", formOf(unclaimed, [["resource", `${base}/mcp`]])],
-  ["a resource with a slash at the end", formOf(unclaimed, [["resource", `${base}/`]])],
+  ["an empty scope", formOf(unclaimed, [["scope", ""]])],
+  ["the resource /mcp", formOf(unclaimed, [["resource", `${base}/mcp`]])],
+  ["a resource with a trailing slash", formOf(unclaimed, [["resource", `${base}/`]])],
 ];
 
 const others: readonly (readonly [string, Form])[] = [
@@ -88,13 +88,16 @@ const others: readonly (readonly [string, Form])[] = [
   ["the hash of the secret", formOf({ ...unclaimed, client_secret: fingerprint("x") })],
   ["no secret", formOf(unclaimed).slice(0, 2)],
   ["an unknown client", formOf({ ...unclaimed, client_id: "agt_unknown" })],
-  ["a client without the grant", formOf(forPeople)],
-  ["a scope out of reach", formOf(unclaimed, [["scope", "alerts:write"]])],
+  ["a client without the client_credentials grant", formOf(forPeople)],
+  ["a scope that unclaimed agents cannot get", formOf(unclaimed, [["scope", "alerts:write"]])],
   ["a scope that the owner did not allow", formOf(claimed, [["scope", "signals:read"]])],
   ["an unknown scope", formOf(unclaimed, [["scope", "all"]])],
-  ["scopes with too many spaces", formOf(unclaimed, [["scope", " factor:read  signals:read"]])],
+  ["scopes with extra spaces", formOf(unclaimed, [["scope", " factor:read  signals:read"]])],
   ["a scope with a tab", formOf(unclaimed, [["scope", "factor:read\tsignals:read"]])],
-  ["another resource", formOf(unclaimed, [["resource", "https://elsewhere.example"]])],
+  [
+    "the resource of another server",
+    formOf(unclaimed, [["resource", "https://elsewhere.example"]]),
+  ],
   [
     "two resources",
     formOf(unclaimed, [
@@ -102,14 +105,14 @@ const others: readonly (readonly [string, Form])[] = [
       ["resource", `${base}/mcp`],
     ]),
   ],
-  ["a member twice", formOf(unclaimed, [["client_id", unclaimed.client_id]])],
-  ["a member more", formOf(unclaimed, [["audience", base]])],
-  ["another grant", [["grant_type", "password"], ...formOf(unclaimed).slice(1)]],
+  ["a repeated parameter", formOf(unclaimed, [["client_id", unclaimed.client_id]])],
+  ["an additional parameter", formOf(unclaimed, [["audience", base]])],
+  ["another grant type", [["grant_type", "password"], ...formOf(unclaimed).slice(1)]],
 ];
 
-describe("the fast path of client credentials requests", () => {
+describe("the fast path of client_credentials requests", () => {
   it.each(plain)(
-    "gives the same answer and stores the same data as the OAuth library: %s",
+    "gives the same answer and stores the same data as the OAuth library for %s",
     async (_name, form) => {
       const short = await ask(encoded(form));
       const long = await ask(encoded(form), LONG_WAY);
@@ -119,7 +122,7 @@ describe("the fast path of client credentials requests", () => {
     },
   );
 
-  it.each(others)("rejects with the same error as the OAuth library: %s", async (_name, form) => {
+  it.each(others)("gives the same answer as the OAuth library for %s", async (_name, form) => {
     const short = await ask(encoded(form));
     const long = await ask(encoded(form), LONG_WAY);
     expect(short).toEqual(long);

@@ -27,7 +27,7 @@ describe("a compressed response", () => {
     "/api/signals",
     "/api/instruments",
     "/api/signals?symbol=ALDER.SIM&from=2026-01-01&format=csv",
-  ])("of %s decompresses to the uncompressed one", async (path) => {
+  ])("of %s decompresses to the uncompressed response", async (path) => {
     const authorization = `Bearer ${token}`;
     const ask = (coding: string) =>
       fetch(base + path, { headers: { authorization, "accept-encoding": coding } });

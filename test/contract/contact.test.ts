@@ -1,5 +1,9 @@
 import { beforeEach, describe, expect, it } from "vitest";
-import { focuses, readApplications, readInquiries } from "../../src/applications/intake-records.ts";
+import {
+  applicantFocuses,
+  readApplications,
+  readInquiries,
+} from "../../src/applications/intake-records.ts";
 import { AUDIT_KIND, type AuditEntry } from "../../src/store/audit/entry.ts";
 import { getWith, postJson } from "../support/agent.ts";
 import { smallMarket } from "../support/small-market.ts";
@@ -23,7 +27,7 @@ const applicationsOf = ({ service }: TestService = testService) =>
 
 type Fields = Readonly<Record<string, string | readonly string[] | undefined>>;
 
-/** Fills the form of a page in at a new browser, and sends it. */
+/** Fills in the form of a page in a new browser, and submits it. */
 async function send(path: "/contact" | "/apply", filled: Fields, from = base): Promise<WebPage> {
   const web = createWeb(from);
   return web.submit((await web.get(path)).form(path), filled);
@@ -31,7 +35,7 @@ async function send(path: "/contact" | "/apply", filled: Fields, from = base): P
 
 const headingOf = ({ html }: WebPage) => textOf(/<h1>(.*?)<\/h1>/s.exec(html)?.[1] ?? "");
 
-/** What the summary of errors says, by the field that it leads to. */
+/** The messages in the error summary, by the field to which each links. */
 const errorsOf = ({ html }: WebPage) =>
   Object.fromEntries(
     Array.from(html.matchAll(/<li><a href="#(\w+)">(.*?)<\/a>/g), ([, id, text = ""]) => [
@@ -40,7 +44,7 @@ const errorsOf = ({ html }: WebPage) =>
     ]),
   );
 
-/** What a browser shows in the text area. */
+/** The text that a browser shows in the text area. */
 const messageIn = ({ html }: WebPage) => /<textarea[^>]*>\n(.*?)<\/textarea>/s.exec(html)?.[1];
 
 describe("the contact page", () => {
@@ -97,7 +101,7 @@ describe("the contact page", () => {
     ],
     ["an empty message", { message: "" }, { message: "The message must not be empty." }],
     [
-      "a message of white space",
+      "a message of only white space",
       { message: " \r\n " },
       { message: "The message must not be empty." },
     ],
@@ -118,7 +122,7 @@ describe("the contact page", () => {
       { message: expect.stringContaining("must have no control characters") },
     ],
     [
-      "neither",
+      "an invalid address and an empty message",
       { email: "x", message: "" },
       { email: expect.any(String), message: expect.any(String) },
     ],
@@ -146,7 +150,7 @@ describe("the contact page", () => {
     for (const message of texts) {
       const shown = await send("/contact", { ...hello, message });
       const answered = await postJson(`${base}/api/contact`, { ...hello, message });
-      // The interface takes 16 kB, the form as many characters as it says.
+      // The API limits the body to 16 kB, while the form limits the number of characters.
       if (answered.status !== 413) expect(shown.status, message.slice(0, 9)).toBe(answered.status);
       else expect(shown.status).toBe([...message].length > 5000 ? 400 : 200);
     }
@@ -211,19 +215,19 @@ describe("the application page", () => {
     expect(textOf(page.html)).not.toMatch(/API key|msv_/);
   });
 
-  it("offers every focus area, and none", async () => {
+  it("offers every focus area, and the choice of none", async () => {
     const own = await startTestService();
     const { html } = await createWeb(own.base).get("/apply");
     const values = Array.from(html.matchAll(/type="radio"[^>]* value="(\w*)"/g), ([, one]) => one);
-    expect(values).toEqual([...focuses, ""]);
+    expect(values).toEqual([...applicantFocuses, ""]);
     expect(html.match(/ checked/g)).toHaveLength(1);
-    for (const focus of focuses) {
+    for (const focus of applicantFocuses) {
       await send("/apply", { name: focus, email: `${focus}@host.example`, focus }, own.base);
     }
     await send("/apply", { ...ada, focus: undefined }, own.base);
     await send("/apply", { ...ada, email: "eve@host.example" }, own.base);
     const kept = await applicationsOf(own);
-    expect(kept.map(({ focus }) => focus)).toEqual([...focuses, undefined, undefined]);
+    expect(kept.map(({ focus }) => focus)).toEqual([...applicantFocuses, undefined, undefined]);
   });
 
   it.each([
@@ -330,7 +334,7 @@ describe.each([
     expect((await postJson(`${own.base}/api${path}`, filled)).status).toBe(429);
   });
 
-  it("leaves an audit row with the hashed address and without the submitted text", async () => {
+  it("adds an audit row with the hashed IP address and without the submitted text", async () => {
     const own = await startTestService();
     await send(path, filled, own.base);
     const { store, keyring } = own.service.state;

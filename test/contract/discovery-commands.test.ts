@@ -1,12 +1,12 @@
 import { describe, expect, it } from "vitest";
-import { nextAttemptMs } from "../../src/alerts/delivery/retry-schedule.ts";
-import { newSecret, signatureHeaders } from "../../src/alerts/delivery/signing.ts";
+import { nextAttemptDelayMs } from "../../src/alerts/delivery/retry-schedule.ts";
+import { newSigningSecret, signatureHeaders } from "../../src/alerts/delivery/signing.ts";
 import { ID_JAG } from "../../src/auth/assertions/oauth-urns.ts";
 import {
   getWith,
   postForm,
   postJson,
-  type Registered,
+  type RegisteredAgent,
   register,
   tokenOf,
 } from "../support/agent.ts";
@@ -27,7 +27,7 @@ const THE_AGENTS = "The agent gets the person's code";
 
 const scopeIn = ({ body }: Outcome) => String((body as { scope?: string }).scope);
 
-/** Runs steps and expects of each the status that the document promises. */
+/** Runs steps, and expects the status that the document states for each. */
 async function follow(steps: ReturnType<typeof stepsOf>, variables: Variables) {
   const outcomes = await run(steps, variables);
   for (const { step, status, body } of outcomes) {
@@ -36,8 +36,10 @@ async function follow(steps: ReturnType<typeof stepsOf>, variables: Variables) {
   return outcomes;
 }
 
-/** Runs auth.md from top to bottom, with one of the two ways to be claimed. @returns The scopes of the
- *  agent once it was claimed. */
+/**
+ * Runs auth.md from top to bottom with one of the two claim methods.
+ * @returns The scopes of the agent after the claim.
+ */
 async function followAuthMd(
   { base, person: newPerson }: TestService,
   way: string,
@@ -78,7 +80,7 @@ async function followAuthMd(
   return granted === undefined ? "" : scopeIn(granted);
 }
 
-/** What a person does with the page that an agent sends them to. */
+/** Opens the claim page from an agent's link as a person does. @returns The displayed code. */
 async function codeShownTo(
   person: ReturnType<TestService["person"]>,
   page: string,
@@ -94,16 +96,19 @@ describe("auth.md", async () => {
   const steps = stepsOf(authMd);
   const under = (heading: string) => steps.filter((step) => step.under === heading);
 
-  it("has commands under each heading", () => {
+  it("has at least one command under each heading", () => {
     expect([...new Set(steps.map((step) => step.under))]).toEqual([
       ...["Discover", "Register", "Get a token", "Call"],
       ...[THE_PERSONS, THE_AGENTS, "Revoke"],
     ]);
   });
 
-  it.each([THE_PERSONS, THE_AGENTS])("can be followed from top to bottom: %s", async (way) => {
-    expect(await followAuthMd(testService, way)).toContain("alerts:write");
-  });
+  it.each([THE_PERSONS, THE_AGENTS])(
+    "has commands that succeed when run from top to bottom: %s",
+    async (way) => {
+      expect(await followAuthMd(testService, way)).toContain("alerts:write");
+    },
+  );
 
   it("states correctly which scopes an unclaimed agent gets", async () => {
     const [registered] = await follow(under("Register"), {});
@@ -117,7 +122,7 @@ describe("auth.md", async () => {
     const ask = async (body: object) => {
       const asked = { grant_types: ["client_credentials"], ...body };
       const response = await postJson(`${base}/oauth/register`, asked);
-      return { status: response.status, body: (await response.json()) as Registered };
+      return { status: response.status, body: (await response.json()) as RegisteredAgent };
     };
     for (const type of [undefined, "anonymous", "agent"]) {
       expect((await ask({ type })).body).toMatchObject({ claim: { status: "unclaimed" } });
@@ -170,13 +175,13 @@ describe("auth.md", async () => {
   });
 });
 
-it("a registration lives as long as auth.md says", async () => {
+it("a registration expires as auth.md states", async () => {
   const DAY_MS = 86_400_000;
   const other = await startTestService();
   const [unused, used] = [await register(other.base), await register(other.base)];
   await tokenOf(other.base, used);
   const start = other.clock.now.getTime();
-  const statusAt = async (agent: Registered, ms: number) => {
+  const statusAt = async (agent: RegisteredAgent, ms: number) => {
     other.clock.now = new Date(start + ms);
     const { registration_access_token: token, registration_client_uri: uri } = agent;
     return (await getWith(token, uri)).status;
@@ -206,9 +211,9 @@ describe("the table of errors in auth.md", async () => {
       { agent_id, claim_code: "00000000" },
       { authorization: `Bearer ${token}` },
     );
-  /** Where these are limited to nothing. */
+  /** A service whose limits on registrations and messages are 0. */
   const strict = await startTestService({ RATE_LIMITS: "register=0/60 contact=0/60" });
-  /** How each comes about, by status and name. The store's are tested where it fails. */
+  /** Requests that cause each error, by status and name. Store errors have their own tests. */
   const causes: Readonly<Record<string, () => Promise<Response>>> = {
     "400 invalid_client_metadata": () =>
       registering({ grant_types: ["client_credentials"], client_name: 7 }),
@@ -266,16 +271,16 @@ describe("the table of errors in auth.md", async () => {
   );
 });
 
-/** Whether documents say that agents register by themselves. */
+/** Matches documents that state that agents register themselves. */
 const SELF_SERVICE = /without a human|agents register themselves|an agent registers itself/i;
 
-/** Texts that say how agents come in. */
+/** Documents that explain how agents get access. */
 const inviting = [
   ...["/", "/llms.txt", "/auth.md", "/docs/api.md", "/.well-known/agent-skills/index.json"],
   "/.well-known/agent-skills/register-agent/SKILL.md",
 ];
 
-/** What documents tell unclaimed agents, by what those get. */
+/** Documents for unclaimed agents, by the scopes that the instance grants them. */
 describe.each([
   ["signals:read factor:read darkpool:read"],
   ["signals:read"],
@@ -289,7 +294,7 @@ describe.each([
     expect(await followAuthMd(some, way)).toBe(claimed);
   });
 
-  it("has skills whose commands work unchanged", async () => {
+  it("has skill documents whose commands work unchanged", async () => {
     const variables: Variables = {};
     await follow(stepsOf(await skill("register-agent", some.base)), variables);
     expect(await skill("register-agent", some.base)).toContain(`gets \`${given}\``);
@@ -301,7 +306,7 @@ describe.each([
     expect(said ?? "").toBe(lacking.join(" "));
   });
 
-  it("states that agents register themselves", async () => {
+  it("states that agents can register themselves", async () => {
     for (const path of inviting.filter((one) => !one.endsWith("auth.md"))) {
       expect(SELF_SERVICE.test(await read(path, some.base)), path).toBe(true);
     }
@@ -311,7 +316,7 @@ describe.each([
 describe("an instance that is open to people only", async () => {
   const closed = await startTestService({ ANONYMOUS_SCOPES: " " });
 
-  it("states that agents need a claim, and accepts the applications of people", async () => {
+  it("states that agents must be claimed, and accepts applications that people use", async () => {
     const authMd = await read("/auth.md", closed.base);
     expect(authMd).toContain("its `scope` is empty until a person has claimed it");
     const waiting = await postJson(`${closed.base}/oauth/register`, {
@@ -329,7 +334,7 @@ describe("an instance that is open to people only", async () => {
     });
   });
 
-  it("has skills that work with a token", async () => {
+  it("has skill documents that work with a person's token", async () => {
     const ACCESS_TOKEN = (await closed.person().tokens()).access_token;
     const variables: Variables = { ACCESS_TOKEN, WEBHOOK_URL: "https://hooks.example.com/in" };
     await follow(stepsOf(await skill("market-signals", closed.base)), variables);
@@ -385,7 +390,7 @@ describe("the skill", () => {
   it("alert-webhooks states the retry schedule correctly", async () => {
     const asked = { random: () => 0.5, retryAfterMs: undefined };
     const pauses = Array.from({ length: 20 }, (_, at) =>
-      nextAttemptMs({ failures: at + 1, ...asked }),
+      nextAttemptDelayMs({ failures: at + 1, ...asked }),
     );
     const made = pauses.filter((pause) => pause !== undefined);
     const days = made.reduce((sum, pause) => sum + pause, 0) / 86_400_000;
@@ -400,17 +405,17 @@ describe("the verification function of the alert-webhooks skill", async () => {
   const { isGenuine } = (await import(/* @vite-ignore */ module)) as {
     isGenuine(headers: object, body: string, secret: string): boolean;
   };
-  const [secret, other] = [newSecret(), newSecret()];
+  const [secret, other] = [newSigningSecret(), newSigningSecret()];
   const body = JSON.stringify({ type: "signal.shift", text: "é" });
   const signed = (secrets: readonly string[], at = Date.now()) =>
     signatureHeaders({ id: "msg_1", at, body, secrets, keys: [] });
 
-  it("accepts signed deliveries, also during a secret rotation", () => {
+  it("accepts signed deliveries, even during a secret rotation", () => {
     expect(isGenuine(signed([secret]), body, secret)).toBe(true);
     expect(isGenuine(signed([other, secret]), body, secret)).toBe(true);
   });
 
-  it("rejects everything else", () => {
+  it("rejects deliveries with an invalid or missing signature", () => {
     const headers = signed([secret]);
     const HOUR_MS = 3_600_000;
     expect(isGenuine(headers, body.replace("é", "e"), secret)).toBe(false);

@@ -17,7 +17,7 @@ const insecure = { [oauth.allowInsecureRequests]: true };
 const ORIGIN = { origin: "https://elsewhere.example" };
 const CARD = "application/mcp-server-card+json";
 
-/** What the authorization server serves beside the documents of the list. */
+/** Metadata documents of the authorization server, which are not in the document list. */
 const metadata = {
   "/.well-known/oauth-authorization-server": "application/json; charset=utf-8",
   "/.well-known/openid-configuration": "application/json; charset=utf-8",
@@ -60,15 +60,18 @@ async function json(path: string, init?: RequestInit) {
   return (await response.json()) as Record<string, unknown>;
 }
 
-/** Header fields that say something about the answer and not about the connection. */
-/** What differs from answer to answer. */
+/**
+ * Header fields that describe the connection, or differ from answer to answer, and are not
+ * compared.
+ */
+/** Header fields that differ from answer to answer and are not compared. */
 const PASSING = new Set(["date", "connection", "keep-alive", "ratelimit", "x-request-id"]);
 
 function fieldsOf({ headers }: Response): Readonly<Record<string, string>> {
   return Object.fromEntries([...headers].filter(([name]) => !PASSING.has(name)));
 }
 
-/** Pages, cards and documents that name the service. */
+/** Pages, cards and documents that contain the name of the service. */
 const named = [
   ...["/", "/sign-in", "/apply", "/contact", "/docs/api", "/docs/api/openapi.json", "/api/health"],
   ...["/llms.txt", "/auth.md", "/mcp/server-card", "/.well-known/mcp/server-card.json"],
@@ -89,7 +92,7 @@ it("every well-known document is served", () => {
 });
 
 describe.each(all)("%s", (path) => {
-  it("has the right content type, allows every origin and is cacheable", async () => {
+  it("has the right Content-Type, allows every origin and is cacheable", async () => {
     const response = await ask(path);
     expect(response.status).toBe(200);
     expect(fieldsOf(response)).toMatchObject({
@@ -104,7 +107,7 @@ describe.each(all)("%s", (path) => {
     expect((await response.text()).length).toBeGreaterThan(0);
   });
 
-  it("answers HEAD like GET, without the body", async () => {
+  it("answers HEAD like GET but without the body", async () => {
     const headers = { "accept-encoding": "identity" };
     const [get, head] = [
       await ask(path, { headers }),
@@ -201,7 +204,7 @@ describe("a document in two media types", () => {
 });
 
 describe("registration from a web page", () => {
-  it("works from any origin, and its errors are readable too", async () => {
+  it("works from any origin, and the page can read error responses", async () => {
     const preflight = await ask("/oauth/register", {
       method: "OPTIONS",
       headers: {
@@ -228,7 +231,7 @@ describe("registration from a web page", () => {
   });
 
   it.each(["/oauth/authorize", "/api/contact", "/api/apply", "/claim", "/sign-in", "/account"])(
-    "gets no CORS access to %s, which serves people",
+    "gets no CORS access to %s, which is a page for people",
     async (path) => {
       const { headers } = await ask(path, { method: "OPTIONS", headers: ORIGIN });
       expect(headers.has("access-control-allow-origin")).toBe(false);
@@ -301,7 +304,7 @@ describe("the metadata", () => {
   );
 
   it.each(["oauth2", "oidc"] as const)(
-    "is accepted by a strict client by %s",
+    "is accepted by a strict client through %s discovery",
     async (algorithm) => {
       const issuer = new URL(base);
       const found = await oauth.discoveryRequest(issuer, { ...insecure, algorithm });
@@ -309,14 +312,14 @@ describe("the metadata", () => {
     },
   );
 
-  it.each(["", "/mcp"])("is accepted for the resource %j too", async (path) => {
+  it.each(["", "/mcp"])("is accepted by a strict client for the resource path %j", async (path) => {
     const resource = new URL(base + path);
     const found = await oauth.resourceDiscoveryRequest(resource, insecure);
     const read = await oauth.processResourceDiscoveryResponse(resource, found);
     expect(read.authorization_servers).toEqual([base]);
   });
 
-  it("is what the challenge links to", async () => {
+  it("is the target of the link in the WWW-Authenticate challenge", async () => {
     for (const [path, method] of [
       ["/api/signals", "GET"],
       ["/mcp", "POST"],
@@ -402,7 +405,7 @@ describe("the server card", () => {
     expect(capabilities).toEqual({ ...others, resources: { ...resources, subscribe: false } });
   });
 
-  it("lists apps, and the extensions that the authorization server supports", async () => {
+  it("lists the MCP apps extension and the extensions that the authorization server supports", async () => {
     const { capabilities } = await json(paths.serverCard);
     const server = await json(paths.authorizationServer);
     const offers = (member: string, one: string) =>
@@ -466,7 +469,7 @@ verifies(
 );
 
 describe("Link headers", () => {
-  /** Links of a header field (RFC 8288 section 3): target and parameters. */
+  /** Parses a Link header field into targets and parameters (RFC 8288 section 3). */
   function linksIn(field: string | null) {
     return Array.from((field ?? "").matchAll(/<([^>]*)>((?:; \w+="[^"]*")*)/g), (found) => {
       const [, href = "", parameters = ""] = found;
@@ -523,16 +526,16 @@ describe("Link headers", () => {
   });
 });
 
-/** Addresses that are linked to and will be there. */
+/** Linked paths that do not exist yet. */
 const missing: readonly string[] = ["/"];
 
-/** Addresses in any text, without the full stop of a sentence. */
+/** Finds URLs in a text, without the punctuation that ends a sentence. */
 const addressesIn = (text: string): readonly string[] =>
   Array.from(text.matchAll(/\bhttps?:\/\/[^\s"'`)<>;,\\]+/g), ([address]) =>
     address.replace(/\.$/, ""),
   );
 
-/** Names of formats, and places in examples, which nobody opens. */
+/** Whether a URL is a format identifier or an example host, which nobody opens. */
 const isIdentifier = (address: string): boolean =>
   /^https?:\/\/(static\.modelcontextprotocol\.io|schemas\.agentskills\.io|www\.sitemaps\.org|www\.w3\.org|(agent|hooks)\.example(\.com)?)\//.test(
     address,
@@ -551,7 +554,7 @@ describe("every link", () => {
     return [...addressesIn(text).filter((address) => !isIdentifier(address)), ...relative];
   }
 
-  it.each(all)("in %s leads to an existing page", async (path) => {
+  it.each(all)("in %s leads to an existing page or endpoint", async (path) => {
     for (const link of new Set(await linksOf(path))) {
       const { origin, pathname } = new URL(link);
       expect(origin).toBe(base);
@@ -585,7 +588,7 @@ describe("behind a reverse proxy", async () => {
     }
   });
 
-  it("the challenge names the public URL", async () => {
+  it("the WWW-Authenticate challenge contains the public URL", async () => {
     const { headers } = await fetch(`${testService.base}/mcp`, { method: "POST" });
     expect(headers.get("www-authenticate")).toContain(
       `resource_metadata="${PUBLIC}/.well-known/oauth-protected-resource/mcp"`,

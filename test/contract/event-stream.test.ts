@@ -20,10 +20,13 @@ import { SANDBOX_NOW, startTestService, type TestService } from "../support/test
 const testService = await startTestService();
 const { base } = testService;
 
-/** A stream ends so soon after its credential; the rest is for a machine that has much else to do. */
+/**
+ * Maximum time in milliseconds for a stream to end with its credential: 1 s plus 1 s of slack for a
+ * busy machine.
+ */
 const WITHIN_MS = 1_000 + 1_000;
 
-/** Ends something, and waits for the stream to end because of it. */
+/** Performs an action and expects the stream to end as a result. */
 async function expectEnd({ ended }: OpenStream, end: () => Promise<unknown>): Promise<void> {
   await end();
   const from = performance.now();
@@ -31,7 +34,7 @@ async function expectEnd({ ended }: OpenStream, end: () => Promise<unknown>): Pr
   expect(performance.now() - from).toBeLessThan(WITHIN_MS);
 }
 
-/** Opens the stream of whoever sends the headers; it is open when this resolves. */
+/** Opens an event stream with the given credential headers. Resolves once the stream is open. */
 async function opened(headers: Headers, at: TestService = testService): Promise<OpenStream> {
   const stream = await (await watcherIn(at, headers)).open();
   expect(stream.response.status).toBe(200);
@@ -39,7 +42,7 @@ async function opened(headers: Headers, at: TestService = testService): Promise<
   return stream;
 }
 
-/** Sends a form of the account page. */
+/** Submits the form of the account page whose action matches. */
 async function submits(person: Person, action: RegExp): Promise<void> {
   const { forms } = await person.web.get("/account");
   const form = forms.find((one) => action.test(new URL(one.action).pathname));
@@ -93,7 +96,7 @@ describe("the event stream ends within a second", () => {
     await expectEnd(await opened({ "x-api-key": key }), () => submits(person, /keys\/.*\/revoke/));
   });
 
-  it("when the account is deleted: streams of the person, the agent and the key", async () => {
+  it("when the account is deleted, for streams of the person, the agent and the API key", async () => {
     const person = testService.person();
     const { access_token } = await person.tokens();
     const key = await person.createKey(["alerts:write", "signals:read"]);
@@ -109,7 +112,7 @@ describe("the event stream ends within a second", () => {
     await Promise.all(streams.map((stream) => expectEnd(stream, async () => undefined)));
   });
 
-  it("when its token expires, and when the service drains", async () => {
+  it("when its token expires, and when the service shuts down", async () => {
     const own = await startTestService();
     const person = own.person();
     const open = async () => opened(bearer((await person.tokens()).access_token), own);
@@ -122,7 +125,7 @@ describe("the event stream ends within a second", () => {
 });
 
 describe("the event stream", () => {
-  it("is rejected before it starts without a credential, the scope or a valid cursor", async () => {
+  it("is rejected before it starts when the credential, the scope or a valid cursor is missing", async () => {
     const person = testService.person();
     const { access_token } = await person.tokens({ scope: "signals:read" });
     const watcher = await watcherIn(testService, bearer((await person.tokens()).access_token));
@@ -138,7 +141,7 @@ describe("the event stream", () => {
     expect(await statusOf("", wrong)).toBe(400);
   });
 
-  it("has only the caller's own events, in the format of the polling API", async () => {
+  it("contains only the caller's own events, in the format of the polling API", async () => {
     const [one, two] = [testService.person(), testService.person()];
     const watchers = [
       await watcherIn(testService, bearer((await one.tokens()).access_token)),
@@ -161,7 +164,7 @@ describe("the event stream", () => {
     }
   });
 
-  it("continues from a polling cursor, and polling continues from its last event id", async () => {
+  it("continues from a polling cursor, and its last event id is a valid polling cursor", async () => {
     const { access_token } = await testService.person().tokens();
     const watcher = await watcherIn(testService, bearer(access_token));
     const ats = Array.from({ length: 6 }, nextAt);
@@ -195,11 +198,11 @@ describe("the event stream", () => {
   });
 });
 
-/** Instants of events that a test writes. */
+/** Generates increasing instants for the events that a test writes. */
 let last = SANDBOX_NOW.getTime();
 const nextAt = () => ++last;
 
-/** An event or a fault while a reader is connected. */
+/** A write of events, or a fault, while a reader is connected. */
 type Step =
   | { readonly is: "written"; readonly sizes: readonly number[] }
   | { readonly is: "reconnected" }
@@ -214,7 +217,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   fc.record({ is: fc.constant("turns" as const), turns: fc.integer({ min: 1, max: 400 }) }),
 );
 
-/** A reader that reconnects with the last event id that it has seen. */
+/** A reader that reconnects with the last event id that it received. */
 async function createReader(watcher: Watcher) {
   const seen: string[] = [];
   let stream = await watcher.open();
@@ -235,13 +238,13 @@ async function createReader(watcher: Watcher) {
   };
 }
 
-/** Writes events while somebody reads them over and over. */
+/** Writes events while a reader keeps reading, and expects every event to arrive in order. */
 async function expectAll(at: TestService, watcher: Watcher, steps: readonly Step[]): Promise<void> {
   const reader = await createReader(watcher);
   const written: number[] = [];
   let writing = Promise.resolve();
   const write = async (size: number) => {
-    // Instants rise from commit to commit, as those of the leader do.
+    // Instants increase from commit to commit, as with the leader.
     await writing;
     const ats = Array.from({ length: size }, nextAt);
     written.push(...ats);

@@ -24,7 +24,7 @@ const get = (query: string, as = token, headers: Readonly<Record<string, string>
 const nextOf = ({ headers }: Response) =>
   /^<\/api\/export\?(.+)>; rel="next"$/.exec(headers.get("link") ?? "")?.[1];
 
-/** All pages from a query on. */
+/** Fetches all pages from a query on. */
 async function pagesOf(query: string): Promise<Response[]> {
   const pages: Response[] = [];
   for (let next: string | undefined = query; next !== undefined; ) {
@@ -45,7 +45,7 @@ async function rowsOf(query: string): Promise<Row[]> {
 }
 
 describe("GET /api/export", () => {
-  it("returns every session of an asset class by date and symbol, and never splits a session between pages", async () => {
+  it("returns every session of an asset class by date and symbol, and never splits a session across pages", async () => {
     const rows = await rowsOf("assetClass=stock");
     const wanted = sessionsBetween("2013-01-01", "2014-03-31").flatMap((date) =>
       (date < "2013-11-04" ? ["ACME"] : ["ACME", "LATE"]).map((symbol) => `${date} ${symbol}`),
@@ -57,7 +57,7 @@ describe("GET /api/export", () => {
     ]);
   });
 
-  it("links to every page when the limit is small, and still never splits a session", async () => {
+  it("links to every page when the limit is small, and never splits a session across pages", async () => {
     const all = await rowsOf("assetClass=crypto&from=2013-01-01&limit=50000");
     const pages = await pagesOf("assetClass=crypto&from=2013-01-01&limit=100");
     const rows = (await Promise.all(pages.map((page) => page.text()))).map(parse);
@@ -65,7 +65,7 @@ describe("GET /api/export", () => {
     expect(rows.flat()).toEqual(all);
   });
 
-  it("accepts dates and instants, and includes both ends of a range", async () => {
+  it("accepts dates and instants, and includes both ends of the range", async () => {
     const datesOf = async (query: string) => (await rowsOf(query)).map(({ date }) => date);
     for (const assetClass of ["stock", "crypto"]) {
       expect(await datesOf(`assetClass=${assetClass}&from=2013-06-03&to=2013-06-04`)).toEqual([
@@ -77,7 +77,7 @@ describe("GET /api/export", () => {
     expect(await datesOf(`assetClass=stock&from=${close}&to=${close}`)).toEqual(["2013-06-04"]);
   });
 
-  it("has factors for callers with factor:read, and every score follows from its factors", async () => {
+  it("contains factors for callers with factor:read, and every score follows from its factors", async () => {
     const query = "assetClass=stock&from=2014-01-02";
     const [own] = await rowsOf(query);
     const withoutFactors = parse(await (await get(query, narrow)).text())[0] as Row;
@@ -94,7 +94,7 @@ describe("GET /api/export", () => {
     }
   });
 
-  it("has the same rows as Parquet, read by DuckDB", async () => {
+  it("returns the same rows as Parquet, which DuckDB can read", async () => {
     const query = "assetClass=stock&from=2013-10-01";
     const folder = await mkdtemp(join(tmpdir(), "export-"));
     onTestFinished(() => rm(folder, { recursive: true }));
@@ -139,7 +139,7 @@ describe("GET /api/export", () => {
     expect((await get(query, narrow, { "if-none-match": etag })).status).toBe(200);
   });
 
-  it("rejects invalid queries with a next step", async () => {
+  it("rejects invalid queries with a hint on how to correct them", async () => {
     const statusOf = async (query: string) => {
       const response = await get(query);
       const { detail, next } = (await response.json()) as Row;

@@ -6,7 +6,7 @@ import {
   newToken,
   postForm,
   postJson,
-  type Registered,
+  type RegisteredAgent,
   register,
   tokenOf,
 } from "../support/agent.ts";
@@ -25,7 +25,7 @@ const MODERN = {
   "io.modelcontextprotocol/clientCapabilities": {},
 };
 
-/** Posts one MCP tool call as a client of protocol 2026-07-28 does. */
+/** Posts one MCP tool call as a client of protocol revision 2026-07-28. */
 const callTool = (name: string, authorization?: string, args: object = { symbol: "ALDER.SIM" }) =>
   postJson(
     `${base}/mcp`,
@@ -65,22 +65,22 @@ describe("a protected route", () => {
   });
 
   it.each([
-    ["garbage", "Bearer nonsense", true],
+    ["an invalid token", "Bearer nonsense", true],
     ["another scheme", "Basic dXNlcjpwYXNz", false],
-    ["an empty token", "Bearer ", false],
-    ["two tokens", "Bearer a b", false],
-  ])("answers %s with a challenge", async (_what, authorization, hasToken) => {
+    ["an empty bearer token", "Bearer ", false],
+    ["two bearer tokens", "Bearer a b", false],
+  ])("answers %s with a WWW-Authenticate challenge", async (_what, authorization, hasToken) => {
     await expectUnauthenticated(await fetch(signals, { headers: { authorization } }), "", hasToken);
     await expectUnauthenticated(await callTool("get_signal", authorization), "/mcp", hasToken);
   });
 
-  it("answers a token in the URL with a challenge, even next to a valid header", async () => {
+  it("answers a token in the URL with a challenge, even if the header also contains a valid one", async () => {
     await expectUnauthenticated(await fetch(`${signals}&access_token=${token}`), "", false);
     const both = await getWith(token, `${signals}&access_token=${token}`);
     await expectUnauthenticated(both, "", false);
   });
 
-  it("rejects a token for /mcp at REST, and accepts a token for the base URL at REST and /mcp", async () => {
+  it("accepts a token for the base URL at REST and /mcp, but a token for /mcp not at REST", async () => {
     const agent = await register(base);
     const forMcp = await tokenOf(base, agent, { resource: `${base}/mcp` });
     const forBase = await tokenOf(base, agent, { resource: base });
@@ -114,7 +114,7 @@ describe("a protected route", () => {
 });
 
 describe("a credential", () => {
-  /** The gate alone, in front of two resources. */
+  /** The authentication gate alone, in front of two resources. */
   async function guarded(limits = {}) {
     const now = () => new Date();
     const { records } = await embedded.open({ now: () => Date.now() });
@@ -129,7 +129,7 @@ describe("a credential", () => {
     return { local, key, ask, accounts, claims };
   }
 
-  it("may be a token or an API key as Bearer, or an API key in X-API-Key", async () => {
+  it("may be a token or an API key as a bearer credential, or an API key in X-API-Key", async () => {
     const { ask, key } = await guarded();
     const [byKey, asBearer] = [{ "x-api-key": key }, { authorization: `Bearer ${key}` }];
     for (const headers of [byKey, asBearer]) {
@@ -139,7 +139,7 @@ describe("a credential", () => {
   });
 
   it.each(["", "nonsense", "msv_test_nonsense", "a b"])(
-    "that is the malformed API key %j gets the same challenge as a token",
+    "consisting of the malformed API key %j gets the same challenge as an unknown token",
     async (key) => {
       const { ask } = await guarded();
       const response = await ask({ "x-api-key": key });
@@ -150,14 +150,14 @@ describe("a credential", () => {
     },
   );
 
-  it("is not accepted when it is a token in X-API-Key", async () => {
+  it("is rejected when it is a token in X-API-Key", async () => {
     const { local, ask } = await guarded();
     const response = await ask({ "x-api-key": await newToken(local) });
     expect(response.status).toBe(401);
     expect(challengeOf(response)).toContain('error="invalid_token"');
   });
 
-  it("must be the only one: a second credential is rejected with 400, even if both are valid or equal", async () => {
+  it("is rejected with 400 next to a second credential, even if both are valid or equal", async () => {
     const { ask, key, local } = await guarded();
     const agent = await newToken(local);
     for (const other of [agent, key, "nonsense"]) {
@@ -168,7 +168,7 @@ describe("a credential", () => {
   });
 
   it.each(["access_token", "api_key", "x-api-key"])(
-    "is rejected as %s in the URL",
+    "is rejected in the URL when it is sent as %s",
     async (name) => {
       const { local, key } = await guarded();
       const response = await fetch(`${local}/api/probe?${name}=${key}`, {
@@ -179,7 +179,7 @@ describe("a credential", () => {
     },
   );
 
-  it("is rejected with 429 after too many wrong ones, while valid ones still work", async () => {
+  it("is rejected with 429 after too many wrong credentials, while valid credentials still work", async () => {
     const { ask, key } = await guarded({ "credential-address": { points: 2, windowSeconds: 60 } });
     const statuses: number[] = [];
     for (const wrong of ["1", "2", "3"]) statuses.push((await ask({ "x-api-key": wrong })).status);
@@ -190,7 +190,7 @@ describe("a credential", () => {
     expect((await ask({ "x-api-key": key })).status).toBe(200);
   });
 
-  it("has a limit of calls per minute for each caller, shared by both resources", async () => {
+  it("has a limit of calls per minute for each caller, shared by REST and /mcp", async () => {
     const { ask, key } = await guarded({ calls: { points: 2, windowSeconds: 60 } });
     const headers = { "x-api-key": key };
     const first = await ask(headers);
@@ -202,13 +202,13 @@ describe("a credential", () => {
     expect(await third.json()).toMatchObject({ code: "rate_limited" });
   });
 
-  it("has a lower limit as the token of an unclaimed agent", async () => {
+  it("has a lower call limit when it is the token of an unclaimed agent", async () => {
     const two = { points: 2, windowSeconds: 60 };
     const { ask, local, accounts, claims } = await guarded({
       calls: { points: 3, windowSeconds: 60 },
       "calls-anonymous": two,
     });
-    const agent = (await register(local)) as Registered & { claim: { code: string } };
+    const agent = (await register(local)) as RegisteredAgent & { claim: { code: string } };
     const statuses = async () => {
       const tokens = [await tokenOf(local, agent), await tokenOf(local, agent)];
       const answers = [];
@@ -228,14 +228,15 @@ describe("a credential", () => {
 });
 
 describe("a scope", () => {
-  // Tools that need a claim ask for it over MCP, as mcp-scopes.test.ts and matrix.test.ts show.
+  // Over MCP, tools that require a claim ask for it instead; mcp-scopes.test.ts and matrix.test.ts
+  // test that.
   const paths = tools
     .filter(({ scopes }) => !scopes.includes("alerts:write"))
     .map(({ name, scopes, routes: [route] }) => ({ name, scopes, route }));
 
   verifies(
     ["5.3/signals-read", "5.3/factor-read", "5.3/darkpool-read"],
-    "grants access to its own tools only, at REST and MCP",
+    "grants access only to its own tools, over REST and MCP",
     async () => {
       const held = ["signals:read", "factor:read", "darkpool:read"] as const;
       for (const scope of held) {
@@ -282,7 +283,7 @@ describe("a scope", () => {
 });
 
 describe("a hostile request", () => {
-  /** Sends a request line as it stands, which fetch would tidy up. */
+  /** Sends a raw request line, which `fetch` would normalize. */
   const sendRaw = (target: string, headers: readonly string[] = []) =>
     new Promise<string>((resolve, reject) => {
       const { hostname, port } = new URL(base);
@@ -298,7 +299,7 @@ describe("a hostile request", () => {
     });
 
   it.each(["http://[x/api/signals", "http://a:99999999/api/signals?limit=1"])(
-    "is a 400 for the target %s",
+    "is answered with 400 for the request target %s",
     async (target) => {
       const answer = await sendRaw(target, [`Authorization: Bearer ${token}`]);
       expect(answer).toMatch(/^HTTP\/1\.1 400 /);
@@ -306,12 +307,12 @@ describe("a hostile request", () => {
     },
   );
 
-  it("is a 400 with two credentials", async () => {
+  it("is answered with 400 when it has two credentials", async () => {
     const headers = [`Authorization: Bearer ${token}`, "Authorization: Bearer other"];
     expect(await sendRaw("/api/signals?limit=1", headers)).toMatch(/^HTTP\/1\.1 400 /);
   });
 
-  it("cannot hide a token at the end of a long query", async () => {
+  it("is rejected when it hides a token at the end of a long query", async () => {
     const padding = Array.from({ length: 1_100 }, (_, index) => `a${index}=1`).join("&");
     const response = await fetch(`${base}/mcp?${padding}&access_token=${token}`, {
       method: "POST",
@@ -320,7 +321,7 @@ describe("a hostile request", () => {
     expect(response.status).toBe(401);
   });
 
-  it("is a 400 when a message is nested too deeply or a batch is too long", async () => {
+  it("is answered with 400 when a message is nested too deeply or a batch is too long", async () => {
     const headers = { authorization: `Bearer ${token}`, "content-type": "application/json" };
     const list = '{"jsonrpc":"2.0","id":1,"method":"tools/list"}';
     const deep = `${'{"a":'.repeat(5_000)}1${"}".repeat(5_000)}`;
@@ -337,7 +338,7 @@ describe("a hostile request", () => {
     expect((await response.text()).length).toBeLessThan(2_000);
   });
 
-  it("is a 400 for contacts that are not strings", async () => {
+  it("is answered with 400 when it registers contacts that are not strings", async () => {
     const body = { grant_types: ["client_credentials"], contacts: [{ toString: 1 }] };
     const response = await postJson(`${base}/oauth/register`, body);
     expect(response.status).toBe(400);
@@ -359,15 +360,15 @@ describe("an invalid request", () => {
     return problem as { detail: string; next?: string };
   }
 
-  it("is a 400 when the body is not JSON", async () => {
+  it("is answered with 400 when the body is not JSON", async () => {
     await expectProblem(await toMcp("{"), 400, "invalid_request");
   });
 
-  it("is a 413 when the body is too large", async () => {
+  it("is answered with 413 when the body is too large", async () => {
     await expectProblem(await toMcp(`"${"x".repeat(200_000)}"`), 413, "content_too_large");
   });
 
-  it("is a 415 for another content type", async () => {
+  it("is answered with 415 for another content type", async () => {
     const type = { "content-type": "text/plain" };
     await expectProblem(await toMcp("hello", type), 415, "unsupported_media_type");
     const gzip = { "content-encoding": "nonsense" };
@@ -382,24 +383,24 @@ describe("an invalid request", () => {
     ["PUT", "/oauth/token", "POST"],
     ["POST", "/.well-known/oauth-protected-resource", "GET, HEAD"],
     ["DELETE", "/.well-known/oauth-authorization-server", "GET, HEAD"],
-  ])("is a 405 for %s %s, with the allowed methods", async (method, path, allowed) => {
+  ])("is answered with 405 and the allowed methods for %s %s", async (method, path, allowed) => {
     const response = await fetch(`${base}${path}`, { method });
     await expectProblem(response, 405, "method_not_allowed");
     expect(response.headers.get("allow")).toBe(allowed);
   });
 
   it.each(["/nowhere", "/api", "/api/signals/x", "/oauth/nothing", "/.well-known/x", "/../etc"])(
-    "is a 404 at %s",
+    "is answered with 404 at %s",
     async (path) => {
       await expectProblem(await fetch(`${base}${path}`), 404, "not_found");
     },
   );
 
-  it("is a 400 for a path that cannot be decoded", async () => {
+  it("is answered with 400 for a path that cannot be decoded", async () => {
     await expectProblem(await fetch(`${base}/oauth/register/%ff`), 400, "invalid_request");
   });
 
-  it("is a 404 with candidates for an unknown symbol", async () => {
+  it("is answered with 404 and similar symbols for an unknown symbol", async () => {
     const response = await getWith(token, `${base}/api/signals?symbol=ALDRE.SIM`);
     const { next } = await expectProblem(response, 404, "unknown_symbol");
     expect(next).toBeDefined();
@@ -425,7 +426,7 @@ describe("an invalid request", () => {
     ["symbol=%20", "symbol"],
     ["symbol=ALDER.%C5%BFIM", "symbol"],
     ["symbol=ALDER.SIM&from=2026-11-21T00:00:00Z&to=2026-11-20T00:00:00Z", "from, to"],
-  ])("is a 400 that names the invalid parameter: ?%s", async (query, named) => {
+  ])("is answered with 400 and the name of the invalid parameter: ?%s", async (query, named) => {
     const response = await getWith(token, `${base}/api/signals?${query}`);
     const { detail } = await expectProblem(response, 400, "invalid_request");
     expect(detail).toContain(named);
@@ -436,15 +437,15 @@ describe("an invalid request", () => {
     "http://localhost.evil.example",
     "null",
     "http://127.0.0.1.nip.io:80",
-  ])("is a 403 at /mcp for a page from %s", async (origin) => {
+  ])("is answered with 403 at /mcp for a page from %s", async (origin) => {
     await expectProblem(await toMcp("{}", { origin }), 403, "forbidden_origin");
   });
 
-  it("is accepted at /mcp from the localhost origin of a browser tool", async () => {
+  it("is accepted at /mcp from the localhost origin of a browser-based tool", async () => {
     expect((await toMcp("{}", { origin: "http://localhost:6274" })).status).not.toBe(403);
   });
 
-  it("causes no internal error in the log", () => {
+  it("never logs an internal error", () => {
     expect(running.logged).toEqual([]);
   });
 });

@@ -25,7 +25,7 @@ verifies(
     "4.1/request",
     "5.4/3-health",
   ],
-  "health answers everyone, with the time and the protections in force",
+  "the health endpoint answers everyone, with the time and the protections in force",
   async () => {
     const { response, body } = await health();
     expect(response.status).toBe(200);
@@ -41,7 +41,7 @@ verifies(
   },
 );
 
-it("health states that the sandbox is simulated, which instruments it covers and until when", async () => {
+it("health states that the sandbox is simulated, which instruments it covers and until when it has data", async () => {
   const { body } = await health();
   expect(body).toMatchObject({
     market: "sandbox",
@@ -60,7 +60,7 @@ it("health shows a market time that advances", async () => {
 
 verifies(
   "2.1/status-degraded",
-  "health is degraded while a component is unhealthy, and states the reason",
+  "the health status is degraded while a component is unhealthy, and the answer states the reason",
   async () => {
     service.drain();
     const { response, body } = await health();
@@ -69,7 +69,7 @@ verifies(
   },
 );
 
-it("health answers in time when a component hangs", async () => {
+it("health answers within its time limit when a component hangs", async () => {
   const context = {
     market: {
       ...{ mode: "live", source: { simulated: false } },

@@ -5,15 +5,15 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { newToken } from "../support/agent.ts";
 import { historyRows } from "../support/history.ts";
-import { FOLDER, isMissing, reduced } from "../support/real-market.ts";
+import { FOLDER, isMissing, reducedMarketFolder } from "../support/real-market.ts";
 import { startTestService } from "../support/test-service.ts";
 
-/** Reading years of a whole market takes seconds. */
+/** Test timeout in milliseconds, since reading years of a whole market takes many seconds. */
 const timeout = 180_000;
 
 /**
- * Four sectors with peers enough for tables of their own, and instruments of every class and feed;
- * mostly such as are little talked about, whose files are short.
+ * Four sectors with enough peers for their own tables, plus instruments of every class and feed;
+ * most have few messages, so that their files are short.
  */
 const STOCKS = [
   ...["AAPL", "ACN", "ADBE", "AMAT", "CTSH", "EA", "EBAY", "IBM", "QCOM", "TXN"],
@@ -36,19 +36,19 @@ async function serve(folder: string, asOf: string) {
   return { read, json };
 }
 
-/** One copy of the sample, and one service over it as of each instant, for all tests. */
+/** All tests share one copy of the sample and one service for each instant. */
 let sample: Promise<string> | undefined;
 const services = new Map<string, ReturnType<typeof serve>>();
 async function serveSample(asOf: string) {
-  sample ??= reduced({ symbols: SAMPLE });
+  sample ??= reducedMarketFolder({ symbols: SAMPLE });
   const service = services.get(asOf) ?? serve(await sample, asOf);
   services.set(asOf, service);
   return service;
 }
 
-/** The sample without what became known after a date. */
+/** Serves the sample without data that became known after a date. */
 const servePast = async (lastDate: string, asOf: string) =>
-  serve(await reduced({ symbols: SAMPLE, lastDate }), asOf);
+  serve(await reducedMarketFolder({ symbols: SAMPLE, lastDate }), asOf);
 
 interface Factors {
   readonly status: string;
@@ -69,7 +69,7 @@ const inputOf = ({ factors }: Factors, factor: string, name: string) =>
   factors[factor]?.inputs.find((input) => input.name === name)?.value ?? Number.NaN;
 
 describe.skipIf(isMissing)("real history", { timeout }, () => {
-  it("has momentum, valuation and social for AAPL on 2015-06-30", async () => {
+  it("has momentum, valuation and social factors for AAPL on 2015-06-30", async () => {
     const { json } = await serveSample("2015-06-30T21:00:00Z");
     const { factors } = await json<Factors>("/api/factors?detail=full&symbol=AAPL");
     for (const name of ["momentum", "valuation", "social"]) {
@@ -88,7 +88,7 @@ describe.skipIf(isMissing)("real history", { timeout }, () => {
     expect(items.length).toBe(SAMPLE.length - 1);
   });
 
-  it("has the momentum that the formulas give for the bars of the files", async () => {
+  it("has the momentum that an independent calculation gives for the bars of the files", async () => {
     const service = await serveSample("2015-06-30T21:00:00Z");
     const expected = naiveMomentum(await adjustedBars(STOCKS), "2015-06-30");
     for (const symbol of STOCKS) {
@@ -115,7 +115,7 @@ describe.skipIf(isMissing)("real history", { timeout }, () => {
     expect(signal).toMatchObject({ signal: "WAIT", status: "insufficient_data" });
   });
 
-  it("is continuous for AAPL across the 7 for 1 split of 2014-06-09", async () => {
+  it("is continuous for AAPL across the 7-for-1 split of 2014-06-09", async () => {
     const { json } = await serveSample("2014-06-09T21:00:00Z");
     const before = await json<Factors>(
       "/api/factors?detail=full&symbol=AAPL&asOf=2014-06-06T21:00:00Z",
@@ -129,7 +129,7 @@ describe.skipIf(isMissing)("real history", { timeout }, () => {
     expect(Math.abs(change)).toBeLessThan(0.05);
   });
 
-  it("has IWM's short ratio and BTC's network value on 2020-06-30", async () => {
+  it("has IWM's short ratio and Bitcoin's network value on 2020-06-30", async () => {
     const { json } = await serveSample("2020-06-30T23:00:00Z");
     const { factors } = await json<Factors>("/api/factors?detail=full&symbol=IWM");
     expect(factors.darkpool?.status).toBe("ok");
@@ -138,7 +138,7 @@ describe.skipIf(isMissing)("real history", { timeout }, () => {
     expect(btc.factors.momentum?.status).toBe("ok");
   });
 
-  it("gives byte-identical answers after later data are deleted", async () => {
+  it("gives byte-identical answers for a past instant after later data are deleted", async () => {
     const asOf = "2015-06-30T21:00:00Z";
     const whole = await serveSample(asOf);
     const past = await servePast("2015-06-30", asOf);
@@ -158,7 +158,7 @@ describe.skipIf(isMissing)("real history", { timeout }, () => {
       expect(answer, path).toEqual(await whole.read(path));
       answers.push(answer);
     }
-    // All but those of the coin that is listed later.
+    // Every answer succeeds except four about the coin that is listed later.
     expect(answers.filter(({ status }) => status === 200)).toHaveLength(paths.length - 4);
   });
 
@@ -191,7 +191,7 @@ describe.skipIf(isMissing)("real history", { timeout }, () => {
     expect(before.z).not.toBe(afterClose.z);
   });
 
-  it("gives the same signal whenever the process starts", async () => {
+  it("gives the same past signals, whether the process starts early or late", async () => {
     const early = await serveSample("2015-03-31T21:00:00Z");
     const late = await serveSample("2015-06-30T21:00:00Z");
     for (const symbol of ["AAPL", "BTC-USD", "IWM"]) {
@@ -203,7 +203,7 @@ describe.skipIf(isMissing)("real history", { timeout }, () => {
   });
 });
 
-/** A bar of a file with its log return and what turns its prices into those of the last bar. */
+/** A bar with its log return and the factor that adjusts its prices to those of the last bar. */
 interface AdjustedBar {
   readonly date: string;
   readonly high: number;
@@ -211,7 +211,7 @@ interface AdjustedBar {
   readonly logReturn: number | null;
 }
 
-/** The bars of each stock, read without the project's reader. */
+/** Reads the bars of each stock without the project's own reader. */
 async function adjustedBars(symbols: readonly string[]) {
   const bars = new Map<string, readonly AdjustedBar[]>();
   for (const symbol of symbols) {
@@ -230,7 +230,10 @@ async function adjustedBars(symbols: readonly string[]) {
   return bars;
 }
 
-/** The worked formulas of momentum, sums over windows in full, with the market of these stocks. */
+/**
+ * Momentum computed directly from its formulas, with full window sums and an equal-weight market of
+ * these stocks.
+ */
 function naiveMomentum(bars: ReadonlyMap<string, readonly AdjustedBar[]>, last: string) {
   const sum = (values: readonly number[]) => values.reduce((all, value) => all + value, 0);
   const usable = [...bars.values()].flat().filter(({ logReturn }) => isUsable(logReturn));

@@ -15,20 +15,23 @@ beforeEach(() => {
   testService.clock.now = SANDBOX_NOW;
 });
 
-/** Headers of a conditional request. As a browser does, fetch adds Cache-Control: no-cache. */
+/**
+ * Headers of a conditional request. By default `fetch` adds `Cache-Control: no-cache`, as a browser
+ * does on reload.
+ */
 const known = (etag: string) => ({ "if-none-match": etag });
 
 const headingOf = (html: string) => textOf(/<h1>(.*?)<\/h1>/s.exec(html)?.[1] ?? "");
 
-/** A row of the market, with the exact figures next to the shown ones. */
+/** A row of the market table, with the exact figures next to the displayed ones. */
 interface ShownRow {
   readonly symbol: string;
   readonly signal: string;
-  /** Whether it is named thin. */
+  /** Whether the row is marked as having thin coverage. */
   readonly isThin: boolean;
   readonly score: string;
   readonly scoreRaw: number;
-  /** Contributions in points, or why there is none. */
+  /** Contribution of each factor in points, or the reason why it is missing. */
   readonly factors: readonly (number | string)[];
 }
 
@@ -78,7 +81,7 @@ const signals = (query = "") =>
   ask<{ readonly items: readonly Item[] }>(`/api/signals?detail=full&limit=500${query}`);
 
 describe("the home page of the sandbox", () => {
-  it("shows everyone the market with the same figures as the API", async () => {
+  it("shows the market to everyone with the same figures as the API", async () => {
     const { items } = await signals();
     const rows = rowsIn((await createWeb(base).get("/")).html);
     expect(
@@ -138,7 +141,7 @@ describe("the home page of the sandbox", () => {
     for (const link of links) expect((await fetch(base + link)).status, link).toBe(200);
   });
 
-  it("can be indexed without its fragments, and links to the documents for programs", async () => {
+  it("can be indexed, but not its filtered views, and links to the documents for programs", async () => {
     const response = await fetch(base);
     const html = await response.text();
     expect(html).toMatch(/<meta name="description" content="[^"]{50,}">/);
@@ -151,7 +154,7 @@ describe("the home page of the sandbox", () => {
     }
   });
 
-  it("runs one script of its own and sets no cookie", async () => {
+  it("runs a single script from its own origin and sets no cookie", async () => {
     const { headers, ...response } = await fetch(base);
     expect(response).toBeDefined();
     expect(headers.get("content-security-policy")).toBe(
@@ -171,7 +174,7 @@ describe("the home page of the sandbox", () => {
     expect((await script.arrayBuffer()).byteLength).toBeLessThan(10_000);
   });
 
-  it("is answered with 304 while it is unchanged, and so is the page of an instrument", async () => {
+  it("is answered with 304 while it is unchanged, like the page of an instrument", async () => {
     const own = await startTestService();
     const addresses = ["/", "/market/ALDER.SIM"].map((path) => own.base + path);
     const etags: string[] = [];
@@ -198,7 +201,7 @@ describe("the home page of the sandbox", () => {
     }
   });
 
-  it("answers HEAD like GET, and no other method", async () => {
+  it("answers HEAD like GET, and rejects all other methods", async () => {
     for (const path of ["/", "/market/ALDER.SIM", "/assets/live.js"]) {
       const [get, head] = [await fetch(base + path), await fetch(base + path, { method: "HEAD" })];
       expect([head.status, await head.text()]).toEqual([200, ""]);
@@ -234,7 +237,7 @@ describe("the home page for agents", () => {
     ["application/json", "text/html"],
     ["text/html;q=0.5, text/markdown", "text/markdown"],
     ["text/html, text/markdown;q=0.5", "text/html"],
-  ])("with Accept: %s has the type %s", async (accept, type) => {
+  ])("with Accept: %s has the content type %s", async (accept, type) => {
     expect((await accepting(accept)).headers.get("content-type")).toBe(`${type}; charset=utf-8`);
   });
 });
@@ -242,7 +245,7 @@ describe("the home page for agents", () => {
 describe("the filter of the market page", () => {
   const page = async (query: string) => (await createWeb(base).get(`/${query}`)).html;
 
-  it("selects by text, class and signal, like the API", async () => {
+  it("selects by text, asset class and signal, like the API", async () => {
     const { items } = await signals();
     const symbols = (some: readonly Item[]) => some.map(({ symbol }) => symbol);
     expect(symbolsIn(await page("?q=aldermoor"))).toEqual(["ALDER.SIM"]);
@@ -254,7 +257,7 @@ describe("the filter of the market page", () => {
     expect(shorts.items.length).toBeGreaterThan(0);
   });
 
-  it("selects by sector and full coverage, and sorts by the strength of the signal", async () => {
+  it("selects by sector and full factor coverage, and sorts by the strength of the signal", async () => {
     const { items } = await signals("&sector=Technology&minCoverage=1");
     const expected = items.toSorted(
       (a, b) => Math.abs(b.scoreSmoothed - 50) - Math.abs(a.scoreSmoothed - 50),
@@ -267,7 +270,7 @@ describe("the filter of the market page", () => {
     expect(symbolsIn(await page("?sector=Tech"))).toEqual([]);
   });
 
-  it("sorts by the start of the signal, and shows the count of each signal whichever one is selected", async () => {
+  it("sorts by the start of the signal, and shows the count of each signal for any selection", async () => {
     const html = await page("?sort=since&signal=SHORT");
     const begun = [...html.matchAll(/<td class="since".*?datetime="([^"]*)"/gs)].map(
       ([, at]) => at,
@@ -342,7 +345,7 @@ describe("the filter of the market page", () => {
     }
   });
 
-  it("shows the selected values again, with the text escaped", async () => {
+  it("shows the selected values again as escaped text", async () => {
     const html = await page("?q=%22%3E%3Cscript%3Ealert(1)%3C/script%3E&class=etf&signal=WAIT");
     expect(html).toContain('value="&quot;&gt;&lt;script&gt;alert(1)&lt;/script&gt;"');
     expect(html.match(/<script/g)).toHaveLength(1);
@@ -375,7 +378,7 @@ describe("the filter of the market page", () => {
 describe("the page of an instrument", () => {
   const path = "/market/ALDER.SIM";
 
-  it("has the signal and factors of the API, with every input", async () => {
+  it("has the signal and factors of the API, including every input", async () => {
     const { html } = await createWeb(base).get(path);
     const signal = await ask<
       Item & { since: string; scoreSmoothed: number; price: { value: number } }
@@ -427,7 +430,7 @@ describe("the page of an instrument", () => {
     ["?range=6m", 183],
     ["?range=1m&scale=log", 31],
     ["?range=nonsense&scale=%22%3E", 366],
-  ])("has the history of the API as chart, table and CSV: %s", async (query, days) => {
+  ])("has the history of the API as a chart, a table and CSV: %s", async (query, days) => {
     const { html } = await createWeb(base).get(`${path}${query}`);
     const { asOf } = await ask<{ readonly asOf: string }>(
       "/api/signals?detail=full&symbol=ALDER.SIM",
@@ -463,7 +466,7 @@ describe("the page of an instrument", () => {
     expect(await csv.text()).toBe(await rest.text());
   });
 
-  it("marks each forecast range as held or left, by the returns that followed", async () => {
+  it("marks whether the returns that followed stayed within each forecast range", async () => {
     const { html } = await createWeb(base).get(path);
     const { asOf } = await ask<{ readonly asOf: string }>(
       "/api/signals?detail=full&symbol=ALDER.SIM",
@@ -477,10 +480,10 @@ describe("the page of an instrument", () => {
       html.matchAll(/<circle class="(kept|broke)" cx="([\d.]+)%"/g),
       ([, name, x]) => ({ name, place: Math.round((Number(x) * total) / 100 - 0.5) }),
     );
-    // The first sessions have no range: it needs a year before them.
+    // The first sessions have no range, since a range needs a year of earlier data.
     expect(marks.length).toBeGreaterThan(40);
     for (const { name, place } of marks) {
-      // A range counts closes: a session without one does not end it.
+      // A range lasts a number of closes, so a session without a close does not end it.
       const closes = history.slice(0, place + 1).filter((one) => one.return !== null);
       const start = closes.at(-6);
       const { range80, price } = await ask<{
@@ -546,7 +549,7 @@ describe("the page of an instrument", () => {
     expect(rows).toEqual(changes.toReversed().slice(0, 12));
   });
 
-  it("links to the neighbors by score, and shows the smoothed scores of peers", async () => {
+  it("links to the instruments with neighboring scores, and shows the smoothed scores of peers", async () => {
     const { html } = await createWeb(base).get(path);
     const { items } = await ask<{ readonly items: readonly Item[] }>(
       "/api/signals?detail=full&sector=Technology&sort=score",
@@ -580,13 +583,13 @@ describe("the page of an instrument", () => {
     );
   });
 
-  /** The panels of a class, as they stand in a page. */
+  /** Returns the panels with a CSS class, in page order. */
   const panelsIn = (html: string, name: string) =>
     [...html.matchAll(new RegExp(`<div class="panel ${name}">.*?</svg></div>`, "gs"))].map(
       ([panel]) => panel,
     );
 
-  /** Heights of the bars of a panel in thousandths of it, by place; those below zero are negative. */
+  /** Signed heights of a panel's bars in thousandths of the panel height, by position. */
   const barsOf = (panel = ""): ReadonlyMap<number, number> =>
     new Map(
       Array.from(panel.matchAll(/M(-?[\d.]+) (\d+)V(\d+)h/g), ([, x, foot, top]) => [
@@ -595,7 +598,7 @@ describe("the page of an instrument", () => {
       ]),
     );
 
-  it("draws off-exchange volume and the short share of the API to a pixel", async () => {
+  it("draws the off-exchange volume and the short share of the API to the pixel", async () => {
     const { html } = await createWeb(base).get(path);
     const { days } = await ask<{
       readonly days: readonly {
@@ -609,7 +612,7 @@ describe("the page of an instrument", () => {
     const shorts = pointsOf({ html: panelsIn(html, "p-line")[0] ?? "" }, "l-price").values();
     expect(volumes.size).toBe(days.length);
     for (const [place, { shares, shortVolumeRatio }] of days.toReversed().entries()) {
-      // The panels are 112 and 88 pixels high.
+      // One pixel of tolerance: the panels are 112 and 88 pixels high.
       expect(Math.abs((volumes.get(place) ?? 0) / tallest - shares / most)).toBeLessThan(1 / 112);
       if (shortVolumeRatio === null) continue;
       const { x = Number.NaN, y = Number.NaN } = shorts.next().value ?? {};
@@ -618,7 +621,7 @@ describe("the page of an instrument", () => {
     }
   });
 
-  it("draws the points of the factors of the API to a pixel", async () => {
+  it("draws the contribution points of the factors of the API to the pixel", async () => {
     const { html } = await createWeb(base).get(path);
     const [table = ""] =
       /<table class="figures" id="points-figures">.*?<\/table>/s.exec(html) ?? [];
@@ -630,7 +633,7 @@ describe("the page of an instrument", () => {
         `/api/signals?detail=full&symbol=ALDER.SIM&asOf=${at}`,
       );
       for (const [row, points] of Object.values(why).entries()) {
-        // A factor without a value counts 0. A point is a hundredth of the panel of 68 pixels.
+        // A factor without a value counts as 0. One point is a hundredth of the panel height of 68 pixels.
         const drawn = (factors[row]?.get(place) ?? 0) / 10;
         const expected = Math.max(-50, Math.min(50, Number(points) || 0));
         expect(Math.abs(drawn - expected), `${at}, factor ${row}`).toBeLessThan(100 / 68);
@@ -652,7 +655,7 @@ describe("the page of an instrument", () => {
   });
 
   it.each(["NOPE", "<script>alert(1)</script>", "..%2f..", "%00", "a".repeat(5_000), "ALDER.SIN"])(
-    "is a 404 for an unknown symbol: %s",
+    "is answered with 404 for an unknown symbol: %s",
     async (symbol) => {
       const response = await fetch(`${base}/market/${encodeURIComponent(symbol)}`);
       const html = await response.text();
@@ -663,7 +666,7 @@ describe("the page of an instrument", () => {
     },
   );
 
-  it("is a 404 for a path that cannot be decoded", async () => {
+  it("is answered with 404 for a path that cannot be decoded", async () => {
     const response = await fetch(`${base}/market/%E0%A4%A`);
     expect(response.status).toBe(400);
     expect((await fetch(`${base}/market`)).status).toBe(404);
@@ -671,10 +674,10 @@ describe("the page of an instrument", () => {
   });
 });
 
-/** An invented name with all that markup is made of. */
+/** A name with every character that is special in HTML. */
 const EVIL = `<script>alert("1")</script> & 'Sons'`;
 
-/** A recorded market with more instruments than a page has rows. */
+/** A recorded market with more instruments than fit on one page. */
 async function recordedMarket(): Promise<string> {
   const folder = await smallMarket();
   const file = join(folder, "instruments.csv");
@@ -692,11 +695,11 @@ const recorded = await startTestService({
   ...{ SIGN_UP: "open", ANONYMOUS_SCOPES: "factor:read darkpool:read" },
 });
 
-/** Texts that only members may see. */
+/** Matches text that only members may see. */
 const SECRETS = /ACME|LATE|FUND|COIN-USD|X\d\d|alert\(|Broad Market|<data|row-|class="signal|<svg/;
 
 describe("a market from files, with default settings", () => {
-  it("is as open to browsers as to unclaimed agents", async () => {
+  it("grants browsers the same access as unclaimed agents", async () => {
     const { base: open } = await startTestService({ MARKET: `files:${await recordedMarket()}` });
     const { html } = await createWeb(open).get("/");
     expect(symbolsIn(html)).toContain("ACME");
@@ -707,11 +710,11 @@ describe("a market from files, with default settings", () => {
 
 describe("a market with no access for unclaimed agents", () => {
   const paths = ["/", "/?q=ACME", "/?signal=LONG&page=2", "/?class=bond"];
-  /** What the pages have for everyone: how to connect, and words about scores. */
+  /** Removes the icon, and the symbol in the sign-in link, which disclose no market data. */
   const withoutWords = (html: string, symbol = "") =>
     html.replaceAll(`%2Fmarket%2F${symbol}`, "").replace(/<link rel="icon"[^>]*>/, "");
 
-  it("discloses none of its data to the public", async () => {
+  it("discloses no market data to the public", async () => {
     for (const path of paths) {
       const response = await fetch(recorded.base + path);
       const html = withoutWords(await response.text());
@@ -754,7 +757,7 @@ describe("a market with no access for unclaimed agents", () => {
     expect(withoutWords(html), "a token is for programs").not.toMatch(SECRETS);
   });
 
-  it("redirects a person through the sign-in back to the page they requested", async () => {
+  it("redirects a person through the sign-in back to the requested page", async () => {
     const person = recorded.person();
     const closed = await person.web.get("/market/ACME");
     const [, link = ""] = /<a href="(\/sign-in[^"]*)"/.exec(closed.html) ?? [];
@@ -765,7 +768,7 @@ describe("a market with no access for unclaimed agents", () => {
     expect(headingOf(opened.html)).toBe("ACME");
   });
 
-  it("shows members the whole market in pages, with names escaped", async () => {
+  it("shows members the whole market page by page, with names escaped", async () => {
     const person = recorded.person();
     await person.signIn();
     const key = await person.createKey(["signals:read"]);
@@ -785,14 +788,14 @@ describe("a market with no access for unclaimed agents", () => {
     for (const { html } of [first, await person.web.get("/market/ACME")]) {
       expect(html.match(/<script/g)).toHaveLength(1);
       expect(textOf(html)).toContain(EVIL);
-      // Time stands still: there is nothing to ask for again and again.
+      // The clock is stopped, so the page does not poll.
       expect(html).not.toContain("data-refresh");
     }
     const unknown = await person.web.get("/market/NOPE");
     expect([unknown.status, headingOf(unknown.html)]).toEqual([404, "No such instrument"]);
   });
 
-  it("is closed again after a sign-out or the deletion of the account", async () => {
+  it("is inaccessible again after a sign-out or the deletion of the account", async () => {
     const isOpen = ({ html }: WebPage) => symbolsIn(html).length > 0;
     const person = recorded.person();
     await person.signIn();
@@ -810,7 +813,7 @@ describe("a market with no access for unclaimed agents", () => {
 describe("the proof of a signal", () => {
   const page = (query = "") => createWeb(base).get(`/market/ALDER.SIM/proof${query}`);
 
-  it("shows the log entry, states that the service still gives the same answer, and offers the proof as a file", async () => {
+  it("shows the log entry, states whether the service still gives the same answer, and offers the proof as a file", async () => {
     const { html, url, status } = await page();
     expect(status).toBe(200);
     const entry = url.searchParams.get("entry");
@@ -831,7 +834,7 @@ describe("the proof of a signal", () => {
     expect(await file.text()).toBe(await (await fetch(`${base}/log/proof/${entry}`)).text());
   });
 
-  it("leads from an instant to the last signal that was logged at or before that instant", async () => {
+  it("leads from an instant to the last signal logged at or before that instant", async () => {
     const newest = (await page()).url.searchParams.get("entry");
     const found = await page("?at=2026-11-21T05:00");
     expect(found.url.searchParams.get("entry")).toBe(newest);
@@ -854,7 +857,7 @@ describe("the proof of a signal", () => {
     ["?entry=9999999999999999", 404],
     ["?entry=-1", 404],
     [`?at=${"9".repeat(5_000)}`, 400],
-  ])("of %s has status %i", async (query, status) => {
+  ])("is answered for %s with status %i", async (query, status) => {
     const response = await fetch(`${base}/market/ALDER.SIM/proof${query}`, { redirect: "manual" });
     expect(response.status).toBe(status);
   });
@@ -866,7 +869,7 @@ describe("the proof of a signal", () => {
     expect((await fetch(file, { redirect: "manual" })).status).toBe(302);
   });
 
-  it("is denied to callers without access to signals, and does not exist in a market with a stopped clock", async () => {
+  it("is denied to callers without access to signals, and is missing in a market with a stopped clock", async () => {
     const closed = await fetch(`${recorded.base}/market/ACME/proof?entry=1`);
     expect(closed.status).toBe(403);
     expect(await closed.text()).not.toContain("ACME<");
@@ -890,7 +893,7 @@ describe("a visitor over the rate limit", { tags: ["full"] }, () => {
 });
 
 describe("the page of the track record", () => {
-  it("states that the record is simulated, which figures do not exist yet, and how to check them", async () => {
+  it("states that the record is simulated, which figures are still missing, and how to verify it", async () => {
     const web = createWeb(base);
     const { html, status } = await web.get("/track-record");
     expect(status).toBe(200);

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { clients, ownedAgentsGroup } from "../../src/auth/agents/agent.ts";
 import { claims } from "../../src/auth/agents/claim-records.ts";
 import { ID_JAG, JWT_BEARER } from "../../src/auth/assertions/oauth-urns.ts";
-import { type Scope, scopes } from "../../src/auth/scopes.ts";
+import { type Scope, scopeDescriptions } from "../../src/auth/scopes.ts";
 import { unsealedAudit } from "../../src/store/audit/entry.ts";
 import { collection, type Records } from "../../src/store/port/records.ts";
 import { EXAMPLE_REGISTRATION, postForm, postJson, register, tokenOf } from "../support/agent.ts";
@@ -25,26 +25,26 @@ interface Answer {
   readonly headers: Headers;
 }
 
-const ALL = Object.keys(scopes) as Scope[];
+const ALL = Object.keys(scopeDescriptions) as Scope[];
 const idp = await startIdentityProvider();
 const tokens = collection<{ readonly aud: string }>("oidc:ClientCredentials");
 
 interface Setting extends TestStore, AuthServer {
   readonly base: string;
-  /** An assertion for a client, or for a registration, with some claims changed. */
+  /** Signs an assertion for a client or a registration, with some claims changed. */
   assert(clientId: string, changes?: Claims, header?: Claims): Promise<string>;
-  /** Registers with an assertion. */
+  /** Registers an agent with an assertion. */
   enter(assertion: unknown, changes?: object): Promise<Answer>;
-  /** Exchanges an assertion. */
+  /** Exchanges an assertion for a token at the token endpoint. */
   exchange(client: Client, assertion: string, parameters?: Fields): Promise<Answer>;
-  /** Who was told to have replayed something, newest last. */
+  /** The actors of recorded replays, newest last. */
   replays(): Promise<readonly string[]>;
 }
 
 type Client = Parameters<typeof tokenOf>[1];
 type Fields = Readonly<Record<string, string>>;
 
-/** @param onKept Is waited for when a client was kept, before its registration goes on. */
+/** @param onKept Awaited after a client is stored, before its registration continues. */
 async function setting(
   engine: Engine = model,
   onKept: () => Promise<unknown> = async () => {},
@@ -144,14 +144,14 @@ describe("registration with an identity assertion", () => {
     expect(failures).toEqual([]);
   });
 
-  it("never links to the account with the same email address", async () => {
+  it("never links the agent to the account with the same email address", async () => {
     const { assert, enter, accounts } = await setting();
     const { id } = await accounts.findOrCreateByEmail("person@corp.example");
     await enter(await assert(idp.issuer));
     expect(await accounts.agentsOf(id)).toEqual([]);
   });
 
-  it("grants no scope beyond the assertion's, neither by registration nor by update or token", async () => {
+  it("grants no scope beyond those of the assertion, whether at registration, by update or by token request", async () => {
     const { base, assert, enter } = await setting();
     const assertion = await assert(idp.issuer, { scope: "signals:read admin" });
     const { body } = await enter(assertion, { scope: ALL.join(" ") });
@@ -171,7 +171,7 @@ describe("registration with an identity assertion", () => {
     expect((await enter(assertion)).status).toBe(201);
   });
 
-  it("is rejected the second time, and the first agent and its tokens are removed", async () => {
+  it("is rejected when the assertion is replayed, and the first agent and its tokens are removed", async () => {
     const { base, assert, enter, replays, records, failures } = await setting();
     const assertion = await assert(idp.issuer);
     const client = (await enter(assertion)).body as unknown as Client;
@@ -200,7 +200,7 @@ describe("registration with an identity assertion", () => {
 
   it.each<[string, (base: string) => unknown]>([
     ["another server", () => "https://other.example"],
-    ["nothing", () => []],
+    ["an empty audience", () => []],
     ["a path of this server that is not a resource", (base) => `${base}/api`],
   ])("creates no agent from an assertion for %s", async (_what, resource) => {
     const { base, assert, enter, records } = await setting();
@@ -209,7 +209,7 @@ describe("registration with an identity assertion", () => {
     expect(await records.list(clients, { limit: 9 })).toEqual([]);
   });
 
-  it("creates an agent for /mcp only from an assertion for /mcp only", async () => {
+  it("creates an agent limited to /mcp from an assertion for /mcp", async () => {
     const { base, assert, enter, records } = await setting();
     const { status, body } = await enter(await assert(idp.issuer, { resource: `${base}/mcp` }));
     expect(status).toBe(201);
@@ -230,7 +230,7 @@ describe("registration with an identity assertion", () => {
     expect(kept.map(({ value }) => value.aud)).toEqual(Array(3).fill(`${base}/mcp`));
   });
 
-  it("requires a sign-in within the last hour, and says so", async () => {
+  it("requires a sign-in within the last hour, and states this in the error", async () => {
     const { assert, enter } = await setting();
     const old = START / 1000 - 3601;
     for (const auth_time of [undefined, old]) {
@@ -270,7 +270,7 @@ describe("registration with an identity assertion", () => {
     expect(answer).toMatchObject({ status: 400, body: { error: "invalid_request" } });
   });
 
-  it("states that the issuer is unreachable, like the token endpoint", async () => {
+  it("reports an unreachable issuer with the same error as the token endpoint", async () => {
     const away = await startIdentityProvider();
     const { records, clock } = await openStore(model);
     const now = () => new Date(clock.now);
@@ -298,7 +298,7 @@ describe("registration with an identity assertion", () => {
 });
 
 describe("an identity assertion at the token endpoint", () => {
-  it("returns a token for the person, and no refresh token", async () => {
+  it("returns a token for the person but no refresh token", async () => {
     const { base, assert, exchange, accounts, failures } = await setting();
     const client = await bearerClient(base);
     const { status, body, headers } = await exchange(client, await assert(client.client_id));
@@ -335,7 +335,7 @@ describe("an identity assertion at the token endpoint", () => {
     },
   );
 
-  it("yields no scope that the client did not register", async () => {
+  it("yields no scope that the client has not registered", async () => {
     const { base, assert, exchange } = await setting();
     const client = await bearerClient(base, { scope: "signals:read" });
     const { body } = await exchange(client, await assert(client.client_id));
@@ -365,7 +365,7 @@ describe("an identity assertion at the token endpoint", () => {
     if (status === 400) expect(answer.body).toMatchObject({ error: "invalid_target" });
   });
 
-  it("is rejected with the same error, whatever is wrong with it", async () => {
+  it("is rejected with the same error for every defect", async () => {
     const { base, assert, exchange } = await setting();
     const client = await bearerClient(base);
     const wrong: [Claims, Claims][] = [
@@ -423,7 +423,7 @@ describe("an identity assertion at the token endpoint", () => {
 });
 
 describeEngines("concurrent uses of one identity assertion", (engine) => {
-  it("produce one token, and the other uses are recorded as a single replay", async () => {
+  it("yield one token, and all other uses are recorded as a single replay", async () => {
     const { base, assert, exchange, replays, failures } = await setting(engine);
     const client = await bearerClient(base);
     const assertion = await assert(client.client_id);
@@ -458,13 +458,13 @@ describeEngines("concurrent uses of one identity assertion", (engine) => {
     const { assert, enter, records, replays, failures } = await setting(engine);
     const assertion = await assert(idp.issuer);
     const answers = await Promise.all(Array.from({ length: 20 }, () => enter(assertion)));
-    // A replay may end the agent before its own registration is answered.
+    // A replay can remove the agent before its own registration is answered.
     const refused = answers.filter(({ status }) => status !== 201);
     expect(refused.length).toBeGreaterThanOrEqual(19);
     expect(new Set(refused.map(({ status, body }) => `${status} ${body.error}`))).toEqual(
       new Set(["400 replay_detected"]),
     );
-    // The others were replays, which ended it.
+    // The other requests were replays, which removed the agent.
     expect(await records.list(clients, { limit: 100 })).toEqual([]);
     expect(await replays()).toEqual(["anonymous"]);
     expect(failures).toEqual([]);

@@ -2,7 +2,7 @@ import { expect, it } from "vitest";
 import { clients } from "../../src/auth/agents/agent.ts";
 import type { Claimer } from "../../src/auth/agents/claim-records.ts";
 import type { Claims } from "../../src/auth/agents/claims.ts";
-import { type Scope, scopes } from "../../src/auth/scopes.ts";
+import { type Scope, scopeDescriptions } from "../../src/auth/scopes.ts";
 import {
   EXAMPLE_REGISTRATION,
   getWith,
@@ -17,12 +17,12 @@ import { verifies } from "../support/verifies.ts";
 
 type Body = Readonly<Record<string, unknown>>;
 
-const ALL = Object.keys(scopes) as Scope[];
+const ALL = Object.keys(scopeDescriptions) as Scope[];
 const READ = ["signals:read", "darkpool:read", "factor:read"];
 
 interface Setting extends TestStore, AuthServer {
   readonly base: string;
-  /** Registers with the interface's body and some changes. */
+  /** Registers with the documented example body and some changes. */
   send(changes: object): Promise<{ readonly status: number; readonly body: Body }>;
 }
 
@@ -57,8 +57,10 @@ async function manage(client: Body, method: string, body?: object) {
 const update = (client: Body, changes: object) =>
   manage(client, "PUT", { ...EXAMPLE_REGISTRATION, client_id: client.client_id, ...changes });
 
-/** Has an agent claimed with the code that a person was shown. @returns It with the registration access
- *  token that it got then. */
+/**
+ * Has an agent complete its claim with the code shown to a person.
+ * @returns The agent with its new registration access token.
+ */
 async function claimedByAgent(claims: Claims, agent: Body, claimer: Claimer): Promise<Body> {
   const agentId = String(agent.client_id);
   const { attempt = "" } = (await claims.start(agentId)) ?? {};
@@ -98,7 +100,7 @@ it.each([{}, { type: "anonymous" }, { type: "agent" }])(
   },
 );
 
-it("only the person whom a service_auth agent named can claim it, and it gets no token before", async () => {
+it("only the person specified by a service_auth agent can claim it, and it gets no token before the claim", async () => {
   const { base, send, claims, accounts } = await setting();
   const { status, body } = await send({ type: "service_auth", login_hint: " Owner@Example.com" });
   expect(status).toBe(201);
@@ -172,7 +174,7 @@ it("registration rejects members that could pollute prototypes, and JSON that is
   expect(failures).toEqual([]);
 });
 
-it("registration parses every body like the library, or rejects it", async () => {
+it("registration either parses a body as the OAuth library does or rejects it", async () => {
   const { base, records } = await setting();
   const text = JSON.stringify({ ...EXAMPLE_REGISTRATION, type: "user" });
   for (const [charset, body] of [
@@ -240,7 +242,7 @@ for (const [body, identity_type] of [
     },
   );
 
-it("registration of a body with redirect URIs and without a grant type creates an application", async () => {
+it("registration creates an application from a body with redirect URIs and no grant type", async () => {
   const { base } = await setting();
   const redirect_uris = ["https://app.example/callback"];
   const response = await postJson(`${base}/oauth/register`, { redirect_uris });
@@ -271,7 +273,7 @@ verifies(
   },
 );
 
-it("registration creates two independent agents from two equal bodies", async () => {
+it("registration creates two independent agents from two identical bodies", async () => {
   const { base, send } = await setting();
   const [{ body: one }, { body: other }] = [await send({}), await send({})];
   for (const member of ["client_id", "client_secret", "registration_access_token"]) {
@@ -285,7 +287,7 @@ it("registration creates two independent agents from two equal bodies", async ()
   expect(await tokenOf(base, survivor)).toEqual(expect.any(String));
 });
 
-it("a registration shows the agent's identity and claim status, and never its code again", async () => {
+it("a registration shows the agent's identity and claim status, but never its claim code again", async () => {
   const { send, claims, accounts, clock } = await setting();
   const { body: agent } = await send({ scope: "signals:read" });
   const { status, body: before } = await manage(agent, "GET");
@@ -310,7 +312,7 @@ it("a registration shows the agent's identity and claim status, and never its co
   expect(JSON.stringify(after)).not.toContain(accountId);
 });
 
-it("an update cannot change scope, identity or owner beyond those of the agent", async () => {
+it("an update can change neither identity nor owner, and grants no scope reserved for claimed agents", async () => {
   const { send, records } = await setting();
   const { body: agent } = await send({ scope: "signals:read" });
   const { status, body } = await update(agent, {
@@ -358,7 +360,7 @@ it("an update of a claimed agent keeps the scopes that its owner granted, and ad
   await expect(token("darkpool:read")).rejects.toThrow("invalid_scope");
 });
 
-it("a public client cannot obtain tokens of its own without a secret", async () => {
+it("a public client cannot use the client_credentials grant", async () => {
   const { send } = await setting();
   const code = {
     grant_types: ["authorization_code", "refresh_token"],
@@ -388,7 +390,7 @@ it("a public client cannot obtain tokens of its own without a secret", async () 
   });
 });
 
-it("registration verifies the identity at every spelling of the path", async () => {
+it("registration verifies the identity type at every spelling of the path", async () => {
   const { base } = await setting();
   for (const path of ["/OAuth/Register", "/oauth/register?a=b"]) {
     const response = await postJson(base + path, { ...EXAMPLE_REGISTRATION, type: "user" });
@@ -397,7 +399,7 @@ it("registration verifies the identity at every spelling of the path", async () 
   }
 });
 
-it("registration is unaffected by an impossible client id", async () => {
+it("registration management answers 401 for an impossible client id", async () => {
   const { base, failures } = await setting();
   for (const id of ["a".repeat(600), "%00", "agt_%F0%9F%98%80", "..%2f..%2fetc"]) {
     const response = await fetch(`${base}/oauth/register/${id}`, {
@@ -410,7 +412,7 @@ it("registration is unaffected by an impossible client id", async () => {
   expect(failures).toEqual([]);
 });
 
-it("an attempt to read another agent's record changes nothing", async () => {
+it("reading another agent's registration is rejected and changes nothing", async () => {
   const { base, send } = await setting();
   const { body: mine } = await send({});
   const other = await register(base);

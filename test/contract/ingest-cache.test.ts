@@ -12,7 +12,7 @@ import { serveCoinbase } from "../support/providers/coinbase.ts";
 import type { Serve } from "../support/providers/drive.ts";
 import { serveEdgar } from "../support/providers/edgar.ts";
 import { serveFinraDaily } from "../support/providers/finra-daily.ts";
-import { contentOf, follow, pollerOf } from "../support/providers/follow.ts";
+import { contentOf, followProvider, pollerOf } from "../support/providers/follow.ts";
 import { RIG_INSTRUMENTS } from "../support/providers/rigs.ts";
 import { startProvider } from "../support/providers/server.ts";
 import { model, openStore, START } from "../support/stores.ts";
@@ -26,7 +26,7 @@ async function newCache(): Promise<ResponseCache> {
   return openResponseCache(folder);
 }
 
-/** Follows a provider into a store of its own. */
+/** Follows a provider into a new store. */
 async function followed(
   provider: PolledProvider,
   { serve, cache, until }: { serve: Serve; cache: ResponseCache; until: number },
@@ -40,11 +40,11 @@ async function followed(
     settings: { SEC_USER_AGENT: "Ada Example ada@example.org" },
   };
   const poller = pollerOf({ provider, options, origin, store, cache });
-  await follow(poller, store.clock, until);
+  await followProvider(poller, store.clock, until);
   return { content: await contentOf(store, provider.feeds), asked: asked.length };
 }
 
-it("ingestion reads immutable answers from the cache after the store is lost, and requests only the others", async () => {
+it("ingestion reads immutable answers from the cache after the store is lost, and requests only the other answers", async () => {
   const world = { products: ["BTC-USD", "ETH-USD"], since: "2020-01-01" };
   const cache = await newCache();
   const around = { cache, until: NOW + 60_000 };
@@ -54,7 +54,7 @@ it("ingestion reads immutable answers from the cache after the store is lost, an
   expect([first.asked, again.asked]).toEqual([6, 2]);
 });
 
-it("ingestion requests a resource that all companies share once", async () => {
+it("ingestion requests only once a resource that all companies share", async () => {
   const companies = ["AAPL", "BRK-B"].map((ticker, cik) => ({ ticker, cik: cik + 1, since: 2022 }));
   const { asked } = await followed(edgar, {
     ...{ cache: await newCache(), until: NOW + 60_000 },
@@ -74,7 +74,7 @@ it("ingestion finds a file that was missing as soon as it is published", async (
   expect(sessions).toContain(session);
 });
 
-it("ingestion requests a coin without trades once a day", async () => {
+it("ingestion requests a coin without trades only once a day", async () => {
   const { asked } = await followed(coinbase, {
     ...{ cache: await newCache(), until: NOW + 2.5 * DAY_MS },
     serve: serveCoinbase({ products: [], since: "2020-01-01" }),

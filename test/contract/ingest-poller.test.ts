@@ -3,13 +3,13 @@ import { providerProgress } from "../../src/ingest/provider-progress.ts";
 import { coinbase } from "../../src/sources/live/providers/coinbase.ts";
 import { instrument } from "../support/instruments.ts";
 import { serveCoinbase } from "../support/providers/coinbase.ts";
-import { contentOf, follow, pollerOf } from "../support/providers/follow.ts";
+import { contentOf, followProvider, pollerOf } from "../support/providers/follow.ts";
 import { startProvider } from "../support/providers/server.ts";
 import { describeEngines, openStore, START, type TestStore } from "../support/stores.ts";
 
 const DAY_MS = 86_400_000;
 
-/** Time enough for the budget. */
+/** Unix time in milliseconds by which the request budget has allowed the whole history. */
 const CAUGHT_UP = START + 60_000;
 
 const options = {
@@ -29,54 +29,54 @@ async function rig(store: TestStore) {
 }
 
 describeEngines("a provider that is polled", (engine) => {
-  it("delivers its whole history, and then each day as it ends", async () => {
+  it("delivers its whole history first and then each day as it ends", async () => {
     const store = await openStore(engine);
     const { server, start } = await rig(store);
     const poller = start();
-    await follow(poller, store.clock, CAUGHT_UP);
+    await followProvider(poller, store.clock, CAUGHT_UP);
     expect(await contentOf(store, ["bars"])).toHaveLength(3 * 700);
     const before = server.asked.length;
     expect(before).toBeLessThanOrEqual(3 * 3);
-    await follow(poller, store.clock, CAUGHT_UP + 3 * DAY_MS);
+    await followProvider(poller, store.clock, CAUGHT_UP + 3 * DAY_MS);
     expect(await contentOf(store, ["bars"])).toHaveLength(3 * 703);
     expect(server.asked.length - before).toBeLessThanOrEqual(3 * 3);
   });
 
-  it("resumes where it stopped, and stores nothing twice", async () => {
+  it("resumes at the saved position, and nothing is stored twice", async () => {
     const [undisturbed, killed] = [await openStore(engine), await openStore(engine)];
     const whole = await rig(undisturbed);
-    await follow(whole.start(), undisturbed.clock, CAUGHT_UP);
+    await followProvider(whole.start(), undisturbed.clock, CAUGHT_UP);
     const { start, server } = await rig(killed);
     let store = killed;
     for (let kill = 0; kill < 3; kill++) {
-      await follow(start(store), store.clock, CAUGHT_UP, 2);
+      await followProvider(start(store), store.clock, CAUGHT_UP, 2);
       store = await store.reopen();
     }
-    await follow(start(store), store.clock, CAUGHT_UP);
+    await followProvider(start(store), store.clock, CAUGHT_UP);
     expect(await contentOf(store, ["bars"])).toEqual(await contentOf(undisturbed, ["bars"]));
     expect(server.asked.length).toBe(whole.server.asked.length);
   });
 
-  it("keeps its request count across leaders", async () => {
+  it("has a request count that is preserved when the leader changes", async () => {
     const store = await openStore(engine);
     const { start } = await rig(store);
     const [one, other] = [start(), start()];
-    await follow(one, store.clock, CAUGHT_UP, 4);
-    await follow(other, store.clock, CAUGHT_UP);
+    await followProvider(one, store.clock, CAUGHT_UP, 4);
+    await followProvider(other, store.clock, CAUGHT_UP);
     const progress = (await store.records.get(providerProgress, "coinbase"))?.value;
     expect(progress?.lastSuccessAt).toBe(store.clock.now);
-    // What the first one remembers is no longer true: it looks again before it asks.
-    expect(await follow(one, store.clock, CAUGHT_UP)).toBe(0);
+    // The first poller's cached state is stale, so it rereads the store before it requests anything.
+    expect(await followProvider(one, store.clock, CAUGHT_UP)).toBe(0);
     expect(await contentOf(store, ["bars"])).toHaveLength(3 * 700);
   });
 });
 
 describe("the request budget", () => {
-  it("is counted by the provider's clock", async () => {
+  it("is counted by the provider's clock, not the local one", async () => {
     const { model } = await import("../support/stores.ts");
     const store = await openStore(model);
     const { server, start } = await rig(store);
-    await follow(start(), store.clock, START + DAY_MS);
+    await followProvider(start(), store.clock, START + DAY_MS);
     const { requests, perMs } = coinbase.budget;
     for (const at of server.asked) {
       const within = server.asked.filter((other) => other <= at && other > at - perMs);

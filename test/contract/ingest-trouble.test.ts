@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { createPoller } from "../../src/ingest/poller.ts";
-import type { AskProvider } from "../../src/ingest/provider-client.ts";
+import type { SendProviderRequest } from "../../src/ingest/provider-client.ts";
 import {
   NEW_PROVIDER,
   NEW_SERIES,
@@ -12,11 +12,20 @@ import {
   seriesProgress,
 } from "../../src/ingest/provider-progress.ts";
 import { openResponseCache, type ResponseCache } from "../../src/ingest/response-cache.ts";
-import type { Observation, PolledProvider, Series } from "../../src/sources/live/provider.ts";
+import type {
+  Observation,
+  PolledProvider,
+  ProviderSeries,
+} from "../../src/sources/live/provider.ts";
 import { coinbase } from "../../src/sources/live/providers/coinbase.ts";
 import { put } from "../../src/store/port/operations.ts";
 import { serveCoinbase } from "../support/providers/coinbase.ts";
-import { contentOf, follow, pollerOf, rejectedIn } from "../support/providers/follow.ts";
+import {
+  contentOf,
+  followProvider,
+  pollerOf,
+  rejectedObservationsIn,
+} from "../support/providers/follow.ts";
 import { RIG_INSTRUMENTS } from "../support/providers/rigs.ts";
 import { startProvider } from "../support/providers/server.ts";
 import { describeEngines, model, openStore, START, type TestStore } from "../support/stores.ts";
@@ -24,7 +33,7 @@ import { describeEngines, model, openStore, START, type TestStore } from "../sup
 const DAY_MS = 86_400_000;
 const YEAR_MS = 365 * DAY_MS;
 
-/** Days of two coins. */
+/** Number of stored bars: 400 days of two coins. */
 const CONTENT = 2 * 400;
 
 const options = {
@@ -32,7 +41,7 @@ const options = {
   ...{ feeds: new Set(["bars"] as const), historyFrom: START - 400 * DAY_MS, settings: {} },
 };
 
-/** Coinbase, which says by its own clock when it answers. */
+/** A Coinbase server that dates its answers by its own clock. */
 async function startCoinbase(clock: () => number) {
   const serve = serveCoinbase({ products: ["BTC-USD", "ETH-USD"], since: "2020-01-01" });
   const dated = (...[request]: Parameters<typeof serve>) => {
@@ -42,7 +51,7 @@ async function startCoinbase(clock: () => number) {
   return startProvider(dated, clock);
 }
 
-/** A store whose writes fail for as long as it is said. */
+/** A store whose writes fail while the corresponding flag is set. */
 function failing(store: TestStore, isBroken: { append?: boolean; commit?: boolean }): TestStore {
   const { archive, records } = store;
   const broken = () => Promise.reject(new Error("no space left"));
@@ -67,7 +76,10 @@ function failing(store: TestStore, isBroken: { append?: boolean; commit?: boolea
 const progressOf = async (store: TestStore, id: string) =>
   (await store.records.get(providerProgress, id))?.value;
 
-/** Looks for something to ask twice a second. @returns How many looks failed. */
+/**
+ * Runs the poller twice a second for a time in milliseconds.
+ * @returns The number of failed steps.
+ */
 async function lookFor(ms: number, store: TestStore, poller: { step(): Promise<number> }) {
   let failed = 0;
   for (const until = store.clock.now + ms; store.clock.now < until; store.clock.now += 500) {
@@ -81,7 +93,7 @@ describeEngines("a store that rejects writes during ingestion", (engine) => {
     ["the archive", { append: true }],
     ["the record tables", { commit: true }],
     ["archive and record tables", { append: true, commit: true }],
-  ])("pauses the provider, and no data is lost: %s", async (_, what) => {
+  ])("pauses the provider without losing data: %s", async (_, what) => {
     const store = await openStore(engine);
     const server = await startCoinbase(() => store.clock.now);
     const isBroken: { append?: boolean; commit?: boolean } = { ...what };
@@ -96,12 +108,12 @@ describeEngines("a store that rejects writes during ingestion", (engine) => {
     }
     isBroken.append = false;
     isBroken.commit = false;
-    await follow(poller, store.clock, store.clock.now + 120_000);
+    await followProvider(poller, store.clock, store.clock.now + 120_000);
     expect(await contentOf(store, ["bars"])).toHaveLength(CONTENT);
     expect(await progressOf(store, "coinbase")).toMatchObject({ failures: 0 });
   });
 
-  it("repeats a request whose position was not saved before a kill", async () => {
+  it("causes a request whose position was not saved before a kill to be repeated", async () => {
     const store = await openStore(engine);
     const server = await startCoinbase(() => store.clock.now);
     const isBroken = { commit: true };
@@ -111,13 +123,13 @@ describeEngines("a store that rejects writes during ingestion", (engine) => {
     const before = await contentOf(store, ["bars"]);
     expect(before.length).toBeGreaterThan(100);
     const after = await store.reopen();
-    await follow(pollerOf({ ...rig, store: after }), after.clock, START + 60_000);
+    await followProvider(pollerOf({ ...rig, store: after }), after.clock, START + 60_000);
     expect(await contentOf(after, ["bars"])).toHaveLength(CONTENT);
     expect(server.asked).toHaveLength(1 + 4);
   });
 });
 
-describeEngines("a provider answer that no store can hold", (engine) => {
+describeEngines("a provider answer with records that no store accepts", (engine) => {
   const print = (id: string): Observation => ({
     ...{ feed: "prints", symbol: "AAPL", at: START - 1_000, id },
     record: {
@@ -127,7 +139,7 @@ describeEngines("a provider answer that no store can hold", (engine) => {
     },
   });
 
-  const told = (data: readonly Observation[]): Pick<Series, "next"> => ({
+  const told = (data: readonly Observation[]): Pick<ProviderSeries, "next"> => ({
     next: (cursor) =>
       cursor === "read"
         ? { waitUntil: START + YEAR_MS }
@@ -146,16 +158,16 @@ describeEngines("a provider answer that no store can hold", (engine) => {
     return { store, series };
   };
 
-  it("loses only the record with the invalid name", async () => {
+  it("loses only the records with an invalid id or name", async () => {
     const ids = ["1/\u0000x", "2/\ud800", "3".repeat(600), "4/\u001b[31m", "5/x"];
     const { store, series } = await followed(ids.map(print));
     expect((await contentOf(store, ["prints"])).map(({ id }) => id)).toEqual(["5/x"]);
     const why = { symbol: "AAPL", reason: expect.stringContaining("its id is") };
-    expect(await rejectedIn(store)).toEqual([why, why, why, why]);
+    expect(await rejectedObservationsIn(store)).toEqual([why, why, why, why]);
     expect(await series("bad")).toMatchObject({ cursor: "read", failures: 0 });
   });
 
-  it("records the fault for its own series only", async () => {
+  it("records the fault only for its own series", async () => {
     const { series } = await followed([{ ...print("1"), symbol: "A\u0000" }]);
     expect(await series("bad")).toMatchObject({
       ...{ cursor: null, failures: 2 },
@@ -165,7 +177,7 @@ describeEngines("a provider answer that no store can hold", (engine) => {
 });
 
 describe("a wrong local clock", () => {
-  it("that was a year ahead leaves no missing day, neither before nor after its correction", async () => {
+  it("that was a year ahead leaves no gap in the data after its correction", async () => {
     const store = await openStore(model);
     let aheadMs = YEAR_MS;
     const server = await startCoinbase(() => store.clock.now - aheadMs);
@@ -184,7 +196,7 @@ describe("a wrong local clock", () => {
     aheadMs = 0;
     for (const one of [poller, pollerOf(rig)]) {
       store.clock.now = START;
-      await follow(one, store.clock, START + 300_000);
+      await followProvider(one, store.clock, START + 300_000);
       expect(await contentOf(store, ["bars"])).toHaveLength(CONTENT);
     }
   });
@@ -198,18 +210,18 @@ describe("a wrong local clock", () => {
     await pollerOf(rig).step();
     store.clock.now = START;
     aheadMs = 0;
-    await follow(pollerOf(rig), store.clock, START + DAY_MS);
+    await followProvider(pollerOf(rig), store.clock, START + DAY_MS);
     const { failures, lastFault, lastSuccessAt } = (await progressOf(store, "coinbase")) ?? {};
     expect([failures, lastFault?.kind]).toEqual([0, "clock"]);
     expect(lastFault?.at).toBeLessThan(lastSuccessAt ?? 0);
   });
 
   it.each([
-    ["a few minutes ahead", 9 * 60_000, {}, null],
-    ["behind", -11 * 60_000, {}, "clock"],
+    ["9 minutes ahead", 9 * 60_000, {}, null],
+    ["11 minutes behind", -11 * 60_000, {}, "clock"],
     ["ahead by the age of a cached answer", DAY_MS, { age: "86400" }, null],
     ["compared with an unreadable Date field", DAY_MS, { date: "soon" }, null],
-  ])("is a fault only beyond the tolerance: %s", async (_, aheadMs, headers, kind) => {
+  ])("is reported as a fault only beyond the tolerance: %s", async (_, aheadMs, headers, kind) => {
     const store = await openStore(model);
     const date = new Date(START - aheadMs).toUTCString();
     const dated = () => ({ status: 200, headers: { date, ...headers }, body: "[]" });
@@ -232,20 +244,20 @@ describe("a wrong local clock", () => {
       }),
     ]);
     const poller = pollerOf({ provider: coinbase, options, origin: server.origin, store });
-    await follow(poller, store.clock, START + 60_000);
+    await followProvider(poller, store.clock, START + 60_000);
     expect(await contentOf(store, ["bars"])).toHaveLength(CONTENT);
     const { newestAt, sentAt = [] } = (await progressOf(store, "coinbase")) ?? {};
     expect(Math.max(newestAt ?? 0, ...sentAt)).toBeLessThanOrEqual(store.clock.now);
   });
 });
 
-/** A provider of some series, each of which does as told. */
+/** A provider with the given series, each with its own overridden behavior. */
 function provided(
-  all: Readonly<Record<string, Partial<Pick<Series, "next">> & { read?: () => never }>>,
+  all: Readonly<Record<string, Partial<Pick<ProviderSeries, "next">> & { read?: () => never }>>,
   perMs = 1_000,
 ): PolledProvider {
   const series = Object.entries(all).map(
-    ([key, { next, read }]): Series => ({
+    ([key, { next, read }]): ProviderSeries => ({
       key,
       next:
         next ??
@@ -260,7 +272,11 @@ function provided(
 
 async function asking(
   provider: PolledProvider,
-  { ask, cache, mirror }: { ask?: AskProvider; cache?: ResponseCache; mirror?: string } = {},
+  {
+    ask,
+    cache,
+    mirror,
+  }: { ask?: SendProviderRequest; cache?: ResponseCache; mirror?: string } = {},
   engine = model,
 ) {
   const store = await openStore(engine);
@@ -290,33 +306,36 @@ const breaks = (): never => {
 
 describe("a series on which the provider's adapter throws", () => {
   it.each([
-    ["reading", { read: breaks }, "its answer cannot be read"],
-    ["asking", { next: breaks }, "its next question cannot be read"],
-  ])("is retried with growing delays, while other series continue: %s", async (_, bad, said) => {
-    const { store, asked, start, series } = await asking(provided({ bad, good: {} }));
-    expect(await lookFor(60_000, store, start())).toBe(0);
-    expect(asked.filter((path) => path === "/bad").length).toBeLessThanOrEqual(2);
-    expect(asked.filter((path) => path === "/good").length).toBeGreaterThan(50);
-    expect((await series("bad"))?.failures).toBeGreaterThan(0);
-    expect((await series("bad"))?.fault).toBe(`${said}: "RangeError: Invalid time value"`);
-    expect(await series("good")).toMatchObject({ failures: 0, fault: null });
-  });
+    ["when it reads the answer", { read: breaks }, "its answer cannot be read"],
+    ["when it builds the next request", { next: breaks }, "its next question cannot be read"],
+  ])(
+    "is retried with growing delays while other series continue, if the adapter throws %s",
+    async (_, bad, said) => {
+      const { store, asked, start, series } = await asking(provided({ bad, good: {} }));
+      expect(await lookFor(60_000, store, start())).toBe(0);
+      expect(asked.filter((path) => path === "/bad").length).toBeLessThanOrEqual(2);
+      expect(asked.filter((path) => path === "/good").length).toBeGreaterThan(50);
+      expect((await series("bad"))?.failures).toBeGreaterThan(0);
+      expect((await series("bad"))?.fault).toBe(`${said}: "RangeError: Invalid time value"`);
+      expect(await series("good")).toMatchObject({ failures: 0, fault: null });
+    },
+  );
 
-  it("receives its failure count, so that it can restart its pagination", async () => {
+  it("is given its failure count, so that it can restart its pagination", async () => {
     const known: unknown[] = [];
-    const next: Series["next"] = (_cursor, _now, failures) => {
+    const next: ProviderSeries["next"] = (_cursor, _now, failures) => {
       known.push(failures);
       return { request: { path: "/" }, read: breaks };
     };
     const { store, start } = await asking(provided({ bad: { next } }));
-    await follow(start(), store.clock, START + DAY_MS, 6);
+    await followProvider(start(), store.clock, START + DAY_MS, 6);
     expect(known).toEqual([0, 1, 2, 3, 4, 5]);
   });
 });
 
-it("data that a provider lacks are recorded as missing until they exist", async () => {
+it("symbols that a provider does not know are recorded as missing until data exist", async () => {
   let unknown: readonly string[] = ["AAA"];
-  const next: Series["next"] = () => ({
+  const next: ProviderSeries["next"] = () => ({
     request: { path: "/" },
     read: () => ({ data: [], cursor: "", unknown }),
   });
@@ -330,7 +349,7 @@ it("data that a provider lacks are recorded as missing until they exist", async 
   expect((await series("one"))?.unknown).toEqual([]);
 });
 
-it("a request counts against the hourly budget even when a kill loses its answer", async () => {
+it("a request counts against the hourly budget even if a kill loses its answer", async () => {
   const killed = () => Promise.reject(new Error("killed"));
   const { store, asked, start } = await asking(provided({ one: {} }, 3_600_000), { ask: killed });
   const isBroken = { commit: true };
@@ -361,7 +380,7 @@ describe("a cached answer", () => {
     return openResponseCache(folder);
   }
 
-  const kept = (read: (body: string) => void): Pick<Series, "next"> => ({
+  const kept = (read: (body: string) => void): Pick<ProviderSeries, "next"> => ({
     next: (cursor) =>
       cursor === "read"
         ? { waitUntil: START + YEAR_MS }
@@ -385,7 +404,7 @@ describe("a cached answer", () => {
     await poller.step();
     expect([first.asked, again.asked]).toEqual([["/kept"], []]);
     isNew = true;
-    await follow(poller, again.store.clock, START + DAY_MS);
+    await followProvider(poller, again.store.clock, START + DAY_MS);
     expect(again.asked).toEqual(["/kept"]);
     expect(await again.series("one")).toMatchObject({ cursor: "read", failures: 0 });
   });

@@ -3,7 +3,11 @@ import { gzipSync } from "node:zlib";
 import express from "express";
 import { describe, expect, it } from "vitest";
 import { Intake } from "../../src/applications/intake.ts";
-import { focuses, readApplications, readInquiries } from "../../src/applications/intake-records.ts";
+import {
+  applicantFocuses,
+  readApplications,
+  readInquiries,
+} from "../../src/applications/intake-records.ts";
 import { createAuditor } from "../../src/auth/auditor.ts";
 import { ApiKeys } from "../../src/auth/keys/api-keys.ts";
 import { LastUseTracker } from "../../src/auth/last-use.ts";
@@ -27,11 +31,11 @@ const hello = { email: "ada@host.example", message: "Hello" };
 
 interface Site {
   readonly mode?: StoreMode;
-  /** What the intake keeps things with, made from the store's. */
+  /** Wraps the records of the store that the intake uses. */
   readonly records?: (records: Records) => Records;
 }
 
-/** A service that takes in applications and inquiries, with limits and a store of its own. */
+/** Starts a service that accepts applications and inquiries, with its own limits and store. */
 async function open({ mode = "sandbox", records: wrapped = (same) => same }: Site = {}) {
   const { records, clock } = await openStore(embedded);
   const now = () => new Date(clock.now);
@@ -52,7 +56,7 @@ async function open({ mode = "sandbox", records: wrapped = (same) => same }: Sit
   app.use(problemHandler((error) => failures.push(error)));
   const base = await serveForTest(app);
   let callers = 0;
-  /** Posts as a caller with an address of its own, so that no limit is met by accident. */
+  /** Posts from a new address each time, so that no rate limit is reached by accident. */
   const post = (path: string, body: unknown) => {
     callers += 1;
     const address = `10.0.${callers >> 8}.${callers & 255}`;
@@ -62,7 +66,7 @@ async function open({ mode = "sandbox", records: wrapped = (same) => same }: Sit
   return { base, port, records, keys, clock, post, failures };
 }
 
-/** What the tests read of an answer. */
+/** The members of an answer that these tests read. */
 interface Answer {
   readonly success: boolean;
   readonly message: string;
@@ -70,7 +74,7 @@ interface Answer {
 }
 const answerOf = async (response: Response) => (await response.json()) as Answer;
 
-/** Checks a refusal. @returns Its detail. */
+/** Expects an error with a status and code. @returns The detail of the error. */
 async function refused(response: Response, status: number, code: string): Promise<string> {
   expect(response.status).toBe(status);
   expect(response.headers.get("content-type")).toMatch(/^application\/problem\+json/);
@@ -122,11 +126,11 @@ describe("an application", () => {
 
   verifies(
     ["2.2/focus", "2.2/focus-retail", "2.2/focus-quant", "2.2/focus-fund", "2.2/focus-general"],
-    "can have one of four focus areas, or none",
+    "may specify one of four focus areas, or no focus area",
     async () => {
-      expect(focuses).toEqual(["retail", "quant", "fund", "general"]);
+      expect(applicantFocuses).toEqual(["retail", "quant", "fund", "general"]);
       const { post } = await open();
-      for (const focus of focuses) {
+      for (const focus of applicantFocuses) {
         const { data } = await answerOf(await post("/api/apply", { ...ada, focus }));
         expect(data.focus).toBe(focus);
       }
@@ -145,7 +149,7 @@ describe("an application", () => {
 
   verifies(
     ["4.2/test-credentials", "4.2/test-credentials-told"],
-    "yields an API key with the read scopes in the sandbox, and says so",
+    "yields an API key with the read scopes in the sandbox, and the answer says so",
     async () => {
       const { post, keys, clock } = await open();
       const { data, message } = await answerOf(
@@ -256,7 +260,7 @@ describe("an application", () => {
     expect(application).not.toHaveProperty("company");
   });
 
-  it("has no further effect when repeated, and the answer does not reveal the repetition", async () => {
+  it("has no further effect when it is repeated, and the answer does not reveal the repetition", async () => {
     const { post, records, clock } = await open();
     const first = await answerOf(await post("/api/apply", ada));
     clock.now += 60_000;
@@ -277,7 +281,7 @@ describe("an application", () => {
 
   verifies(
     ["4.2/429", "7/apply-rate", "8/apply-rate"],
-    "is rejected from an address that has sent five in an hour, with the time to wait",
+    "is rejected, with the time to wait, when its address has sent five applications within an hour",
     async () => {
       const { base, records } = await open();
       const from = (address: string, email: string) =>
@@ -294,7 +298,7 @@ describe("an application", () => {
     },
   );
 
-  it("that is invalid does not count against the limit", async () => {
+  it("does not count against the limit when it is invalid", async () => {
     const { base } = await open();
     for (let at = 0; at < 10; at += 1) {
       expect((await postJson(`${base}/api/apply`, { ...ada, email: "ada" })).status).toBe(400);
@@ -418,7 +422,7 @@ describe.each(["/api/apply", "/api/contact"])("%s", (path) => {
     expect((await post(base, { body, headers })).status).toBe(200);
   });
 
-  it("supports POST only", async () => {
+  it("supports only POST", async () => {
     const { base } = await open();
     for (const method of ["GET", "PUT", "PATCH", "DELETE", "OPTIONS"]) {
       const response = await fetch(`${base}${path}`, { method });
@@ -427,7 +431,7 @@ describe.each(["/api/apply", "/api/contact"])("%s", (path) => {
     }
   });
 
-  it("is answered only once it is durable, and with an error when the store fails", async () => {
+  it("is answered only after it is stored durably, and with an error when the store fails", async () => {
     const { base } = await open({
       records: (records) => ({
         ...records,
@@ -437,7 +441,7 @@ describe.each(["/api/apply", "/api/contact"])("%s", (path) => {
     await refused(await post(base, { body }), 503, "store_unavailable");
   });
 
-  it("adds an audit row with the hashed address, and without the submitted text", async () => {
+  it("adds an audit row with the hashed IP address and without the submitted text", async () => {
     const { base, records } = await open();
     await post(base, { body, headers: { "x-forwarded-for": "192.0.2.9" } });
     const rows = await records.list(unsealedAudit, { limit: 10 });

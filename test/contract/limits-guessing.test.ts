@@ -1,11 +1,11 @@
 import { describe, expect, it } from "vitest";
-import { postJson, type Registered, register } from "../support/agent.ts";
+import { postJson, type RegisteredAgent, register } from "../support/agent.ts";
 import type { UserTokens } from "../support/person.ts";
 import { LOOSE_LIMITS, startTestService, type TestService } from "../support/test-service.ts";
 
 const [ATTACKER, OWNER] = ["203.0.113.1", "198.51.100.1"];
 
-/** A service that believes what a proxy says of the address. */
+/** A service that trusts the client address from a proxy. */
 const strict = (more: Readonly<Record<string, string>> = {}) =>
   startTestService({
     RATE_LIMITS: `${LOOSE_LIMITS} wrong-code=3/900 secret-address=3/900`,
@@ -15,11 +15,11 @@ const strict = (more: Readonly<Record<string, string>> = {}) =>
 
 const from = (address: string) => ({ "x-forwarded-for": address });
 
-type Agent = Registered & { readonly claim: { readonly code: string } };
+type Agent = RegisteredAgent & { readonly claim: { readonly code: string } };
 
 const newAgent = async ({ base }: TestService) => (await register(base)) as Agent;
 
-/** A person's try of a claim code. */
+/** Sends a claim code as a person. */
 const claim = (
   { base }: TestService,
   { client_id: agent_id }: Agent,
@@ -31,7 +31,7 @@ const claim = (
     { authorization: `Bearer ${guess.by.access_token}`, ...from(guess.address) },
   );
 
-/** Tells how long an answer wants its caller to wait, in minutes; 0: it is no refusal. */
+/** The wait that a 429 answer requests, in minutes; 0 for any other answer. */
 const waitOf = ({ status, headers }: Response): number =>
   status === 429 ? Math.round(Number(headers.get("retry-after")) / 60) : 0;
 
@@ -43,7 +43,7 @@ describe("a caller who guesses claim codes", () => {
       await testService.person().tokens(),
     ];
     const agent = await newAgent(testService);
-    // Another agent's code, so that the one in question stays good.
+    // Guesses codes of another agent, so that the tested agent's code stays valid.
     const other = await newAgent(testService);
     const guess = () =>
       claim(testService, other, { code: "00000000", by: attacker, address: ATTACKER });

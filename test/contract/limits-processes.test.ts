@@ -9,10 +9,12 @@ const START_MS = 60_000;
 
 type Services = readonly [TestService, TestService, TestService];
 
-/** Limits of which each is met by one test. */
+/** Rate limits, each of which one test exceeds. */
 const LIMITS = "apply=7/3600 secret-address=3/900 calls-anonymous=30/3600 contact=4/3600";
 
-/** Services on one database. One after the other: each takes the processor for a while. */
+/**
+ * Starts services on one database, one after another, since each start keeps the processor busy.
+ */
 async function servicesOn(databaseUrl: string): Promise<Services> {
   const env = {
     DATABASE_URL: databaseUrl,
@@ -44,7 +46,7 @@ onPostgres("limits of three services on PostgreSQL", { tags: ["full"] }, () => {
     services = await servicesOn(url);
   }, 3 * START_MS);
 
-  it("together allow as many requests as one process would, however they are distributed", async () => {
+  it("together allow as many requests as a single process, however the requests are distributed", async () => {
     const statuses = await statusesOf(
       Array.from({ length: 60 }, (_, at) =>
         post(services[at % 3] as TestService, "/api/apply", {
@@ -56,8 +58,8 @@ onPostgres("limits of three services on PostgreSQL", { tags: ["full"] }, () => {
     expect(statuses.filter((status) => status === 429)).toHaveLength(53);
   });
 
-  // Where the database takes longer than 250 ms each process counts alone, and a call that was on its
-  // way may count twice: exact numbers need a machine that has nothing else to do.
+  // When the database takes longer than 250 ms, each process counts alone, and a call in flight may
+  // count twice. Exact numbers therefore need an idle machine.
   it("reject calls in every process soon after the shared limit is exceeded", {
     tags: ["nightly"],
   }, async () => {
@@ -73,11 +75,11 @@ onPostgres("limits of three services on PostgreSQL", { tags: ["full"] }, () => {
       }
     }
     expect(allowed).toBeGreaterThanOrEqual(30);
-    // None by itself ever allows more.
+    // No single process ever allows more than its own limit.
     expect(allowed).toBeLessThanOrEqual(90);
   });
 
-  it("continue in each process while the counter store is down, and never hang", async () => {
+  it("still apply in each process while the counter store is down, and never hang", async () => {
     const [first, second, third] = services;
     expect((await contact(first)).status).toBe(200);
 
@@ -85,7 +87,7 @@ onPostgres("limits of three services on PostgreSQL", { tags: ["full"] }, () => {
     await client.connect();
     onTestFinished(() => client.end());
     await client.query("begin; lock table market_signal.counter in access exclusive mode");
-    // All of this is answered while the table is locked.
+    // All of these requests are answered while the counter table is locked.
     const statuses: number[] = [];
     for (let at = 0; at < 8; at += 1) statuses.push((await contact(second)).status);
     expect(statuses).toEqual([200, 200, 200, 200, 429, 429, 429, 429]);
@@ -96,7 +98,7 @@ onPostgres("limits of three services on PostgreSQL", { tags: ["full"] }, () => {
     expect(later.filter((status) => status === 200).length).toBeLessThanOrEqual(3);
   });
 
-  it("lock out an attacker in every process, whichever processes received the guesses", async () => {
+  it("lock out an attacker in every process, whichever process received the guesses", async () => {
     const { client_id, client_secret } = await register(services[0].base);
     const ask = ({ base }: TestService, secret: string) =>
       postForm(`${base}/oauth/token`, {

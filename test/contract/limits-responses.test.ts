@@ -23,10 +23,12 @@ describe("the parser of structured field lists", () => {
   );
 });
 
-/** draft-ietf-httpapi-ratelimit-headers-11: names are Strings, `q` and `r` are there, `w` and `t` are
- *  seconds; `qu` is requests and `pk` is nobody's business, so both are left out. */
+/**
+ * draft-ietf-httpapi-ratelimit-headers-11: names are Strings, `q` and `r` are present, `w` and `t`
+ * are in seconds. `qu` defaults to requests and `pk` would disclose keys, so both are omitted.
+ */
 describe("the RateLimit fields", () => {
-  it("are lists as the draft specifies, on every kind of answer", async () => {
+  it("are structured field lists as in the IETF draft, on every kind of answer", async () => {
     const { base } = await startTestService();
     const token = await newToken(base);
     const client = await register(base);
@@ -63,7 +65,7 @@ describe("the RateLimit fields", () => {
 });
 
 describe("rate limits over MCP", () => {
-  it("reject a call with the same wait as over REST, in both eras", async () => {
+  it("reject a call with the same wait as over REST, for clients of both protocol eras", async () => {
     const { base } = await strict("calls-anonymous=2/3600");
     const token = await newToken(base);
     const { eras } = mcpAsks(base, token);
@@ -114,7 +116,7 @@ describe("the client address for rate limits", () => {
     { "true-client-ip": "203.0.113.9", "x-forwarded": "for=203.0.113.9" },
   ];
 
-  it("is that of the connection when no proxy is configured, whatever headers say", async () => {
+  it("is the address of the connection when no proxy is configured, whatever headers are sent", async () => {
     const { base } = await strict("visits=3/3600");
     const statuses = [];
     for (const headers of spoofs) statuses.push((await fetch(base, { headers })).status);
@@ -125,7 +127,7 @@ describe("the client address for rate limits", () => {
     [1, (spoof: string, own: string) => `${spoof}, ${own}`],
     [2, (spoof: string, own: string) => `${spoof}, ${own}, 10.0.0.1`],
   ])(
-    "is the one that the %i configured proxies appended, whatever precedes it",
+    "is the address that the outermost of %i configured proxies appended, whatever precedes it",
     async (hops, chain) => {
       const { base } = await startTestService({
         RATE_LIMITS: `${LOOSE_LIMITS} visits=2/3600`,
@@ -146,7 +148,7 @@ describe("the client address for rate limits", () => {
       }
       expect(own).toEqual([200, 200, 429, 429, 429]);
       expect(await ask("192.0.2.1", "192.0.2.2")).toBe(200);
-      // One site of IPv6 is one caller; an IPv4 address is itself when it is mapped.
+      // An IPv4-mapped IPv6 address counts as its IPv4 address; other IPv6 addresses count per site.
       const mapped = [await ask("a", "::ffff:192.0.2.1"), await ask("b", "::ffff:c000:201")];
       expect(mapped).toEqual([429, 429]);
       const site = [];

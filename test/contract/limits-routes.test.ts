@@ -7,20 +7,20 @@ import type { ServedRoute } from "../../src/http/served-routes.ts";
 import { type QuotaName, quotas } from "../../src/limits/quotas.ts";
 import { startTestService, type TestService } from "../support/test-service.ts";
 
-/** Routes without a limit, and why. */
+/** Routes without a rate limit, with the reason. */
 const UNLIMITED: Readonly<Record<string, string>> = {
   "GET /api/health": "asked by load balancers whatever happens, and costs nothing",
   "GET /livez": "likewise",
   "GET /readyz": "likewise; one write answers every request of a second",
 };
 
-/** Limits of no points, but for those that are named. */
+/** A RATE_LIMITS setting in which every quota except those listed allows no requests. */
 const noneBut = (...names: readonly QuotaName[]): string =>
   (Object.keys(quotas) as QuotaName[])
     .map((name) => `${name}=${names.includes(name) ? 1000 : 0}/3600`)
     .join(" ");
 
-/** A key that may do everything, made past all limits. */
+/** Creates an API key with all scopes directly in the store, which no rate limit counts. */
 async function keyFor({ service, clock }: TestService): Promise<string> {
   const { store, keyring } = service.state;
   const { records } = store;
@@ -37,7 +37,7 @@ async function keyFor({ service, clock }: TestService): Promise<string> {
   return key;
 }
 
-/** Asks a route for something that is not there. */
+/** Requests a route with the id of something that does not exist. */
 const ask = (
   { base }: TestService,
   { method, path }: ServedRoute,
@@ -57,7 +57,7 @@ const limitFields = ({ headers }: Response) => [
 ];
 
 describe("every route", () => {
-  it("is limited, except for the few listed here", async () => {
+  it("is rate limited, except for the few routes listed here", async () => {
     const testService = await startTestService({ RATE_LIMITS: noneBut() });
     const key = await keyFor(testService);
     const unlimited = [];
@@ -69,14 +69,14 @@ describe("every route", () => {
     expect(unlimited.toSorted()).toEqual(Object.keys(UNLIMITED).toSorted());
   });
 
-  it("is limited for callers without a credential", async () => {
+  it("is rate limited for callers without a credential", async () => {
     const testService = await startTestService({ RATE_LIMITS: noneBut() });
     const startedAt = performance.now();
     for (const route of testService.service.routes) {
       if (nameOf(route) in UNLIMITED) continue;
       const answer = await ask(testService, route);
       expect(answer.status, nameOf(route)).toBe(429);
-      // The window begins with the first request, and is whole seconds shorter for the later ones.
+      // The window began with the first request, so later answers report a wait shorter by whole seconds.
       const left = Number(answer.headers.get("retry-after"));
       const passed = Math.ceil((performance.now() - startedAt) / 1_000);
       expect(left, nameOf(route)).toBeGreaterThanOrEqual(3600 - passed);
@@ -88,7 +88,7 @@ describe("every route", () => {
     }
   });
 
-  it("is limited for callers with a wrong credential", async () => {
+  it("is rate limited for callers with a wrong credential", async () => {
     const testService = await startTestService({ RATE_LIMITS: noneBut("visits") });
     const answer = await fetch(`${testService.base}/api/signals`, {
       headers: { "x-api-key": "wrong" },
@@ -107,7 +107,7 @@ describe("every route", () => {
     }
   });
 
-  it("is limited even where the path does not exist", async () => {
+  it("is rate limited even if the path does not exist", async () => {
     const testService = await startTestService({ RATE_LIMITS: noneBut() });
     for (const path of ["/nothing", "/oauth/nothing", "/api/nothing", "/.well-known/nothing"]) {
       expect((await fetch(testService.base + path)).status, path).toBe(429);

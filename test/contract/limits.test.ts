@@ -1,7 +1,7 @@
 import express, { type ErrorRequestHandler, type RequestHandler } from "express";
 import { beforeEach, describe, expect, it, onTestFinished, vi } from "vitest";
 import { toOAuthError } from "../../src/http/oauth/oauth-errors.ts";
-import { limitBy } from "../../src/http/rate-limits.ts";
+import { limitRequestsBy } from "../../src/http/rate-limits.ts";
 import { addressKey } from "../../src/limits/address-key.ts";
 import { createLimits, type LimitsOptions } from "../../src/limits/memory-limits.ts";
 import { postJson, register } from "../support/agent.ts";
@@ -13,13 +13,16 @@ import { createWeb } from "../support/web.ts";
 const byAddress = (req: express.Request) => addressKey(req.ip);
 
 interface Site {
-  /** Reverse proxies in front. */
+  /** Number of reverse proxies in front of the service. */
   readonly hops?: number;
   readonly limited: readonly RequestHandler[];
   readonly translate?: ErrorRequestHandler;
 }
 
-/** Starts a service with one limited route. @returns Sends a request, with an `X-Forwarded-For` or without. */
+/**
+ * Starts a service with one limited route.
+ * @returns A function that sends a request, optionally with `X-Forwarded-For`.
+ */
 async function serve({ hops = 0, limited, translate }: Site) {
   const app = express();
   app.set("trust proxy", hops);
@@ -46,7 +49,7 @@ describe("a limited route", () => {
   });
 
   it("reports the remaining quota with every answer", async () => {
-    const ask = await serve({ limited: [limitBy(limitsOf(two), "apply", byAddress)] });
+    const ask = await serve({ limited: [limitRequestsBy(limitsOf(two), "apply", byAddress)] });
     const told = [];
     for (let at = 0; at < 3; at += 1) {
       const { status, headers } = await ask();
@@ -60,9 +63,9 @@ describe("a limited route", () => {
     ]);
   });
 
-  it("answers with a problem that names the limit and the time to retry", async () => {
+  it("answers with a problem document that names the limit and the time to retry", async () => {
     const limits = limitsOf({ apply: { points: 0, windowSeconds: 90 } });
-    const ask = await serve({ limited: [limitBy(limits, "apply", byAddress)] });
+    const ask = await serve({ limited: [limitRequestsBy(limits, "apply", byAddress)] });
     const answer = await ask();
     expect(answer.headers.get("retry-after")).toBe("90");
     expect(answer.headers.get("content-type")).toMatch(/^application\/problem\+json/);
@@ -80,7 +83,7 @@ describe("a limited route", () => {
 
   it("rounds the wait up, so that a client that waits exactly that long succeeds", async () => {
     const limits = limitsOf({ apply: { points: 1, windowSeconds: 90 } });
-    const ask = await serve({ limited: [limitBy(limits, "apply", byAddress)] });
+    const ask = await serve({ limited: [limitRequestsBy(limits, "apply", byAddress)] });
     await ask();
     vi.setSystemTime(Date.now() + 88_001);
     const answer = await ask();
@@ -88,13 +91,13 @@ describe("a limited route", () => {
     expect(answer.headers.get("ratelimit")).toBe('"apply";r=0;t=2');
   });
 
-  it("counts its quotas in order, up to the first that is exceeded", async () => {
+  it("consumes its quotas in order and stops at the first that is exceeded", async () => {
     const limits = limitsOf({
       apply: { points: 1, windowSeconds: 60 },
       "apply-day": { points: 2, windowSeconds: 86_400 },
     });
     const quotas = ["apply", "apply-day"] as const;
-    const ask = await serve({ limited: [limitBy(limits, quotas, byAddress)] });
+    const ask = await serve({ limited: [limitRequestsBy(limits, quotas, byAddress)] });
     const first = await ask();
     expect(first.headers.get("ratelimit-policy")).toBe('"apply";q=1;w=60, "apply-day";q=2;w=86400');
     expect(first.headers.get("ratelimit")).toBe('"apply";r=0;t=60, "apply-day";r=1;t=86400');
@@ -105,14 +108,14 @@ describe("a limited route", () => {
     expect(await limits.peek("apply-day", "127.0.0.1")).toMatchObject({ points: 1 });
   });
 
-  it("can be limited by several keys, which one header field lists", async () => {
+  it("can be limited by several keys, all of which the RateLimit field lists", async () => {
     const limits = limitsOf({
       register: { points: 9, windowSeconds: 60 },
       "register-site": { points: 1, windowSeconds: 30 },
     });
     const limited = [
-      limitBy(limits, "register", byAddress),
-      limitBy(limits, "register-site", () => "all"),
+      limitRequestsBy(limits, "register", byAddress),
+      limitRequestsBy(limits, "register-site", () => "all"),
     ];
     const ask = await serve({ limited });
     await ask();
@@ -124,7 +127,7 @@ describe("a limited route", () => {
 
   it("answers OAuth clients with OAuth error codes", async () => {
     const limits = limitsOf({ token: { points: 0, windowSeconds: 60 } });
-    const limited = [limitBy(limits, "token", byAddress)];
+    const limited = [limitRequestsBy(limits, "token", byAddress)];
     const ask = await serve({ limited, translate: toOAuthError });
     const answer = await ask();
     expect(answer.status).toBe(429);
@@ -132,28 +135,28 @@ describe("a limited route", () => {
     expect(answer.headers.get("ratelimit")).toBe('"token";r=0;t=60');
     const { error, error_description } = (await answer.json()) as Record<string, string>;
     expect(error).toBe("temporarily_unavailable");
-    // RFC 6749 section 5.2.
+    // Characters that RFC 6749 section 5.2 allows in `error_description`.
     expect(error_description).toMatch(/^[\x20-\x21\x23-\x5b\x5d-\x7e]+$/);
     expect(error_description).toContain("60 seconds");
   });
 });
 
-describe("the address that is counted", () => {
-  /** Which keys the service takes callers for. */
+describe("the client address that is counted", () => {
+  /** Returns the rate limit keys that the service derives for `X-Forwarded-For` values. */
   async function keysOf(hops: number, forwarded: readonly (string | undefined)[]) {
     const limits = limitsOf({ apply: { points: 1000, windowSeconds: 60 } });
-    const ask = await serve({ hops, limited: [limitBy(limits, "apply", byAddress)] });
+    const ask = await serve({ hops, limited: [limitRequestsBy(limits, "apply", byAddress)] });
     const keys = [];
     for (const each of forwarded) keys.push(await (await ask(each)).text());
     return keys;
   }
 
-  it("is that of the connection when no proxy is configured, whatever headers say", async () => {
+  it("is the address of the connection when no proxy is configured, whatever headers are sent", async () => {
     const claims = [undefined, "203.0.113.1", "203.0.113.2, 203.0.113.3", "unknown", "127.0.0.1"];
     expect(await keysOf(0, claims)).toEqual(claims.map(() => "127.0.0.1"));
   });
 
-  it("is the one that the single proxy appended, whatever precedes it", async () => {
+  it("is the address that the single proxy appended, whatever precedes it", async () => {
     const claims = [
       "203.0.113.1",
       "198.51.100.9, 203.0.113.1",
@@ -171,11 +174,14 @@ describe("the address that is counted", () => {
   });
 
   it("cannot be varied to bypass a limit", async () => {
-    const ask = await serve({ limited: [limitBy(limitsOf(two), "apply", byAddress)] });
+    const ask = await serve({ limited: [limitRequestsBy(limitsOf(two), "apply", byAddress)] });
     const statuses = [];
     for (let at = 0; at < 6; at += 1) statuses.push((await ask(`203.0.113.${at}`)).status);
     expect(statuses).toEqual([200, 200, 429, 429, 429, 429]);
-    const behind = await serve({ hops: 1, limited: [limitBy(limitsOf(two), "apply", byAddress)] });
+    const behind = await serve({
+      hops: 1,
+      limited: [limitRequestsBy(limitsOf(two), "apply", byAddress)],
+    });
     const forged = [];
     for (let at = 0; at < 4; at += 1) {
       forged.push((await behind(`203.0.113.${at}, 192.0.2.1`)).status);
@@ -187,7 +193,7 @@ describe("the address that is counted", () => {
 describe("a caller over a limit", () => {
   const strict = (limits: string) => startTestService({ RATE_LIMITS: `${LOOSE_LIMITS} ${limits}` });
 
-  it("cannot use up the sign-in codes of others", async () => {
+  it("cannot use up the sign-in codes of other callers", async () => {
     const { base, emailsTo } = await strict("code-address=1/3600 code-email=1/3600");
     const ask = async (email: string) => {
       const web = createWeb(base);
@@ -198,7 +204,7 @@ describe("a caller over a limit", () => {
     expect(await emailsTo("victim@example.com")).toEqual([]);
   });
 
-  it("cannot use up the claim attempts of others", async () => {
+  it("cannot use up the claim attempts of other callers", async () => {
     const { base, person } = await strict("claim-user=1/3600 claim-agent=2/3600");
     const { client_id: agent_id } = await register(base);
     const [attacker, victim] = [await person().tokens(), await person().tokens()];
@@ -213,7 +219,7 @@ describe("a caller over a limit", () => {
     expect(await claim(victim)).toBe(400);
   });
 
-  it("cannot use up the claim attempts of others on the claim page", async () => {
+  it("cannot use up the claim attempts of other callers on the claim page", async () => {
     const { person } = await strict("claim-user=1/3600 claim-agent=2/3600");
     const [attacker, victim] = [person(), person()];
     const tryCode = async ({ web }: typeof attacker) => {

@@ -11,10 +11,10 @@ const DAY_MS = 86_400_000;
 const NOW = Date.UTC(2026, 10, 21, 12);
 
 it.each([
-  ["ours", NOW],
+  ["an accurate clock", NOW],
   ["a clock that is a year ahead", NOW + 365 * DAY_MS],
 ])(
-  "messages, prints and quarantined records expire 400 days before the newest record, by %s clock",
+  "messages, prints and quarantined records expire 400 days before the newest record, with %s",
   async (_, now) => {
     const state = await openState({
       choice: { folder: temporaryFolder(), databaseUrl: undefined, masterKey: undefined },

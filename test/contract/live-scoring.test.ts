@@ -7,7 +7,7 @@ import { readConfig } from "../../src/config/config.ts";
 import { openScoring, type Scoring } from "../../src/ingest/create.ts";
 import { persistObservations } from "../../src/ingest/persist.ts";
 import type { Observation } from "../../src/sources/live/provider.ts";
-import { coinBarKnown } from "../../src/sources/live/publication-times.ts";
+import { coinBarKnownAt } from "../../src/sources/live/publication-times.ts";
 import { createSessionArchive } from "../../src/store/session-archive.ts";
 import { temporaryFolder } from "../support/process.ts";
 import { coinDay, utcDays } from "../support/providers/coins.ts";
@@ -20,13 +20,13 @@ const daysOf = (from: string, to: string): readonly Observation[] =>
     utcDays(from, to).map((session) => ({
       ...{ feed: "bars" as const, symbol, at: Date.parse(session), id: session },
       record: {
-        ...{ session, availableAt: coinBarKnown(session), dividend: 0, split: 1 },
+        ...{ session, availableAt: coinBarKnownAt(session), dividend: 0, split: 1 },
         ...coinDay(symbol, session),
       },
     })),
   );
 
-/** A process that scores the records of a store and polls no provider. */
+/** A process that scores the records of a store without polling any provider. */
 async function scoringOf(store: TestStore, storeNow?: () => number) {
   const env = { MARKET: "live", UNIVERSE: COINS.join(), DATA_DIR: temporaryFolder() };
   const scoring = await openScoring({
@@ -47,14 +47,14 @@ async function scoringOf(store: TestStore, storeNow?: () => number) {
   return { ...scoring, scores };
 }
 
-/** What a provider gives now. */
+/** Returns a function that stores new data as a provider does. */
 const givingTo = (store: TestStore) => async (data: readonly Observation[]) => {
   const given = { provider: "coinbase", observedAt: store.clock.now };
   const { announcements } = await persistObservations({ data }, given, store);
   await store.records.commit(announcements);
 };
 
-it("history that arrives later is scored in parts, and the earlier scores are served until all parts are scored", async () => {
+it("late history is scored in parts, and the earlier scores are served until all parts are scored", async () => {
   const store = await openStore(model);
   const give = givingTo(store);
   await give(daysOf("2026-10-01", "2026-11-20"));
@@ -84,7 +84,10 @@ it("history that arrives later is scored in parts, and the earlier scores are se
 describe("a clock that is temporarily wrong", () => {
   const DAY_MS = 86_400_000;
 
-  /** Records sessions as the leader does, until there is nothing more. @returns The newest. */
+  /**
+   * Records sessions as the leader does, until none is left.
+   * @returns The newest recorded session.
+   */
   function recorder(store: TestStore, { snapshots, recordableUntil: knownUntil }: Scoring) {
     const step = createSessionArchive({
       ...{ archive: store.archive, snapshots, knownUntil, dayMs: DAY_MS, hasWholeHistory: false },
@@ -112,16 +115,16 @@ describe("a clock that is temporarily wrong", () => {
     }
   }
 
-  /** The next day comes, and all is as if nothing had been. */
+  /** Lets the next day arrive, and expects scoring to continue as if no fault had occurred. */
   async function expectWell(store: TestStore, scoring: Awaited<ReturnType<typeof scoringOf>>) {
     await givingTo(store)(daysOf("2026-11-21", "2026-11-21"));
     const isHere = () => scoring.snapshots.newest(COINS[1] ?? "")?.price?.at;
-    const due = coinBarKnown("2026-11-21");
+    const due = coinBarKnownAt("2026-11-21");
     await goOn(store, scoring, { isSo: () => isHere() === due });
     expect(scoring.scores()).toEqual((await scoringOf(store)).scores());
   }
 
-  it("is ignored, and no future days are scored or recorded", async () => {
+  it("is ignored, and no future days are scored or logged", async () => {
     const store = await openStore(model);
     let aheadMs = 0;
     await givingTo(store)(daysOf("2025-06-01", "2026-11-20"));
@@ -140,11 +143,11 @@ describe("a clock that is temporarily wrong", () => {
     expect(await record()).toBeLessThanOrEqual(before.until);
     store.clock.now -= aheadMs;
     aheadMs = 0;
-    store.clock.now = coinBarKnown("2026-11-21") - 3_000;
+    store.clock.now = coinBarKnownAt("2026-11-21") - 3_000;
     await expectWell(store, scoring);
   });
 
-  it.each([1, 40, 365])("by %d days at startup is corrected", async (days) => {
+  it.each([1, 40, 365])("is corrected when it is off by %d days at startup", async (days) => {
     const store = await openStore(model);
     const right = store.clock.now;
     await givingTo(store)(daysOf("2025-06-01", "2026-11-20"));
@@ -154,8 +157,8 @@ describe("a clock that is temporarily wrong", () => {
     expect(await record()).toBeLessThanOrEqual(right + 3_600_000);
     store.clock.now = right;
     await goOn(store, scoring, { isSo: () => scoring.knownUntil() < right + DAY_MS / 2 });
-    store.clock.now = coinBarKnown("2026-11-21") - 3_000;
+    store.clock.now = coinBarKnownAt("2026-11-21") - 3_000;
     await expectWell(store, scoring);
-    expect(await record()).toBe(coinBarKnown("2026-11-21"));
+    expect(await record()).toBe(coinBarKnownAt("2026-11-21"));
   });
 });

@@ -1,26 +1,29 @@
 // @module-tag full
 
 import { describe, expect, it } from "vitest";
-import { type Registered, register } from "../support/agent.ts";
+import { type RegisteredAgent, register } from "../support/agent.ts";
 import type { UserTokens } from "../support/person.ts";
 import { createDatabase, postgresAvailable } from "../support/postgres.ts";
 import { LOOSE_LIMITS, startTestService, type TestService } from "../support/test-service.ts";
 
 type Members = Readonly<Record<string, string>>;
 
-/** Two ways to the same token: one that is answered at once, and one by the authorization server. */
+/**
+ * Two ways to request the same token: the form uses the fast path, the header uses the
+ * authorization server.
+ */
 const ways = ["form", "header"] as const;
 type Way = (typeof ways)[number];
 
 interface Agent {
-  readonly client: Registered & { readonly claim?: { readonly code: string } };
+  readonly client: RegisteredAgent & { readonly claim?: { readonly code: string } };
   readonly by: Way;
 }
 
 const post = ({ base }: TestService, form: Members, headers: Members = {}) =>
   fetch(`${base}/oauth/token`, { method: "POST", headers, body: new URLSearchParams(form) });
 
-/** Asks for the agent's own token. */
+/** Requests a token for the agent itself. */
 function ask(
   testService: TestService,
   { client, by }: Agent,
@@ -34,14 +37,14 @@ function ask(
   return post(testService, grant, { ...forwarded, authorization });
 }
 
-/** The statuses of requests, one after the other. */
+/** Sends requests sequentially. @returns Their statuses. */
 async function statusesOf(requests: readonly (() => Promise<Response>)[]) {
   const statuses: number[] = [];
   for (const request of requests) statuses.push((await request()).status);
   return statuses;
 }
 
-/** Expects the OAuth error for an exceeded limit. */
+/** Expects the OAuth error for an exceeded rate limit. */
 async function expectRefused(answer: Response, quota: string): Promise<void> {
   expect(answer.status).toBe(429);
   expect(Number(answer.headers.get("retry-after"))).toBeGreaterThan(3000);
@@ -71,7 +74,7 @@ for (const { name, isHere, tags, env } of engines) {
 }
 
 function provesLimits(env: () => Promise<Readonly<Record<string, string>>>) {
-  /** A service that allows two in an hour of what is named, and 100,000 of all else. */
+  /** A service that allows two requests an hour in the given quotas, and 100,000 in all others. */
   const allowingTwo = async (...quotas: readonly string[]) =>
     startTestService({
       ...(await env()),
@@ -115,7 +118,7 @@ function provesLimits(env: () => Promise<Readonly<Record<string, string>>>) {
     }
   });
 
-  it("do not affect other agents when one agent keeps requesting", async () => {
+  it("do not restrict other agents when one agent keeps requesting tokens", async () => {
     const testService = await allowingTwo("token-unclaimed-client", "token-unclaimed-site");
     const client = await register(testService.base);
     const asked = ways.map((by) => () => ask(testService, { client, by }));
@@ -125,7 +128,7 @@ function provesLimits(env: () => Promise<Readonly<Record<string, string>>>) {
     expect((await ask(testService, { client: neighbor, by: "form" })).status).toBe(200);
   });
 
-  it("count the tokens of a claimed agent for that agent alone", async () => {
+  it("count the tokens of a claimed agent only against that agent", async () => {
     const testService = await allowingTwo("token-client", "token-unclaimed");
     for (const by of ways) {
       const client: Agent["client"] = await register(testService.base);

@@ -6,7 +6,7 @@ import { getWith, newToken } from "../support/agent.ts";
 import { serveProviders } from "../support/providers/served.ts";
 import { SANDBOX_NOW, startTestService, type TestService } from "../support/test-service.ts";
 
-/** One factor of an answer. */
+/** One factor in an answer of get_factors. */
 interface FactorAnswer {
   readonly status: string;
   readonly z: number | null;
@@ -14,7 +14,10 @@ interface FactorAnswer {
   readonly summary: string;
 }
 
-/** Some coins whose prices and network figures come from local servers, by one clock. */
+/**
+ * Starts a live market of a few coins whose prices and network figures come from local servers with
+ * one clock.
+ */
 async function followed() {
   let running: TestService | undefined;
   const now = () => (running?.clock.now ?? SANDBOX_NOW).getTime();
@@ -34,7 +37,7 @@ async function followed() {
       clock.now = new Date(text);
       token = await newToken(base);
     },
-    /** Lets a little time pass until a condition holds. */
+    /** Polls until an assertion holds, while the clock advances slightly. */
     until: (look: () => Promise<void>) =>
       vi.waitFor(
         async () => {
@@ -51,7 +54,7 @@ async function followed() {
   };
 }
 
-it("a failing provider makes only its own factor stale and then missing, and recovers by itself", async () => {
+it("a failing provider makes only its own factor stale and then missing, until the provider recovers", async () => {
   const { server, get, status, setClock, until, factors } = await followed();
   await setClock("2026-11-21T07:00:00Z");
   await until(async () => {
@@ -98,12 +101,12 @@ it("a failing provider makes only its own factor stale and then missing, and rec
     expect((await factors()).momentum.status).toBe("ok");
     const { status, missingFactors, price } = await get("/api/signals?detail=full&symbol=BTC-USD");
     expect([status, missingFactors]).toEqual(["partial", ["social", "darkpool"]]);
-    // The bars that were missed are there; they count from when they came.
+    // The missed bars are stored, and are dated by their arrival.
     expect(price).toMatchObject({ at: expect.stringMatching(/^2026-11-23T08:/) });
   });
 });
 
-it("a session closes with its own bar, which is requested before the close is scored", async () => {
+it("a session closes with its own bar, which is requested before the closing score is computed", async () => {
   const { server, get, setClock, until, factors } = await followed();
   await setClock("2026-11-21T07:00:00Z");
   await until(async () => expect((await factors()).momentum.status).toBe("ok"));
@@ -118,7 +121,7 @@ it("a session closes with its own bar, which is requested before the close is sc
     expect(history).toMatchObject({
       session: ["2026-11-20", "2026-11-21"],
       asOf: ["2026-11-21T00:05:00.000Z", "2026-11-22T00:05:00.000Z"],
-      // Nobody was there when the first one closed.
+      // The service was not running when the first session closed.
       status: ["stale", "partial"],
     });
   });

@@ -15,7 +15,7 @@ interface Ready {
   readonly checks: Readonly<Record<string, { readonly detail: string }>>;
 }
 
-/** Sessions of the sandbox take a minute. */
+/** Length of a sandbox session in milliseconds. */
 const SESSION_MS = 60_000;
 
 it.skipIf(!postgresAvailable)(title, { timeout: 60_000 }, async () => {
@@ -40,7 +40,7 @@ it.skipIf(!postgresAvailable)(title, { timeout: 60_000 }, async () => {
   await expect.poll(areLogged, patient).toBe(true);
   const whole = await log.state();
   if (whole === undefined) throw new Error("there is no log");
-  // The database is restored to what it was.
+  // Restores the database to its complete state.
   expect(await log.start(whole, lost.value)).toBe(true);
   await first.stop();
 
@@ -57,7 +57,7 @@ it.skipIf(!postgresAvailable)(title, { timeout: 60_000 }, async () => {
     .poll(told, patient)
     .toEqual([expect.stringMatching(reason), expect.stringMatching(reason)]);
 
-  // The operator puts back what was lost.
+  // The operator restores the lost entries.
   const [{ service }] = services as [TestService];
   const restored = new LogStore(service.state.store);
   const older = await restored.state();

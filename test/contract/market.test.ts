@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, it } from "vitest";
 import { FACTOR_STATUSES, FACTORS } from "../../src/factors/reading.ts";
 import { ScoringEngine } from "../../src/score/scoring-engine.ts";
-import { STATUSES } from "../../src/score/snapshot.ts";
+import { SNAPSHOT_STATUSES } from "../../src/score/snapshot.ts";
 import { createSnapshotArchive } from "../../src/score/snapshot-archive.ts";
 import { createSandbox } from "../../src/sources/sandbox/sandbox.ts";
 import { getWith, newToken } from "../support/agent.ts";
@@ -108,7 +108,7 @@ describe("the market of the sandbox", () => {
     },
   );
 
-  it("never gives a missing factor a value, and states why it is missing", () => {
+  it("never gives a value for a missing factor, and states why the factor is missing", () => {
     for (const { factors } of all) {
       for (const { z, contribution, confidence, status } of Object.values(factors)) {
         if (z !== null) continue;
@@ -118,7 +118,7 @@ describe("the market of the sandbox", () => {
     }
   });
 
-  it("explains a factor in words in a brief answer if it is missing, and only then", async () => {
+  it("explains a factor in words in a brief answer only if the factor is missing", async () => {
     for (const { symbol, factors } of all) {
       const brief = await read<{
         factors: Readonly<Record<string, { z: number | null; summary?: string }>>;
@@ -130,7 +130,7 @@ describe("the market of the sandbox", () => {
     expect(all.some(({ factors }) => factors.valuation?.z === null)).toBe(true);
   });
 
-  it("returns the requested day next to the instant of the answer", async () => {
+  it("returns the requested day together with the instant of the answer", async () => {
     const day = "2026-11-21";
     for (const path of [
       "signals?symbol=ALDER.SIM",
@@ -142,7 +142,7 @@ describe("the market of the sandbox", () => {
     }
   });
 
-  it("has the next report of each company as a column", async () => {
+  it("has a column with the next report of each company", async () => {
     const { rows } = await read<{ rows: readonly (readonly [string, string | null])[] }>(
       "/api/signals?assetClass=stock&fields=symbol,nextReport&limit=500",
     );
@@ -182,7 +182,7 @@ describe("the market of the sandbox", () => {
     expect(seen).toEqual(signals.map(({ symbol }) => symbol));
   });
 
-  it("filters by signal, class and score as displayed", async () => {
+  it("filters by signal, asset class and displayed score", async () => {
     const list = (query: string) =>
       read<{ items: Signal[]; total: number }>(`/api/signals?detail=full&${query}`);
     const { items: long, total } = await list("limit=500&signal=LONG");
@@ -258,7 +258,7 @@ describe("off-exchange prints", () => {
     },
   );
 
-  it("are null, not zero, where only short volumes are observed", async () => {
+  it("are null, not zero, for an instrument with short volumes only", async () => {
     const answer = await read<{ days: object[] }>(
       "/api/darkpool?detail=full&symbol=FENLO.SIM&view=days",
     );
@@ -273,7 +273,7 @@ describe("off-exchange prints", () => {
     }
   });
 
-  it("of a range are those of complete sessions that closed in it", async () => {
+  it("of a range cover the complete sessions that closed within it", async () => {
     const range = "from=2026-11-21T04:40:00Z&to=2026-11-21T04:50:00Z";
     const whole = await read<{ days: { session: string }[] }>(
       `/api/darkpool?detail=full&symbol=${stock}&view=days&limit=100`,
@@ -286,7 +286,7 @@ describe("off-exchange prints", () => {
     for (const day of days) expect(whole.days).toContainEqual(day);
   });
 
-  it("are distinguished from a missing feed", async () => {
+  it("are null with the status no_feed for an instrument without feeds", async () => {
     const coin = signals.find(({ assetClass }) => assetClass === "crypto");
     const answer = await read<object>(`/api/darkpool?detail=full&symbol=${coin?.symbol}`);
     expect(answer).toMatchObject({
@@ -298,7 +298,7 @@ describe("off-exchange prints", () => {
 });
 
 describe("time in the sandbox", () => {
-  it("advances the signal without changing what was recorded", async () => {
+  it("advances the signal without changing recorded values", async () => {
     const path = "/api/factors?detail=full&symbol=ALDER.SIM";
     const before = await read<Factors & { asOf: string }>(path);
     clock.now = new Date(SANDBOX_NOW.getTime() + 60_000);
@@ -308,15 +308,15 @@ describe("time in the sandbox", () => {
     expect(await read(`${path}&asOf=${before.asOf}`)).toEqual(before);
   });
 
-  it("may be any past instant, between two sessions too", async () => {
+  it("can be any past instant, even between two sessions", async () => {
     const path = "/api/signals?detail=full&symbol=ALDER.SIM";
     const now = clock.now.toISOString();
-    // The log follows the score of a session.
+    // The log entry follows the score of its session with a delay.
     await expect.poll(() => read(path)).toMatchObject({ logged: { index: expect.any(Number) } });
     expect(await read(`${path}&asOf=${now}`)).toEqual(await read(path));
   });
 
-  it("is rejected before the record begins and after now", async () => {
+  it("is rejected when it is before the first record or in the future", async () => {
     for (const asOf of ["2020-01-01T00:00:00Z", "2030-01-01T00:00:00Z"]) {
       const response = await getWith(
         token,
@@ -356,18 +356,18 @@ describe.each([1, 2, 3])("a sandbox with seed %i over 300 sessions", { tags: ["f
     }
   });
 
-  it("shifts some signal within any ten minutes", () => {
+  it("shifts at least one signal in any ten sessions", () => {
     const gaps = shiftedAt.map((session, index) => session - (shiftedAt[index - 1] ?? 0));
     expect(Math.max(...gaps)).toBeLessThanOrEqual(10);
     expect(shiftedAt.at(-1)).toBeGreaterThan(289);
   });
 
-  it("shows every status of an answer and of a factor", () => {
-    expect([...statuses].sort()).toEqual([...STATUSES].sort());
+  it("shows every possible status of an answer and of a factor", () => {
+    expect([...statuses].sort()).toEqual([...SNAPSHOT_STATUSES].sort());
     expect([...factorStatuses].sort()).toEqual([...FACTOR_STATUSES].sort());
   });
 
-  it("is the same for a process that starts later", () => {
+  it("has the same newest signals in a process that starts later", () => {
     const late = createSnapshotArchive();
     new ScoringEngine(createSandbox({ seed, sessionSeconds: 60 }), late).refresh(
       start + 299 * dayMs,

@@ -6,12 +6,15 @@ import type { Scope } from "../../src/auth/scopes.ts";
 import { postJson, tokenOf } from "../support/agent.ts";
 import { deviations, type Row } from "../support/matrix.ts";
 import { createWorld } from "../support/matrix-credentials.ts";
-import { gated, gatedTool, type ScopeNames } from "../support/matrix-policies.ts";
+import { type ScopeNames, scopePolicy, toolScopePolicy } from "../support/matrix-policies.ts";
 import { postMcp, routeTable } from "../support/matrix-routes.ts";
 import { authorizationRequest, registerPublic } from "../support/person.ts";
 import { startTestService } from "../support/test-service.ts";
 
-/** What every operation that the MCP endpoint announces needs. One that is not here fails. */
+/**
+ * Required scopes of every operation that the MCP endpoint advertises. An operation that is not
+ * listed fails the test.
+ */
 const announced = {
   tools: {
     get_signal: "signals:read",
@@ -37,7 +40,7 @@ const announced = {
 
 const accepting = { accept: "application/json, text/event-stream" };
 
-/** Methods that every caller with a good credential may use. */
+/** MCP methods that every caller with a valid credential may use. */
 const ungated = [
   "initialize",
   "server/discover",
@@ -48,14 +51,14 @@ const ungated = [
   "prompts/list",
 ];
 
-/** An entry of a list. */
+/** An entry of an MCP list, such as a tool or a prompt. */
 interface Listed {
   readonly name: string;
   readonly uri?: string;
   readonly uriTemplate?: string;
 }
 
-/** Methods that are about signals, whatever they name. */
+/** MCP methods that require signals:read, whatever resource they request. */
 const onSignals = ["resources/read", "prompts/get", "completion/complete", "subscriptions/listen"];
 
 const testService = await startTestService();
@@ -71,7 +74,7 @@ const { victims } = world;
 const ids = await createTargets();
 const table = routeTable({ base, victims, ids });
 
-/** What tools are called with: things of the victim, where there are any. */
+/** Arguments of tool calls, which refer to objects of the victim where possible. */
 const argumentsOf = (name: string): object => {
   const asked: Readonly<Record<string, object>> = {
     find_instruments: {},
@@ -86,7 +89,7 @@ const argumentsOf = (name: string): object => {
 const all = world.credentials.find(({ name }) => name === "user with all scopes");
 if (all === undefined) throw new Error("nobody may do everything");
 
-/** Things of the victim that a request could harm. */
+/** Creates objects of the victim that a request could read or change. */
 async function createTargets() {
   const { person } = victims;
   const { access_token } = await person.tokens();
@@ -112,7 +115,7 @@ async function createTargets() {
     agent: victims.agent.client_id,
     interaction,
     alert: String(told.id),
-    /** The alert as its owner sees it. */
+    /** Returns the alert as its owner sees it. */
     lookUp: async () => (await fetch(`${base}/api/alerts/${told.id}`, { headers: bearer })).json(),
     told,
   };
@@ -128,7 +131,7 @@ const rpc = (method: string, params: object = {}) =>
   }>;
 
 describe("a route", () => {
-  it("is in the table, with each of its methods", () => {
+  it("is in the access table, with each of its methods", () => {
     const served = testService.service.routes.map(nameOf);
     expect(served.filter((name) => !Object.hasOwn(table, name))).toEqual([]);
     expect(Object.keys(table).filter((name) => !served.includes(name))).toEqual([]);
@@ -139,7 +142,7 @@ describe("a route", () => {
     expect(await deviations(table[name] as Row, world, base)).toEqual([]);
   });
 
-  it("answers HEAD as GET, without a body", async () => {
+  it("answers HEAD like GET but without a body", async () => {
     const head = world.credentials.map(async ({ name, headers }) => {
       for (const path of ["/api/signals?limit=1", "/account", "/api/health"]) {
         const ask = (method: string) => fetch(base + path, { method, headers, redirect: "manual" });
@@ -151,7 +154,7 @@ describe("a route", () => {
     await Promise.all(head);
   });
 
-  it("has no other method, for any caller", async () => {
+  it("rejects all other methods, for any caller", async () => {
     const paths = new Set(testService.service.routes.map(({ path }) => path));
     for (const path of paths) {
       const known = testService.service.routes.filter((route) => route.path === path);
@@ -172,7 +175,7 @@ describe("a route", () => {
 });
 
 describe("an operation of the MCP endpoint", () => {
-  it("is in the table when it is advertised", async () => {
+  it("is in the access table when it is advertised", async () => {
     const { result } = await rpc("server/discover");
     expect(Object.keys(result?.capabilities as object)).toEqual(announced.capabilities);
     const listed = async (method: string, member: string) =>
@@ -193,14 +196,14 @@ describe("an operation of the MCP endpoint", () => {
   it.each(Object.entries(announced.tools))("tools/call %s requires %s", async (name, scope) => {
     const params = { name, arguments: argumentsOf(name) };
     const row: Row = {
-      policy: gatedTool(scope),
+      policy: toolScopePolicy(scope),
       send: (credential) => postMcp(base, { method: "tools/call", params }, credential),
     };
     expect(await deviations(row, world, base)).toEqual([]);
   });
 
   it.each(Object.entries(announced.tools))(
-    "tools/call %s requires %s from older clients too, also in a batch and under another name",
+    "tools/call %s requires %s from older clients, even in a batch or with contradicting headers",
     async (name, scope) => {
       const params = { name, arguments: argumentsOf(name) };
       const call = { jsonrpc: "2.0", id: 1, method: "tools/call", params };
@@ -211,7 +214,7 @@ describe("an operation of the MCP endpoint", () => {
       ];
       for (const { message, headers } of ways) {
         const row: Row = {
-          policy: gatedTool(scope),
+          policy: toolScopePolicy(scope),
           send: (credential) =>
             postJson(`${base}/mcp`, message, { ...accepting, ...headers, ...credential.headers }),
         };
@@ -225,7 +228,7 @@ describe("an operation of the MCP endpoint", () => {
     async (at, scope) => {
       const params = { uri: at.replace("{symbol}", "ALDER.SIM") };
       const row: Row = {
-        policy: gated("/mcp", scope),
+        policy: scopePolicy("/mcp", scope),
         send: (credential) => postMcp(base, { method: "resources/read", params }, credential),
       };
       expect(await deviations(row, world, base)).toEqual([]);
@@ -237,7 +240,7 @@ describe("an operation of the MCP endpoint", () => {
     async (name, scope) => {
       const params = { name, arguments: { symbol: "ALDER.SIM" } };
       const row: Row = {
-        policy: gated("/mcp", scope),
+        policy: scopePolicy("/mcp", scope),
         send: (credential) => postMcp(base, { method: "prompts/get", params }, credential),
       };
       expect(await deviations(row, world, base)).toEqual([]);
@@ -252,7 +255,7 @@ describe("an operation of the MCP endpoint", () => {
       const row: Row = {
         policy: (credential) => {
           const scope = onSignals.includes(method) ? "signals:read" : undefined;
-          const answer = gated("/mcp", scope)(credential, victims);
+          const answer = scopePolicy("/mcp", scope)(credential, victims);
           return answer.status.includes(200) ? { status: [200, 400, 404] } : answer;
         },
         send: (credential) => postMcp(base, { method }, credential),

@@ -62,7 +62,7 @@ describe.each(["1", "0"])("a message with MCP_FAST_PATH=%s", async (path) => {
     expect(text).not.toContain('"result"');
   });
 
-  it("counts once, and is answered with the time to retry when it exceeds the limit", async () => {
+  it("counts once against the limit, and is answered with Retry-After when it exceeds the limit", async () => {
     const strict = await startTestService({
       MCP_FAST_PATH: path,
       RATE_LIMITS: "calls-anonymous=5/3600",
@@ -78,7 +78,7 @@ describe.each(["1", "0"])("a message with MCP_FAST_PATH=%s", async (path) => {
     expect(Number(answers[5]?.headers["retry-after"])).toBeGreaterThan(0);
   });
 
-  it("leaves no state behind when the client disconnects before its end", async () => {
+  it("has no effect on later messages when the client disconnects before the end of the body", async () => {
     const { port } = new URL(testService.base);
     const socket = connect(Number(port), "127.0.0.1");
     const head = `POST /mcp HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${token}\r\ncontent-type: application/json\r\ncontent-length: 900\r\n\r\n{`;

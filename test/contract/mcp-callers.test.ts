@@ -7,7 +7,7 @@ import { sharedTestService } from "../support/test-service.ts";
 const testService = await sharedTestService();
 const { base } = testService;
 
-/** Tools for one instrument, their routes and what they need. */
+/** Tools for a single instrument, with their REST routes and required scopes. */
 const tools = {
   get_signal: { route: "signals", scope: "signals:read" },
   get_factors: { route: "factors", scope: "factor:read" },
@@ -22,7 +22,7 @@ const symbols = testService.service.market
   .map(({ symbol }) => symbol)
   .slice(0, 12);
 
-/** Agents that may read one thing, two, or all. */
+/** Agents with one, two or all read scopes. */
 const readers = await Promise.all(
   [
     ["signals:read"],
@@ -33,7 +33,7 @@ const readers = await Promise.all(
 );
 const all = readers.at(-1)?.token ?? "";
 
-/** People's agents, each with one alert. */
+/** Claimed agents, each with one alert. */
 const owners = await Promise.all(
   [1, 2, 3].map(async () => {
     const { token } = await claimedAgent(testService, testService.person());
@@ -41,7 +41,7 @@ const owners = await Promise.all(
   }),
 );
 
-/** What REST says of every instrument. */
+/** The REST answers about every instrument. */
 const known = new Map(
   await Promise.all(
     symbols.flatMap((symbol) =>
@@ -55,7 +55,10 @@ const known = new Map(
 
 const at = <T>(values: readonly T[], index: number): T => values[index % values.length] as T;
 
-/** One of many calls: its caller, its arguments, an id that others use too, and the expected answer. */
+/**
+ * One of many calls, with its caller, its arguments, a request id that other calls share, and the
+ * expected answer.
+ */
 function question(index: number) {
   const [way, id] = [at(ways, index), at([1, 2, "1", "x"], Math.floor(index / 4))];
   const draw = Math.floor(index / 16);
@@ -78,7 +81,7 @@ function question(index: number) {
   return { token, status, expected, call: { way, id, params } };
 }
 
-it("the MCP endpoint returns to each of 6,000 concurrent calls its own answer, even when callers share ids", {
+it("the MCP endpoint returns to each of 6,000 concurrent calls its own answer, even when callers use the same ids", {
   tags: ["full"],
 }, async () => {
   const asked = Array.from({ length: 6_000 }, (_, index) => question(index));

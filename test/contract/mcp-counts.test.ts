@@ -18,7 +18,7 @@ interface Asked {
   readonly token: string;
 }
 
-/** Sends a whole message, or several in a batch. */
+/** Sends a complete message or batch. */
 const send = ({ base, token }: Asked, message: object = MESSAGE) =>
   sendRaw(`${base}/mcp`, {
     method: "POST",
@@ -29,7 +29,10 @@ const send = ({ base, token }: Asked, message: object = MESSAGE) =>
     body: JSON.stringify(message),
   });
 
-/** Sends the header of a message. @returns Once the service has begun with it, and waits for the body. */
+/**
+ * Sends the header section of a message. Resolves once the service has processed it and waits for
+ * the body.
+ */
 async function beginSlowly({ base, token }: Asked): Promise<Socket> {
   const socket = connect(Number(new URL(base).port), "127.0.0.1");
   onTestFinished(() => void socket.destroy());
@@ -41,12 +44,12 @@ async function beginSlowly({ base, token }: Asked): Promise<Socket> {
   socket.write(`POST /mcp HTTP/1.1\r\n${fields.join("\r\n")}\r\n\r\n`);
   const [said] = await once(socket, "data");
   expect(String(said)).toMatch(/^HTTP\/1\.1 100 /);
-  // What follows from the header is done by the time that another question has been answered.
+  // The service has processed the header section by the time that it answers another request.
   await fetch(`${base}/livez`);
   return socket;
 }
 
-/** Sends the body. @returns The answer. */
+/** Sends the body of the message. @returns The answer. */
 async function endSlowly(socket: Socket): Promise<string> {
   let said = "";
   socket.on("data", (chunk) => {
@@ -57,7 +60,7 @@ async function endSlowly(socket: Socket): Promise<string> {
   return said;
 }
 
-/** The time of this process leaps, for instance because a body took so long. */
+/** Advances the monotonic clock of this process, as a slow body would. */
 function leap(ms: number): void {
   const now = performance.now.bind(performance);
   const spy = vi.spyOn(performance, "now").mockImplementation(() => now() + ms);
@@ -113,18 +116,18 @@ describe.each(["1", "0"])("a slow body with MCP_FAST_PATH=%s", async (path) => {
   });
 });
 
-/** Collections in which a credential is looked for: OAuth tokens and API keys. */
+/** Collections in which credentials are looked up: OAuth tokens and API keys. */
 const CREDENTIALS = /^(oidc:|api-keys$)/;
 
 describe("an invalid token", () => {
-  it("is looked up once on each path", async () => {
+  it("is looked up only once, on the fast and the slow path", async () => {
     const looks = [];
     for (const path of ["1", "0"]) {
       const { base, service } = await startTestService({ MCP_FAST_PATH: path });
       const get = vi.spyOn(service.state.store.records, "get");
       const { status } = await send({ base, token: "a".repeat(43) });
       expect(status).toBe(401);
-      // The service reads other records by itself at any time.
+      // Only lookups of credentials count, since background work can read other records at any time.
       const credentials = get.mock.calls.filter(([{ name }]) => CREDENTIALS.test(name));
       looks.push(credentials.length);
     }

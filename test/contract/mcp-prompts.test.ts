@@ -11,7 +11,7 @@ const withoutScope = await tokenOf(base, await register(base), { scope: "factor:
 
 const { eras } = mcpAsks(base, token);
 
-/** What a prompt is answered with. */
+/** The answer to `prompts/get`. */
 interface Prompted {
   readonly messages: readonly {
     readonly role: string;
@@ -42,7 +42,7 @@ describe.each(eras)("the prompt check_a_signal for a client of $era", ({ ask }) 
     ]);
   });
 
-  it("names existing tools, and the symbol in the market's spelling", async () => {
+  it("contains names of existing tools, and the symbol in the market's spelling", async () => {
     const text = await textFor("alder/sim");
     expect(text).toContain('with symbol "ALDER.SIM"');
     const named = new Set(text.match(/\b(?:get|find|list|manage|register|verify)_[a-z_]+\b/g));
@@ -50,7 +50,7 @@ describe.each(eras)("the prompt check_a_signal for a client of $era", ({ ask }) 
     expect(tools.map(({ name }) => name)).toEqual(expect.arrayContaining([...named]));
   });
 
-  it("names existing members of answers", async () => {
+  it("contains names of existing answer members", async () => {
     const text = await textFor("ALDER.SIM");
     const { output: signal } = tools.find(({ name }) => name === "get_signal") ?? {};
     const { output: factors } = tools.find(({ name }) => name === "get_factors") ?? {};
@@ -63,7 +63,7 @@ describe.each(eras)("the prompt check_a_signal for a client of $era", ({ ask }) 
     }
   });
 
-  it("explains how to check, how to report and that it is not advice", async () => {
+  it("explains how to check a signal, how to report the result and that it is not advice", async () => {
     const text = await textFor("ALDER.SIM");
     for (const words of [
       "Doubt it when",
@@ -77,7 +77,7 @@ describe.each(eras)("the prompt check_a_signal for a client of $era", ({ ask }) 
     }
   });
 
-  it("omits off-exchange trades for a coin, which has none", async () => {
+  it("omits off-exchange trades for a coin, since coins have none", async () => {
     const coins = testService.service.market
       .instruments()
       .filter((one) => one.assetClass === "crypto");
@@ -95,7 +95,7 @@ describe.each(eras)("the prompt check_a_signal for a client of $era", ({ ask }) 
     ],
     ["\u202e", "ticker", "ASCII"],
     ["A".repeat(21), "ticker", "20"],
-  ])("rejects the symbol %j with the next step", async (symbol, ...words) => {
+  ])("rejects the symbol %j with a hint on how to correct it", async (symbol, ...words) => {
     const { error } = await messageOf(get({ symbol }));
     expect(error?.code).toBe(-32_602);
     for (const word of words) expect(error?.message).toContain(word);

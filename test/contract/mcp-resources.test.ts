@@ -15,7 +15,7 @@ const withoutScope = await tokenOf(base, await register(base), { scope: "factor:
 
 const { askNew, askOld, eras } = mcpAsks(base, token);
 
-/** What a resource holds. */
+/** The answer to `resources/read`. */
 interface Read {
   readonly contents: readonly [
     { readonly uri: string; readonly mimeType: string; readonly text: string },
@@ -29,7 +29,7 @@ const signalOf = async (symbol: string) =>
   (await fetch(`${base}/api/signals?symbol=${symbol}`, { headers: bearer(token) })).json();
 
 describe.each(eras)("resources for a client of $era", ({ ask }) => {
-  it("consist of a list of instruments, an app and a template of signals", async () => {
+  it("consist of the list of instruments, one app and one URI template for signals", async () => {
     const { result } = await messageOf(ask("resources/templates/list"));
     expect(result?.resourceTemplates).toEqual([
       {
@@ -59,7 +59,7 @@ describe.each(eras)("resources for a client of $era", ({ ask }) => {
     ]);
   });
 
-  it("list every instrument by its identity, like find_instruments", async () => {
+  it("list every instrument by its resource URI, like find_instruments", async () => {
     const { contents } = await resultOf<Read>(ask("resources/read", { uri: INSTRUMENTS }));
     expect(contents).toEqual([
       { uri: INSTRUMENTS, mimeType: "application/json", text: expect.any(String) },
@@ -84,7 +84,7 @@ describe.each(eras)("resources for a client of $era", ({ ask }) => {
   });
 
   it.each(["market://signals/alder.sim", "market://signals/%41LDER%2ESIM"])(
-    "are also found at %s",
+    "are also found at the URI %s",
     async (uri) => {
       const { contents } = await resultOf<Read>(ask("resources/read", { uri }));
       expect(JSON.parse(contents[0].text)).toMatchObject({ symbol: "ALDER.SIM" });
@@ -100,13 +100,13 @@ describe.each(eras)("resources for a client of $era", ({ ask }) => {
     `market://signals/${"A".repeat(3_000)}`,
     "file:///etc/passwd",
     "an empty URI",
-  ])("are rejected at %j", async (uri) => {
+  ])("are rejected at the URI %j", async (uri) => {
     const { error } = await messageOf(ask("resources/read", { uri }));
     expect(error?.code).toBe(-32_602);
     expect(error?.message).not.toMatch(/\.ts|at .+:\d/);
   });
 
-  it("suggest candidates for an unknown symbol", async () => {
+  it("suggest similar symbols for an unknown symbol", async () => {
     const { error } = await messageOf(ask("resources/read", { uri: "market://signals/ALDE.SIM" }));
     expect(error).toMatchObject({
       ...{ code: -32_602, data: { uri: "market://signals/ALDE.SIM" } },
@@ -114,7 +114,7 @@ describe.each(eras)("resources for a client of $era", ({ ask }) => {
     });
   });
 
-  it("complete a partial symbol, with at most a hundred candidates", async () => {
+  it("complete a partial symbol with at most 100 candidates", async () => {
     const complete = async (value: string) => {
       const ref = { type: "ref/resource", uri: "market://signals/{symbol}" };
       const params = { ref, argument: { name: "symbol", value } };
@@ -178,7 +178,7 @@ describe("subscriptions for a client of 2026-07-28", () => {
     [INSTRUMENTS, "market://signals/{symbol}"],
     ["file:///etc/passwd", "market://signals/{symbol}"],
     ["", "market://signals/{symbol}"],
-  ])("to %j are rejected, since they would never notify", async (uri, said) => {
+  ])("to %j are rejected, since the resource would never notify", async (uri, said) => {
     const response = await listen([SIGNAL, uri]);
     expect(response.status).toBe(400);
     const body = await response.text();
@@ -186,7 +186,7 @@ describe("subscriptions for a client of 2026-07-28", () => {
     expect(body).toContain(said);
   });
 
-  it("are limited to a hundred resources", async () => {
+  it("are limited to 100 resources", async () => {
     const uris = Array.from({ length: 101 }, (_, index) => `market://signals/S${index}`);
     const response = await listen(uris);
     expect(response.status).toBe(400);
@@ -203,7 +203,7 @@ describe("subscriptions for a client of 2026-07-28", () => {
     expect(error?.code).toBe(-32_602);
   });
 
-  it("to unknown resources only end at once, and do not count against the limit", async () => {
+  it("only to unknown resources end immediately, and do not count against the limit", async () => {
     for (let count = 0; count < 7; count++) {
       const response = await askNew("subscriptions/listen", {
         notifications: { toolsListChanged: true },
@@ -246,7 +246,7 @@ describe("subscriptions for a client of 2026-07-28", () => {
 });
 
 describe("subscriptions for a client of 2025-11-25", () => {
-  it("are not advertised, since there are no sessions to hold them", async () => {
+  it("are not advertised, since the service keeps no sessions", async () => {
     const params = {
       protocolVersion: "2025-11-25",
       capabilities: {},
@@ -259,7 +259,7 @@ describe("subscriptions for a client of 2025-11-25", () => {
   });
 
   it.each(["resources/subscribe", "resources/unsubscribe", "subscriptions/listen"])(
-    "%s does not exist, alone and in a batch",
+    "have no method %s, either alone or in a batch",
     async (method) => {
       const params = { uri: SIGNAL, notifications: { resourceSubscriptions: [SIGNAL] } };
       expect((await messageOf(askOld(method, params))).error?.code).toBe(-32_601);

@@ -4,7 +4,7 @@ import type { ScopeNames } from "../support/matrix-policies.ts";
 import { sendCall, type ToolCall, ways } from "../support/mcp-usual.ts";
 import { startTestService } from "../support/test-service.ts";
 
-/** What callers ask for, and the scopes that it needs. */
+/** A request, with the scopes that it requires. */
 interface Asked extends Pick<ToolCall, "method" | "params"> {
   readonly needs: ScopeNames;
 }
@@ -32,70 +32,64 @@ function named(name: string) {
 
 const CALLS = 3_000;
 
-describe.each(["1", "0"])(
-  "3,000 calls, with MCP_FAST_PATH=%s,",
-  { tags: ["full"] },
-  async (path) => {
-    const { base, logged } = await startTestService({ MCP_FAST_PATH: path });
-    const read = ["signals:read", "factor:read", "darkpool:read"] as const;
-    const tokenWith = (scopes: readonly string[]) => newToken(base, { scope: scopes.join(" ") });
-    const all = await tokenWith(read);
-    const without = new Map(
-      await Promise.all(
-        read.map(
-          async (scope) => [scope, await tokenWith(read.filter((each) => each !== scope))] as const,
-        ),
+describe.each(["1", "0"])("3,000 calls with MCP_FAST_PATH=%s", { tags: ["full"] }, async (path) => {
+  const { base, logged } = await startTestService({ MCP_FAST_PATH: path });
+  const read = ["signals:read", "factor:read", "darkpool:read"] as const;
+  const tokenWith = (scopes: readonly string[]) => newToken(base, { scope: scopes.join(" ") });
+  const all = await tokenWith(read);
+  const without = new Map(
+    await Promise.all(
+      read.map(
+        async (scope) => [scope, await tokenWith(read.filter((each) => each !== scope))] as const,
       ),
-    );
+    ),
+  );
 
-    /** Every kind of question every way, over and over. */
-    const calls = Array.from({ length: CALLS }, (_, at) => {
-      const { needs, ...question } = asked[at % asked.length] as Asked;
-      const way = ways[Math.floor(at / asked.length) % ways.length] ?? "modern";
-      return {
-        token: without.get(needs as (typeof read)[number]) ?? all,
+  /** Cycles through all combinations of request and protocol variant. */
+  const calls = Array.from({ length: CALLS }, (_, at) => {
+    const { needs, ...question } = asked[at % asked.length] as Asked;
+    const way = ways[Math.floor(at / asked.length) % ways.length] ?? "modern";
+    return {
+      token: without.get(needs as (typeof read)[number]) ?? all,
+      needs,
+      call: { ...question, way, id: at },
+    };
+  });
+
+  it("are all rejected without their scope, by a 403 challenge or a claim_required result, and get no data", async () => {
+    const answers = await Promise.all(
+      calls.map(async ({ token, needs, call }) => ({
         needs,
-        call: { ...question, way, id: at },
-      };
-    });
-
-    it("are all rejected if they lack their scope: with 403 and the scope, or with a request for a claim, never with data", async () => {
-      const answers = await Promise.all(
-        calls.map(async ({ token, needs, call }) => ({
-          needs,
-          ...(await sendCall(base, token, call)),
-        })),
+        ...(await sendCall(base, token, call)),
+      })),
+    );
+    const isClaimAsked = ({ status, message: { result } }: (typeof answers)[number]) =>
+      status === 200 &&
+      result?.isError === true &&
+      (result.structuredContent as { readonly code?: unknown }).code === "claim_required";
+    const refused = answers.filter((answer) => {
+      const { status, needs, headers, message } = answer;
+      if (needs.includes("alerts:write")) return isClaimAsked(answer);
+      return (
+        status === 403 &&
+        headers["www-authenticate"]?.includes(`error="insufficient_scope"`) &&
+        headers["www-authenticate"].includes(`scope="${needs}"`) &&
+        "code" in message &&
+        !("result" in message)
       );
-      const isClaimAsked = ({ status, message: { result } }: (typeof answers)[number]) =>
-        status === 200 &&
-        result?.isError === true &&
-        (result.structuredContent as { readonly code?: unknown }).code === "claim_required";
-      const refused = answers.filter((answer) => {
-        const { status, needs, headers, message } = answer;
-        if (needs.includes("alerts:write")) return isClaimAsked(answer);
-        return (
-          status === 403 &&
-          headers["www-authenticate"]?.includes(`error="insufficient_scope"`) &&
-          headers["www-authenticate"].includes(`scope="${needs}"`) &&
-          "code" in message &&
-          !("result" in message)
-        );
-      });
-      expect(refused).toHaveLength(CALLS);
-      expect(answers.filter(({ body }) => /"score"|"items"|"contents"|ALDER/.test(body))).toEqual(
-        [],
-      );
-      expect(logged).toEqual([]);
     });
+    expect(refused).toHaveLength(CALLS);
+    expect(answers.filter(({ body }) => /"score"|"items"|"contents"|ALDER/.test(body))).toEqual([]);
+    expect(logged).toEqual([]);
+  });
 
-    it("succeed with their scope if they only read (the first 32)", async () => {
-      const readable = calls.slice(0, 32).filter(({ needs }) => !needs.includes("alerts:write"));
-      for (const { call } of readable) {
-        const { status, headers } = await sendCall(base, all, call);
-        expect(status).toBe(200);
-        const isFast = path === "1" && (call.way === "modern" || call.way === "legacy");
-        expect(headers["transfer-encoding"]).toBe(isFast ? undefined : "chunked");
-      }
-    });
-  },
-);
+  it("succeed with their scope if they only read (checks the first 32)", async () => {
+    const readable = calls.slice(0, 32).filter(({ needs }) => !needs.includes("alerts:write"));
+    for (const { call } of readable) {
+      const { status, headers } = await sendCall(base, all, call);
+      expect(status).toBe(200);
+      const isFast = path === "1" && (call.way === "modern" || call.way === "legacy");
+      expect(headers["transfer-encoding"]).toBe(isFast ? undefined : "chunked");
+    }
+  });
+});

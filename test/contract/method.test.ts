@@ -2,7 +2,7 @@ import { Ajv2020 } from "ajv/dist/2020.js";
 import addFormats from "ajv-formats";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
-import { Method } from "../../src/answers/method.ts";
+import { MethodDocument } from "../../src/answers/method.ts";
 import { METHOD_VERSION } from "../../src/score/snapshot.ts";
 import { getWith, newToken } from "../support/agent.ts";
 import { startTestService } from "../support/test-service.ts";
@@ -24,23 +24,23 @@ const json = async <T>(path: string) => (await (await ask(path)).json()) as T;
 const factorsOf = (query: string) =>
   json<Factors>(`/api/factors?detail=full&symbol=ALDER.SIM${query}`);
 
-/** Where the tables behind an answer of get_factors are. */
+/** URL of the distribution tables that an answer of get_factors references. */
 const addressOf = ({ methodVersion, tableVersion }: Factors) =>
   `/api/method/${methodVersion}?tables=${encodeURIComponent(tableVersion)}`;
 
-/** The next simulated day. */
+/** Advances the clock to the next simulated day. */
 function pass(): void {
   clock.now = new Date(clock.now.getTime() + 60_000);
   service.refresh();
 }
 
 describe("GET /api/method/{version}", () => {
-  it("publishes weights, rules and the newest tables, and marks them as simulated", async () => {
-    const answer = await json<z.output<typeof Method>>("/api/method/1.1.0");
-    expect(Method.parse(answer)).toEqual(answer);
+  it("publishes the weights, the rules and the newest distribution tables, and marks them as simulated", async () => {
+    const answer = await json<z.output<typeof MethodDocument>>("/api/method/1.1.0");
+    expect(MethodDocument.parse(answer)).toEqual(answer);
     const ajv = new Ajv2020({ strict: false });
     addFormats.default(ajv);
-    const validate = ajv.compile(z.toJSONSchema(Method));
+    const validate = ajv.compile(z.toJSONSchema(MethodDocument));
     expect(validate(answer), JSON.stringify(validate.errors)).toBe(true);
     expect(answer).toMatchObject({
       version: METHOD_VERSION,
@@ -54,11 +54,13 @@ describe("GET /api/method/{version}", () => {
     expect(answer.tables.map(({ content }) => content.assetClass)).toEqual(["stock", "crypto"]);
   });
 
-  it("returns the table that an answer of get_factors names, current or past", async () => {
+  it("returns the current or past table that an answer of get_factors references", async () => {
     const versions = new Set<string>();
     for (const query of ["", "&asOf=2026-11-21T04:58:30Z"]) {
       const factors = await factorsOf(query);
-      const { tables, parameters } = await json<z.output<typeof Method>>(addressOf(factors));
+      const { tables, parameters } = await json<z.output<typeof MethodDocument>>(
+        addressOf(factors),
+      );
       expect(tables.map(({ version }) => version)).toEqual([factors.tableVersion]);
       expect(tables[0]?.content.analyser).toEqual(factors.analyser);
       expect(parameters.social).toMatchObject({ analyser: factors.analyser });
@@ -67,7 +69,7 @@ describe("GET /api/method/{version}", () => {
     expect(versions.size).toBe(2);
   });
 
-  it("is cacheable forever with a version, and for one session without", async () => {
+  it("can be cached forever with a version, and for one session without a version", async () => {
     const address = addressOf(await factorsOf(""));
     const named = await ask(address);
     expect(named.headers.get("cache-control")).toBe("private, max-age=31536000, immutable");
@@ -89,7 +91,7 @@ describe("GET /api/method/{version}", () => {
     expect(again.headers.get("etag")).toBe(named.headers.get("etag"));
   });
 
-  it("deletes a table after the last answer that names it, and reports it as no longer available", async () => {
+  it("deletes a table after the last answer that references it, and reports it as no longer available", async () => {
     const address = addressOf(await factorsOf(""));
     for (let day = 0; day < 32; day++) pass();
     const response = await ask(address);
@@ -111,7 +113,7 @@ describe("GET /api/method/{version}", () => {
     ["1.1.0?tables=a&tables=b", 400, "invalid_request"],
     ["1.1.0?table=a", 400, "invalid_request"],
     ["1.1.0?__proto__=a", 400, "invalid_request"],
-  ])("answers %s with %i %s and the next step", async (path, status, code) => {
+  ])("answers %s with %i %s and a hint on what to do next", async (path, status, code) => {
     const response = await ask(`/api/method/${path}`);
     expect(response.status).toBe(status);
     expect(response.headers.get("content-type")).toContain("application/problem+json");
@@ -124,7 +126,7 @@ describe("GET /api/method/{version}", () => {
     expect((await fetch(`${base}/api/method/1.1.0`)).status).toBe(401);
   });
 
-  it("answers HEAD as GET without a body, and supports no other method", async () => {
+  it("answers HEAD like GET but without a body, and supports no other method", async () => {
     const [get, head] = [
       await ask("/api/method/1.1.0"),
       await ask("/api/method/1.1.0", {}, "HEAD"),

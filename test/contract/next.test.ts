@@ -8,7 +8,7 @@ import {
   newToken,
   postForm,
   postJson,
-  type Registered,
+  type RegisteredAgent,
   register,
   tokenOf,
 } from "../support/agent.ts";
@@ -21,7 +21,7 @@ const { base } = testService;
 const token = await newToken(base);
 const openapi = await (await fetch(`${base}/docs/api/openapi.json`)).text();
 
-/** What an answer that refuses says, as far as it leads on. */
+/** The members of an error that guide the caller. */
 interface Refusal {
   readonly code: string;
   readonly next: string;
@@ -29,11 +29,11 @@ interface Refusal {
 
 const withToken = (bearer: string) => ({ authorization: `Bearer ${bearer}` });
 
-/** Registered names that a `next` may mention: tools, and members that the description knows. */
+/** Whether `next` may mention this name: a tool, or a member in the OpenAPI document. */
 const isKnownName = (name: string): boolean =>
   tools.some((tool) => tool.name === name) || openapi.includes(name);
 
-/** The addresses in a text, each with the method that stands before it. */
+/** Finds the URLs in a text, each with the HTTP method that precedes it. */
 function addressesIn(text: string) {
   const found = text.matchAll(
     /(?:\b(GET|POST|PUT|PATCH|DELETE) )?(?<![\w<])(https?:\/\/[\w.:]+[\w./?=%{}-]*|\/[\w./?=%{}-]+)/g,
@@ -44,10 +44,10 @@ function addressesIn(text: string) {
   }));
 }
 
-/** Asks what a `next` names, and expects that each of it is there. */
+/** Requests every URL in a `next` text, and expects each to exist. */
 async function follow(next: string): Promise<void> {
   expect(next, "says what to do").toMatch(/\w.*[.?]$/s);
-  // An id in an address is no name.
+  // Names in URLs, such as ids, are not checked.
   const words = next.replace(/https?:\S+/g, "");
   for (const [name] of words.matchAll(/\b[a-z]+(?:_[a-z]+)+\b/g)) {
     expect(isKnownName(name), `${name} in: ${next}`).toBe(true);
@@ -61,7 +61,7 @@ async function follow(next: string): Promise<void> {
   }
 }
 
-/** Every `next` in the text of a source file; what it fills in by itself is left open. */
+/** Finds the `next` texts in a source file, except those that interpolate more than the base URL. */
 function writtenIn(source: string): readonly string[] {
   const literals = source.matchAll(/\bnext(?::|\s=)\s*(?:\w+\s*\?\s*)?(["`])((?:(?!\1)[^\\])+)\1/g);
   return Array.from(literals, ([, , text = ""]) => text.replace(/\$\{baseUrl\}/g, base)).filter(
@@ -84,7 +84,7 @@ const postAlert = (body: unknown, headers: Readonly<Record<string, string>> = {}
 
 const read = (path: string) => getWith(token, base + path);
 
-/** A person's alerts, for failures that need the scope for them. */
+/** A person's access token, for failures of requests that require an alert scope. */
 const personal = await (async () => {
   const person = testService.person();
   await person.signIn();
@@ -96,7 +96,10 @@ const asPerson = (path: string, body?: unknown, headers: Readonly<Record<string,
     ? getWith(personal, base + path)
     : postJson(base + path, body, { ...withToken(personal), ...headers });
 
-/** How each failure comes about; the others need a service that is broken, busy or starting. */
+/**
+ * Requests that cause each problem code. The missing codes need a service that is broken, busy or
+ * starting.
+ */
 const provoked: Partial<Readonly<Record<ProblemCode, () => Promise<Response>>>> = {
   invalid_request: () => read("/api/signals?limit=none"),
   unauthenticated: () => fetch(`${base}/api/signals`),
@@ -121,7 +124,7 @@ const provoked: Partial<Readonly<Record<ProblemCode, () => Promise<Response>>>> 
 
 describe("the next member of an error", () => {
   it.each(Object.entries(provoked))(
-    "leads to an existing address after %s",
+    "contains only URLs that exist after %s",
     async (code, provoke) => {
       const refusal = (await (await provoke()).json()) as Refusal;
       expect(refusal.code).toBe(code);
@@ -129,7 +132,7 @@ describe("the next member of an error", () => {
     },
   );
 
-  it("leads to an existing address in every example of the OpenAPI document", async () => {
+  it("contains only URLs that exist in every example of the OpenAPI document", async () => {
     const nexts = Array.from(openapi.matchAll(/"next":("(?:[^"\\]|\\.)*")/g), ([, text = ""]) =>
       String(JSON.parse(text)),
     ).filter((next) => !next.startsWith("Did you mean: ACME"));
@@ -137,7 +140,7 @@ describe("the next member of an error", () => {
     for (const next of new Set(nexts)) await follow(next);
   });
 
-  it("leads to an existing address wherever the source code writes one", async () => {
+  it("contains only URLs that exist wherever the source code sets it", async () => {
     const nexts = [...new Set(sources.flatMap(writtenIn))];
     expect(nexts.length).toBeGreaterThan(50);
     for (const next of nexts) await follow(next);
@@ -145,7 +148,7 @@ describe("the next member of an error", () => {
 });
 
 describe("an agent that lacks alerts:write", () => {
-  it("is led through its claim to an alert", async () => {
+  it("is led through its claim until it can register an alert", async () => {
     const agent = await register(base, { scope: "" });
     const own = await tokenOf(base, agent);
     const refused = await postJson(`${base}/api/alerts`, ALERT, withToken(own));
@@ -171,7 +174,7 @@ describe("an agent that lacks alerts:write", () => {
     expect(made.status).toBe(201);
   });
 
-  it("is told to request another token when its own has fewer scopes than it may have", async () => {
+  it("is told to request another token when its current token has fewer scopes than it may have", async () => {
     const agent = await register(base);
     const narrow = await tokenOf(base, agent, { scope: "signals:read" });
     const refused = await getWith(narrow, `${base}/api/factors?symbol=ALDER.SIM`);
@@ -183,7 +186,7 @@ describe("an agent that lacks alerts:write", () => {
     expect(answered.status).toBe(200);
   });
 
-  it("does not refer a person or an API key to a claim", async () => {
+  it("is referred to consent or a new API key, not to a claim, when it acts for a person", async () => {
     const person = testService.person();
     await person.signIn();
     const { access_token } = await person.tokens({ scope: "signals:read" });
@@ -201,12 +204,12 @@ describe("an agent that lacks alerts:write", () => {
   });
 });
 
-interface Claimable extends Registered {
+interface Claimable extends RegisteredAgent {
   readonly claim: { readonly page: string; readonly start_url: string };
 }
 
 describe("a failed claim", () => {
-  it("names the same claim page and start URL as the registration", async () => {
+  it("gets the same claim page and start URL as at registration", async () => {
     const agent = (await register(base)) as Claimable;
     const own = withToken(await tokenOf(base, agent));
     await postJson(agent.claim.start_url, { agent_id: agent.client_id }, own);
@@ -225,7 +228,7 @@ describe("a failed claim", () => {
 });
 
 describe("a token for the MCP endpoint", () => {
-  it("is rejected elsewhere, with the way to get a valid one", async () => {
+  it("is rejected elsewhere, with instructions for getting a valid token", async () => {
     const agent = await register(base);
     const bound = await tokenOf(base, agent, { resource: `${base}/mcp` });
     const refused = await getWith(bound, `${base}/api/signals?symbol=ALDER.SIM`);

@@ -4,7 +4,7 @@ import { getWith, register } from "../support/agent.ts";
 import { type AuthServer, startAuthServer } from "../support/auth-server.ts";
 import { authorizationRequest, CALLBACK } from "../support/person.ts";
 import { embedded } from "../support/stores.ts";
-import { consented, createVisitor, exchange, interactionOn } from "../support/visitor.ts";
+import { createVisitor, exchange, giveConsent, interactionOn } from "../support/visitor.ts";
 
 const CLIENT_ID = "https://app.example/client.json";
 
@@ -16,7 +16,7 @@ const document = {
   token_endpoint_auth_method: "none",
 };
 
-/** What the internet answers, by address. */
+/** Simulated web: response bodies by URL. */
 const web = new Map<string, unknown>();
 const asked: string[] = [];
 
@@ -56,7 +56,7 @@ describe("a client with a client ID metadata document", () => {
       scopes: ["signals:read", "factor:read", "darkpool:read", "alerts:write"],
     });
     const client = clientOf(CLIENT_ID);
-    const { form } = await consented(server, person, { client, scope: "openid signals:read" });
+    const { form } = await giveConsent(server, person, { client, scope: "openid signals:read" });
     const { body } = await exchange(server, form);
     expect(body).toMatchObject({ scope: "signals:read", id_token: expect.any(String) });
 
@@ -69,7 +69,7 @@ describe("a client with a client ID metadata document", () => {
     expect((await exchange(server, again)).status).toBe(200);
   });
 
-  it("gets no tokens of its own, whatever the document says", async () => {
+  it("gets no client_credentials tokens, whatever its metadata document says", async () => {
     const { privateKey, publicKey } = await generateKeyPair("ES256");
     web.set(CLIENT_ID, {
       ...document,
@@ -98,7 +98,7 @@ describe("a client with a client ID metadata document", () => {
     });
   });
 
-  it("is told to change its document when the document lacks the requested grant type", async () => {
+  it("is told to change its metadata document when the document lacks the requested grant type", async () => {
     web.set(CLIENT_ID, { ...document, grant_types: ["authorization_code"] });
     const server = await start();
     const { status, body } = await exchange(server, {
@@ -128,7 +128,7 @@ describe("a client with a client ID metadata document", () => {
     ],
     ["the client_credentials grant only", { grant_types: ["client_credentials"] }],
     ["an error status", undefined],
-  ])("is invalid when the document has %s", async (_title, changes) => {
+  ])("is rejected when the metadata document has %s", async (_title, changes) => {
     if (changes !== undefined) web.set(CLIENT_ID, { ...document, ...changes });
     const server = await start();
     const { url } = authorizationRequest(server.local, { client_id: CLIENT_ID });
@@ -141,14 +141,14 @@ describe("a client with a client ID metadata document", () => {
     "https://app.example/../client.json",
     "https://user@app.example/client.json",
     "https://app.example/client.json#x",
-  ])("is not fetched from %s", async (client_id) => {
+  ])("is rejected without a fetch from %s", async (client_id) => {
     const server = await start();
     const { url } = authorizationRequest(server.local, { client_id });
     expect((await createVisitor(server).open(url)).status).toBe(400);
     expect(asked).toEqual([]);
   });
 
-  /** Asks for a document from an address. */
+  /** Starts an authorization request of a client id document from an IP address. */
   const askFor = (server: AuthServer, client_id: string, from = "198.51.100.1") =>
     fetch(authorizationRequest(server.local, { client_id }).url, {
       redirect: "manual",
@@ -169,9 +169,9 @@ describe("a client with a client ID metadata document", () => {
     ["fetch-host", (number: number) => `https://app.example/${number}.json`],
     ["fetch-host-site", (number: number) => `https://app.example/${number}.json`],
     ["fetch-host-all", (number: number) => `https://app.example/${number}.json`],
-  ])("is limited in how often it makes this server fetch (%s)", async (quota, addressOf) => {
+  ])("can cause only a limited number of fetches by this server (%s)", async (quota, addressOf) => {
     const server = await start({ [quota]: TWO });
-    // Of what all share, a network gets a part.
+    // A single network may use only a part of the limit that all clients share.
     const most = quota === "fetch-host-all" ? 1 : 2;
     for (let number = 0; number < most; number += 1) {
       expect((await askFor(server, addressOf(number))).status).toBe(400);
@@ -180,7 +180,7 @@ describe("a client with a client ID metadata document", () => {
     expect(asked).toHaveLength(most);
   });
 
-  it("stays available to others while one site sends many requests for its host", async () => {
+  it("stays available to others while one site sends many requests for the client's host", async () => {
     web.set(CLIENT_ID, document);
     const server = await start({ "fetch-host-site": TWO });
     for (const number of [0, 1]) {
@@ -190,7 +190,7 @@ describe("a client with a client ID metadata document", () => {
     expect((await askFor(server, CLIENT_ID)).status).toBe(303);
   });
 
-  it("stays available to others while one provider sends requests for its host from many sites", async () => {
+  it("stays available to others while one provider sends requests for the client's host from many sites", async () => {
     web.set(CLIENT_ID, document);
     const server = await start({ "fetch-host-provider": TWO });
     for (const number of [0, 1]) {
@@ -200,7 +200,7 @@ describe("a client with a client ID metadata document", () => {
     expect((await askFor(server, CLIENT_ID)).status).toBe(303);
   });
 
-  it("stays available to others while some networks use up the limit of its host", async () => {
+  it("stays available to others while some networks use up the limit of the client's host", async () => {
     web.set(CLIENT_ID, document);
     const server = await start({ "fetch-host-all": { points: 100, windowSeconds: 600 } });
     for (let at = 0; at < 200; at += 1) {
@@ -211,7 +211,7 @@ describe("a client with a client ID metadata document", () => {
     expect((await askFor(server, CLIENT_ID)).status).toBe(303);
   });
 
-  it("stays available to others while one network names many hosts that do not answer", async () => {
+  it("stays available to others while one network requests many hosts that do not answer", async () => {
     web.set(CLIENT_ID, document);
     const { promise: end, resolve: answer } = Promise.withResolvers<void>();
     const fetchSlowly: typeof fetch = async (input) => {
@@ -234,7 +234,7 @@ describe("a client with a client ID metadata document", () => {
   });
 
   it.each(["fetch-address", "fetch-host-site", "fetch-host-all"])(
-    "is used from the cache for an hour while the limit %s prevents a fetch",
+    "is served from the cache for an hour while the limit %s prevents a fetch",
     async (quota) => {
       vi.useFakeTimers({ toFake: ["Date"] });
       onTestFinished(() => void vi.useRealTimers());
@@ -250,7 +250,7 @@ describe("a client with a client ID metadata document", () => {
     },
   );
 
-  it("is invalid as soon as its document is removed, even if it was cached", async () => {
+  it("is rejected as soon as its metadata document is removed, even if the document was cached", async () => {
     vi.useFakeTimers({ toFake: ["Date"] });
     onTestFinished(() => void vi.useRealTimers());
     web.set(CLIENT_ID, document);
@@ -263,7 +263,7 @@ describe("a client with a client ID metadata document", () => {
     }
   });
 
-  it("stays available to others while a caller names missing documents", async () => {
+  it("stays available to others while a caller requests missing documents", async () => {
     web.set(CLIENT_ID, document);
     const server = await start({ "fetch-host": TWO });
     for (const number of [0, 1, 2]) {
@@ -273,7 +273,7 @@ describe("a client with a client ID metadata document", () => {
     expect((await askFor(server, CLIENT_ID)).status).toBe(303);
   });
 
-  it("counts no failure for its host when its document exists", async () => {
+  it("causes no failure count for its host when its metadata document exists", async () => {
     const server = await start({ "fetch-host": TWO });
     for (const number of [0, 1, 2]) {
       const client_id = `https://app.example/${number}.json`;
@@ -282,7 +282,7 @@ describe("a client with a client ID metadata document", () => {
     }
   });
 
-  it("is fetched again after a short time when its document was missing", async () => {
+  it("has its metadata document fetched again after a short time when the document was missing", async () => {
     vi.useFakeTimers({ toFake: ["Date"] });
     onTestFinished(() => void vi.useRealTimers());
     const server = await start();
@@ -299,7 +299,7 @@ describe("a client with a client ID metadata document", () => {
 describe("a client with private_key_jwt and a jwks_uri", () => {
   const jwks_uri = "https://keys.example/jwks.json";
 
-  /** A registered client and its token request. */
+  /** Registers a client with `private_key_jwt`. @returns The client and its token request. */
   async function signing(limits = {}) {
     const { privateKey, publicKey } = await generateKeyPair("ES256");
     const server = await start(limits);
@@ -324,7 +324,7 @@ describe("a client with private_key_jwt and a jwks_uri", () => {
     return { ask, keys };
   }
 
-  it("gets tokens, and its jwks_uri is fetched again only a short time after a failure", async () => {
+  it("gets tokens, and the server fetches its jwks_uri again only a short time after a failure", async () => {
     vi.useFakeTimers({ toFake: ["Date"] });
     onTestFinished(() => void vi.useRealTimers());
     const { ask, keys } = await signing();
@@ -336,7 +336,7 @@ describe("a client with private_key_jwt and a jwks_uri", () => {
     expect(asked).toEqual([jwks_uri, jwks_uri]);
   });
 
-  it("gets the rate limit error for an exceeded limit, not an authentication error", async () => {
+  it("gets a rate limit error, not an authentication error, when it exceeds a limit", async () => {
     const { ask } = await signing({
       "fetch-address": { ...TWO, points: 0 },
       "secret-address": { ...TWO, points: 1 },

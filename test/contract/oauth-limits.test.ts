@@ -9,13 +9,13 @@ import {
   EXAMPLE_REGISTRATION,
   postForm,
   postJson,
-  type Registered,
+  type RegisteredAgent,
   register,
   tokenOf,
 } from "../support/agent.ts";
 import { startAuthServer } from "../support/auth-server.ts";
 import { ALL_SCOPES, authorizationRequest, registerPublic } from "../support/person.ts";
-import { embedded, slowed } from "../support/stores.ts";
+import { embedded, slowRecords } from "../support/stores.ts";
 import { createVisitor } from "../support/visitor.ts";
 
 const now = () => new Date();
@@ -25,17 +25,20 @@ type Limits = NonNullable<Parameters<typeof startAuthServer>[0]["limits"]>;
 
 const start = (limits: Limits = {}) => startAuthServer({ records, now, limits });
 
-/** A server that believes what a proxy says of the address, so that a test has many. */
+/**
+ * Starts a server that trusts the client address from a proxy, so that a test can use many
+ * addresses.
+ */
 const startForMany = (limits: Limits) => startAuthServer({ records, now, limits, proxyHops: 1 });
 
-/** Addresses of a client and of somebody else. */
+/** IP addresses of the client and of another caller. */
 const [OWN, STRANGER] = ["198.51.100.1", "203.0.113.1"];
 
 const interactions = collection<object>("oidc:Interaction");
 
 const TWO = { points: 2, windowSeconds: 600 };
 
-/** Expects the OAuth error for an exceeded limit. */
+/** Expects the OAuth error for an exceeded rate limit. */
 async function expectRefused(response: Response, quota: string): Promise<void> {
   expect(response.status).toBe(429);
   expect(Number(response.headers.get("retry-after"))).toBeGreaterThan(590);
@@ -79,7 +82,7 @@ describe("registrations", () => {
     await expectRefused(await ask("192.0.2.1"), "register");
   });
 
-  it("that exceed the limit of one address do not affect neighboring addresses", async () => {
+  it("from an address over its limit do not affect neighboring addresses", async () => {
     const { local } = await startForMany({
       register: { points: 1, windowSeconds: 600 },
       "register-site": TWO,
@@ -93,7 +96,7 @@ describe("registrations", () => {
 });
 
 describe("a registration", () => {
-  it("has a limit for updates, and a higher one for reads", async () => {
+  it("has a limit on updates, and a higher limit on reads", async () => {
     const { local } = await start({ manage: TWO, "manage-read": { ...TWO, points: 3 } });
     const client = await register(local);
     let token = client.registration_access_token;
@@ -106,7 +109,7 @@ describe("a registration", () => {
     for (let at = 0; at < 2; at += 1) {
       const answer = await manage("PUT", { ...EXAMPLE_REGISTRATION, client_id: client.client_id });
       expect(answer.status).toBe(200);
-      token = ((await answer.json()) as Registered).registration_access_token;
+      token = ((await answer.json()) as RegisteredAgent).registration_access_token;
     }
     await expectRefused(await manage("PUT", {}), "manage");
     await expectRefused(await manage("DELETE"), "manage");
@@ -115,7 +118,7 @@ describe("a registration", () => {
     expect(reads).toEqual([200, 200, 200, 429]);
   });
 
-  it("cannot have its limit used up by others", async () => {
+  it("has its own limit, which other clients cannot use up", async () => {
     const { local } = await startForMany({ manage: TWO });
     const client = await register(local);
     const remove = (token: string, address: string) =>
@@ -137,7 +140,7 @@ describe("authorization requests", () => {
     fetch(url, { redirect: "manual", headers: from(address) });
 
   it.each(["authorize", "authorize-site", "authorize-all"])(
-    "that would be stored are limited by %s",
+    "are limited by %s when they would be stored",
     async (quota) => {
       const server = await start({ [quota]: TWO });
       const { client_id } = await registerPublic(server.local);
@@ -153,7 +156,7 @@ describe("authorization requests", () => {
     },
   );
 
-  it("that are rejected use up no limit", async () => {
+  it("do not count against the limit when they are rejected", async () => {
     const server = await start({ authorize: TWO, "authorize-all": TWO });
     const { client_id } = await registerPublic(server.local);
     const request = (changes = {}) =>
@@ -169,7 +172,7 @@ describe("authorization requests", () => {
     expect((await request()).status).toBe(303);
   });
 
-  it("from some sites leave capacity for others, however many they send", async () => {
+  it("from a few sites leave capacity for others, however many the sites send", async () => {
     const server = await startForMany({ "authorize-all": { points: 100, windowSeconds: 600 } });
     const { client_id } = await registerPublic(server.local);
     const request = async (address: string) => {
@@ -187,27 +190,30 @@ describe("authorization requests", () => {
   it.each([
     ["four providers of IPv6", (at: number) => `2001:db${at % 4}:${at.toString(16)}::1`],
     ["a hundred sites of IPv4", (at: number) => `10.0.${at % 100}.${at % 7}`],
-  ])("from %s leave capacity for others, however many they send", async (_who, addressOf) => {
-    const server = await startForMany({ "authorize-all": { points: 300, windowSeconds: 600 } });
-    const { client_id } = await registerPublic(server.local);
-    const request = async (address: string) => {
-      const { url } = authorizationRequest(server.local, { client_id });
-      return (await ask(url, address)).status;
-    };
-    for (let at = 0; at < 600; at += 1) await request(addressOf(at));
-    for (let newcomer = 0; newcomer < 20; newcomer += 1) {
-      expect(await request(`10.1.${newcomer}.1`)).toBe(303);
-    }
-  });
+  ])(
+    "from %s leave capacity for others, however many requests those networks send",
+    async (_who, addressOf) => {
+      const server = await startForMany({ "authorize-all": { points: 300, windowSeconds: 600 } });
+      const { client_id } = await registerPublic(server.local);
+      const request = async (address: string) => {
+        const { url } = authorizationRequest(server.local, { client_id });
+        return (await ask(url, address)).status;
+      };
+      for (let at = 0; at < 600; at += 1) await request(addressOf(at));
+      for (let newcomer = 0; newcomer < 20; newcomer += 1) {
+        expect(await request(`10.1.${newcomer}.1`)).toBe(303);
+      }
+    },
+  );
 
-  it("continue while others start new requests", async () => {
+  it("can be resumed after the limit on new requests is used up", async () => {
     const server = await start({ authorize: { ...TWO, points: 0 } });
     const { status } = await open(`${server.local}/oauth/authorize/x`);
     expect(status).toBe(400);
   });
 
-  it("are each stored once, even when one is resumed concurrently", async () => {
-    const server = await startAuthServer({ records: slowed(records), now });
+  it("are stored once, even when several requests resume one concurrently", async () => {
+    const server = await startAuthServer({ records: slowRecords(records), now });
     const visitor = createVisitor(server);
     await visitor.signIn("resumes@example.com");
     const { client_id } = await registerPublic(server.local);
@@ -233,7 +239,7 @@ describe("authorization requests", () => {
   });
 
   it.each([1, 2, 3])(
-    "are not restored when they end during read %i of a concurrent answer",
+    "are not restored when they are removed during read %i of a concurrent answer",
     async (most) => {
       let afterRead = async (_key: string): Promise<unknown> => undefined;
       const observed: Records = {
@@ -286,17 +292,17 @@ describe("authorization requests", () => {
   });
 });
 
-/** How a client asks: with id and secret in the form or in the header, and from where. */
+/** How a client authenticates, in the form or in the header, and its IP address. */
 interface Way {
   readonly path?: string;
   readonly by?: string;
   readonly from?: string;
 }
 
-/** Asks for a token, or for the end of one. */
+/** Requests or revokes a token. */
 function ask(
   local: string,
-  { client_id, client_secret }: Registered,
+  { client_id, client_secret }: RegisteredAgent,
   { by = "form", path = "token", from = OWN }: Way = {},
 ): Promise<Response> {
   const proof = by === "form" ? { client_id, client_secret } : {};
@@ -319,7 +325,7 @@ const askWith = (local: string, form: Record<string, string>, from = OWN) =>
   });
 
 describe("requests for tokens", () => {
-  it("are limited for each client", async () => {
+  it("are limited per client", async () => {
     const { local } = await start({ token: TWO });
     const [one, other] = [await register(local), await register(local)];
     await tokenOf(local, one);
@@ -329,7 +335,7 @@ describe("requests for tokens", () => {
     await tokenOf(local, other);
   });
 
-  it("are limited for an authenticated client across all addresses", async () => {
+  it("are limited for an authenticated client across all its addresses", async () => {
     const { local } = await startForMany({ token: TWO });
     const client = await register(local);
     for (const from of ["198.51.100.1", "198.51.100.2"]) {
@@ -343,7 +349,7 @@ describe("requests for tokens", () => {
     ["no credential", {}],
     ["an unreadable credential", { client_assertion: "x" }],
     ["no grant type", { grant_type: "" }],
-  ])("by others with %s do not use up the client's limit", async (_what, form) => {
+  ])("from other addresses with %s do not use up the client's limit", async (_what, form) => {
     const { local } = await startForMany({ token: TWO });
     const client = await register(local);
     const { client_id } = client;
@@ -353,7 +359,7 @@ describe("requests for tokens", () => {
     expect((await ask(local, client)).status).toBe(200);
   });
 
-  it("of a public client are limited for each address", async () => {
+  it("of a public client are limited per address", async () => {
     const { local } = await startForMany({ token: TWO });
     const { client_id } = await registerPublic(local);
     const form = { grant_type: "refresh_token", refresh_token: "x", client_id };
@@ -365,7 +371,7 @@ describe("requests for tokens", () => {
 });
 
 describe("revocations", () => {
-  it("are limited for each address, with and without a client", async () => {
+  it("are limited per address, with and without a client", async () => {
     const { local } = await start({ revoke: TWO });
     const client = await register(local);
     const url = `${local}/oauth/revoke`;
@@ -376,7 +382,7 @@ describe("revocations", () => {
 });
 
 describe("failed client authentication", () => {
-  const wrong = (client: Registered, guess: string) => ({ ...client, client_secret: guess });
+  const wrong = (client: RegisteredAgent, guess: string) => ({ ...client, client_secret: guess });
 
   it.each([
     ["secret-address", "token", "form"],
@@ -384,7 +390,7 @@ describe("failed client authentication", () => {
     ["secret-address", "revoke", "header"],
     ["secret-address", "revoke", "form"],
   ])(
-    "locks by %s at /oauth/%s by %s, even with the correct credentials",
+    "over the limit %s at /oauth/%s, sent by %s, locks out even the correct credentials",
     async (quota, path, by) => {
       const { local } = await start({ [quota]: TWO });
       const client = await register(local);
@@ -396,7 +402,7 @@ describe("failed client authentication", () => {
     },
   );
 
-  it("from other addresses never locks out the correct credentials", async () => {
+  it("at other addresses never locks out the correct credentials", async () => {
     const { local } = await startForMany({ "secret-client": TWO, "secret-address": TWO });
     const client = await register(local);
     for (const from of ["203.0.113.1", "203.0.113.2"]) {
@@ -440,7 +446,7 @@ describe("failed client authentication", () => {
     await expectRefused(await guess(), "secret-address");
   });
 
-  it("is not counted when no client is named, or when the authenticated client is over its limit", async () => {
+  it("is not counted when the request has no client, or when the authenticated client is over its limit", async () => {
     const { local } = await start({ "secret-address": { ...TWO, points: 1 } });
     const { client_id, client_secret } = await register(local);
     const form = { grant_type: "client_credentials" };
@@ -452,14 +458,14 @@ describe("failed client authentication", () => {
     expect(statuses).toEqual([400, 400, 400, 400]);
   });
 
-  it("of one client does not lock another while the address has attempts left", async () => {
+  it("of one client does not lock out another while the address has attempts left", async () => {
     const { local } = await start({ "secret-client": TWO });
     const [one, other] = [await register(local), await register(local)];
     for (let guess = 0; guess < 3; guess += 1) await ask(local, wrong(one, "wrong"));
     await tokenOf(local, other);
   });
 
-  it("cannot lock a public client", async () => {
+  it("cannot lock out a public client", async () => {
     const { local } = await start({ "secret-client": TWO });
     const client = await registerPublic(local);
     for (let guess = 0; guess < 3; guess += 1) await ask(local, wrong(client, "wrong"));
@@ -468,7 +474,7 @@ describe("failed client authentication", () => {
     expect((await postForm(`${local}/oauth/token`, form)).status).toBe(400);
   });
 
-  it("is answered with a challenge, even when the client is deleted while its token is issued", async () => {
+  it("is answered with a challenge, even if the client is deleted while its token is being issued", async () => {
     let before = async (): Promise<unknown> => undefined;
     const raced: Records = {
       ...records,
@@ -491,7 +497,7 @@ describe("failed client authentication", () => {
 });
 
 describe("rejected token requests", () => {
-  it("write a limited number of audit rows per network, whatever addresses and clients it uses", async () => {
+  it("add a limited number of audit rows per network, for any number of addresses and clients", async () => {
     const server = await startForMany({ "token-refused": { points: 2, windowSeconds: 3600 } });
     const { client_id } = await registerPublic(server.local);
     const isOurs = ({ value }: { readonly value: { readonly body: unknown } }) => {

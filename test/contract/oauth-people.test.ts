@@ -2,11 +2,11 @@ import * as oauth from "oauth4webapi";
 import { afterAll, describe, expect, it } from "vitest";
 import { clients } from "../../src/auth/agents/agent.ts";
 import { remove, replace } from "../../src/store/port/operations.ts";
-import { getWith, postForm, type Registered, register, tokenOf } from "../support/agent.ts";
+import { getWith, postForm, type RegisteredAgent, register, tokenOf } from "../support/agent.ts";
 import { startAuthServer } from "../support/auth-server.ts";
 import { authorizationRequest, CALLBACK, registerPublic } from "../support/person.ts";
-import { dumped, embedded } from "../support/stores.ts";
-import { consented, createVisitor, exchange, interactionOn } from "../support/visitor.ts";
+import { dumpStore, embedded } from "../support/stores.ts";
+import { createVisitor, exchange, giveConsent, interactionOn } from "../support/visitor.ts";
 
 const insecure = { [oauth.allowInsecureRequests]: true };
 const DAY_MS = 86_400_000;
@@ -20,7 +20,7 @@ const { local: base } = server;
 afterAll(() => expect(server.failures).toEqual([]));
 
 let people = 0;
-/** A person who signed in at a browser. */
+/** A person with a signed-in browser. */
 async function newPerson({ secondsAgo = 0 } = {}) {
   const visitor = createVisitor(server);
   people += 1;
@@ -30,8 +30,8 @@ async function newPerson({ secondsAgo = 0 } = {}) {
   return { ...visitor, accountId };
 }
 
-/** A web client, which is asked about once. */
-const registerWeb = (changes: object = {}): Promise<Registered> =>
+/** Registers a web client, which prompts a person only for the first consent. */
+const registerWeb = (changes: object = {}): Promise<RegisteredAgent> =>
   registerPublic(base, { redirect_uris: ["https://app.example/callback"], ...changes });
 
 const ofWeb = { redirect_uri: "https://app.example/callback" };
@@ -43,12 +43,12 @@ async function whoIs(token: string, path = "/api/probe") {
 
 async function tokensOf(parameters: Record<string, unknown> = {}) {
   const person = await newPerson();
-  const { form, client } = await consented(server, person, parameters);
+  const { form, client } = await giveConsent(server, person, parameters);
   const { body } = await exchange(server, form);
   return { person, client, tokens: body };
 }
 
-const refresh = (client: Registered, refresh_token = "", more = {}) =>
+const refresh = (client: RegisteredAgent, refresh_token = "", more = {}) =>
   exchange(server, {
     grant_type: "refresh_token",
     client_id: client.client_id,
@@ -168,7 +168,7 @@ describe("a person who is prompted", () => {
     });
   });
 
-  it("decides on each scope, and the client gets the granted ones in its response", async () => {
+  it("decides on each scope, and the client gets the granted scopes in the token response", async () => {
     const person = await newPerson();
     const client = await registerPublic(base);
     const { client_id } = client;
@@ -191,7 +191,7 @@ describe("a person who is prompted", () => {
   it.each([
     ["denies access", "deny" as const],
     ["selects no scope", []],
-  ])("who %s makes the client receive an error", async (_title, answer) => {
+  ])("who %s causes an error response to the client", async (_title, answer) => {
     const person = await newPerson();
     const { client_id } = await registerPublic(base);
     const { url } = authorizationRequest(base, { client_id, scope: "signals:read", state: "s" });
@@ -203,7 +203,7 @@ describe("a person who is prompted", () => {
     });
   });
 
-  it("is prompted again by a web client for more scopes, and not for the same", async () => {
+  it("is prompted again by a web client for additional scopes, but not for the same scopes", async () => {
     const person = await newPerson();
     const { client_id } = await registerWeb();
     const ask = (scope: string) => authorizationRequest(base, { client_id, scope, ...ofWeb }).url;
@@ -221,11 +221,11 @@ describe("a person who is prompted", () => {
     await person.authorize(url, ["signals:read"]);
     const page = await person.open(url);
     expect(interactionOn(page).scopes).toEqual(["signals:read", "alerts:write"]);
-    const { form } = await consented(server, person, { client, scope });
+    const { form } = await giveConsent(server, person, { client, scope });
     expect((await exchange(server, form)).body.scope).toBe(scope);
   });
 
-  it("sees all registered scopes of a client that requests none", async () => {
+  it("sees all registered scopes of a client that requests no scope", async () => {
     const { tokens } = await tokensOf({
       client: await registerPublic(base, { scope: "signals:read factor:read" }),
       scope: undefined,
@@ -233,7 +233,7 @@ describe("a person who is prompted", () => {
     expect(tokens.scope).toBe("signals:read factor:read");
   });
 
-  it("can sign in to a client that requests only the identity", async () => {
+  it("can sign in to a client that requests only the openid scope", async () => {
     const { tokens, person } = await tokensOf({ scope: "openid" });
     const [, payload = ""] = String(tokens.id_token).split(".");
     const claims = JSON.parse(Buffer.from(payload, "base64url").toString());
@@ -245,7 +245,7 @@ describe("a person who is prompted", () => {
   it.each([
     ["openid signals:read email profile", "signals:read"],
     ["offline_access", "signals:read factor:read darkpool:read alerts:write"],
-  ])("is not prompted for scopes that do not exist: %j", async (scope, granted) => {
+  ])("is not prompted for the unknown scopes in %j", async (scope, granted) => {
     const { tokens } = await tokensOf({ scope, prompt: "consent" });
     expect(tokens.scope).toBe(granted);
     expect(tokens.refresh_token).toBeDefined();
@@ -286,18 +286,18 @@ describe("a browser session", () => {
     expect(interactionOn(await person.open(ask(client_id))).prompt).toBe("consent");
 
     const client = await registerPublic(base);
-    const { form } = await consented(server, person, { client, scope: "openid" });
+    const { form } = await giveConsent(server, person, { client, scope: "openid" });
     const { body } = await exchange(server, form);
     expect(await whoIs(String(body.access_token))).toMatchObject({ accountId: other });
   });
 
-  it("that has expired leaves no state, however often its cookie is sent, and can be renewed", async () => {
+  it("that has expired leaves no stored data, however often its cookie is sent, and can be renewed", async () => {
     const person = await newPerson();
     const { client_id } = await registerWeb();
     await person.authorize(ask(client_id));
     await person.signOut();
     const sessions = async () =>
-      (await dumped(store)).filter(
+      (await dumpStore(store)).filter(
         (row) => "collection" in row && row.collection === "oidc:Session",
       );
     const before = await sessions();
@@ -323,7 +323,7 @@ describe("a browser session", () => {
     await expect(person.authorize(page.url)).rejects.toThrow("invalid_request");
   });
 
-  it("that ended before the request is resumed is not used", async () => {
+  it("that ended before the request was resumed is not used", async () => {
     const person = createVisitor(server);
     await person.signIn();
     const { client_id } = await registerWeb();
@@ -365,7 +365,7 @@ describe("a browser session", () => {
     }
   });
 
-  it("can be replaced by another person's when a client requires a new sign-in", async () => {
+  it("can be replaced by another person's session when a client requires a new sign-in", async () => {
     const person = await newPerson({ secondsAgo: 20 });
     const { client_id } = await registerWeb();
     await person.authorize(ask(client_id));
@@ -393,7 +393,7 @@ describe("an authorization code", () => {
     ["another redirect_uri", { redirect_uri: "http://127.0.0.1/other" }],
     ["another client", {}],
   ])("is rejected with %s", async (title, changes) => {
-    const { form } = await consented(server, await newPerson());
+    const { form } = await giveConsent(server, await newPerson());
     const { client_id } = title === "another client" ? await registerPublic(base) : form;
     const { status, body } = await exchange(server, {
       ...form,
@@ -405,20 +405,20 @@ describe("an authorization code", () => {
   });
 
   it("expires after a minute", async () => {
-    const { form } = await consented(server, await newPerson());
+    const { form } = await giveConsent(server, await newPerson());
     clock.aheadMs = 61_000;
     expect((await exchange(server, form)).body.error).toBe("invalid_grant");
     clock.aheadMs = 0;
   });
 
-  it("yields a token for the consented resource only", async () => {
+  it("yields a token only for the consented resource", async () => {
     const person = await newPerson();
-    const mcp = await consented(server, person, { resource: `${base}/mcp/` });
+    const mcp = await giveConsent(server, person, { resource: `${base}/mcp/` });
     const { body } = await exchange(server, { ...mcp.form, resource: `${base}/mcp` });
     expect(await whoIs(String(body.access_token), "/mcp")).toMatchObject({ status: 200 });
     expect(await whoIs(String(body.access_token))).toMatchObject({ status: 401 });
 
-    const other = await consented(server, person, { resource: `${base}/mcp` });
+    const other = await giveConsent(server, person, { resource: `${base}/mcp` });
     const refused = await exchange(server, { ...other.form, resource: `${base}/` });
     expect(refused.body.error).toBe("invalid_target");
   });
@@ -455,7 +455,7 @@ describe("an authorization code", () => {
 });
 
 describe("an authorization response", () => {
-  it("uses the advertised response modes and no other", async () => {
+  it("uses only the advertised response modes", async () => {
     const { client_id } = await registerPublic(base);
     for (const document of ["oauth-authorization-server", "openid-configuration"]) {
       const announced = await (await fetch(`${base}/.well-known/${document}`)).json();
@@ -476,13 +476,13 @@ describe("an authorization response", () => {
 });
 
 describe("a refresh token", () => {
-  it("is issued to every client that registered the grant, and to no other", async () => {
+  it("is issued only to clients that registered the refresh_token grant", async () => {
     const client = await registerPublic(base, { grant_types: ["authorization_code"] });
     expect((await tokensOf({ client })).tokens).not.toHaveProperty("refresh_token");
     expect((await tokensOf({ scope: "signals:read" })).tokens.refresh_token).toBeDefined();
   });
 
-  it("can narrow the scope of one access token, and never widens it", async () => {
+  it("can narrow the scope of an access token, and never widens it", async () => {
     const { client, tokens } = await tokensOf({ scope: "signals:read factor:read" });
     const narrow = await refresh(client, tokens.refresh_token, { scope: "factor:read" });
     expect(narrow.body.scope).toBe("factor:read");
@@ -492,7 +492,7 @@ describe("a refresh token", () => {
     expect(wider).toMatchObject({ status: 400, body: { error: "invalid_scope" } });
   });
 
-  it("works once; reuse revokes the whole grant", async () => {
+  it("works once, and its reuse revokes the whole grant", async () => {
     const { client, tokens } = await tokensOf();
     const next = await refresh(client, tokens.refresh_token);
     expect(next.status).toBe(200);
@@ -504,14 +504,14 @@ describe("a refresh token", () => {
     expect((await refresh(client, next.body.refresh_token)).status).toBe(400);
   });
 
-  it("works for its own client only", async () => {
+  it("works only for its own client", async () => {
     const { client, tokens } = await tokensOf();
     const other = await registerPublic(base);
     expect((await refresh(other, tokens.refresh_token)).body.error).toBe("invalid_grant");
     expect((await refresh(client, tokens.refresh_token)).status).toBe(200);
   });
 
-  it("expires thirty days after the consent, even if it was rotated in the meantime", async () => {
+  it("expires thirty days after the consent, even if it is rotated in the meantime", async () => {
     const { client, tokens } = await tokensOf();
     clock.aheadMs = 29 * DAY_MS;
     const next = await refresh(client, tokens.refresh_token);
@@ -556,7 +556,7 @@ describe("a grant", () => {
     }
   });
 
-  it("ends with the client, even when the client expires", async () => {
+  it("ends with its client, even when the client expires", async () => {
     const { tokens, client } = await tokensOf();
     const agent = await register(base);
     const own = await tokenOf(base, agent);
@@ -566,7 +566,7 @@ describe("a grant", () => {
     }
   });
 
-  it("does not extend to the client's own tokens, whichever grants are stored", async () => {
+  it("does not give a public client tokens of its own, whatever grants are stored", async () => {
     const { client_id } = await registerPublic(base);
     const stored = await records.get(clients, client_id);
     if (stored === undefined) throw new Error("the client was not stored");
@@ -612,7 +612,7 @@ describe("an API key", () => {
 
 describe("a claimed agent", () => {
   async function claimedAgent(changes: object = {}) {
-    const agent = (await register(base, changes)) as Registered & { claim: { code: string } };
+    const agent = (await register(base, changes)) as RegisteredAgent & { claim: { code: string } };
     const before = await tokenOf(base, agent);
     const accountId = (await server.accounts.findOrCreateByEmail("owner@example.com")).id;
     const { status } = await server.claims.completeByPerson(
@@ -623,8 +623,8 @@ describe("a claimed agent", () => {
     return { agent, before, accountId };
   }
 
-  it("keeps its scopes, gets those of its owner, and names the owner", async () => {
-    // Of these it had two, and the owner gives the third.
+  it("keeps its scopes, gains those of its owner, and shows its owner", async () => {
+    // The agent had two of these scopes before the claim; the owner adds the third.
     const scope = "signals:read darkpool:read alerts:write";
     const { agent, before, accountId } = await claimedAgent({ scope });
     expect(await whoIs(before)).toMatchObject({ status: 401 });
@@ -656,7 +656,7 @@ describe("a claimed agent", () => {
     clock.aheadMs = 0;
   });
 
-  it("gets no token before the claim when it registered for one person", async () => {
+  it("gets no token before the claim when it registered for one specific person", async () => {
     const agent = await register(base, { type: "service_auth", login_hint: "a@example.com" });
     const { client_id, client_secret } = agent;
     const form = { grant_type: "client_credentials", client_id, client_secret };

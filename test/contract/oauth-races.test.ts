@@ -6,22 +6,24 @@ import {
   EXAMPLE_REGISTRATION,
   getWith,
   postForm,
-  type Registered,
+  type RegisteredAgent,
   register,
 } from "../support/agent.ts";
 import { startAuthServer } from "../support/auth-server.ts";
 import { authorizationRequest, registerPublic } from "../support/person.ts";
-import { describeEngines, type Engine, openStore, slowed } from "../support/stores.ts";
-import { consented, createVisitor, exchange } from "../support/visitor.ts";
+import { describeEngines, type Engine, openStore, slowRecords } from "../support/stores.ts";
+import { createVisitor, exchange, giveConsent } from "../support/visitor.ts";
 
-type Agent = Registered & { readonly claim: { readonly code: string } };
+type Agent = RegisteredAgent & { readonly claim: { readonly code: string } };
 
-/** What a commit writes. */
+/** Which decision a commit stores. */
 type Kind = "token" | "decision";
 
 const collectionsOf = { token: /Token|Credentials/, decision: /^oidc:Grant$/ };
 
-/** An authorization server whose next commit of one kind waits until something else was done. */
+/**
+ * Starts an authorization server whose next commit of one kind waits until another action is done.
+ */
 async function build(engine: Engine, seenAs = (records: Records) => records) {
   const { records, clock } = await openStore(engine);
   clock.now = Date.now();
@@ -51,11 +53,14 @@ async function build(engine: Engine, seenAs = (records: Records) => records) {
   return {
     server,
     base: server.local,
-    /** Does something between the moment a token is decided on and the moment it is kept. */
+    /**
+     * Performs an action between the decision to issue a token and the commit that stores the
+     * token.
+     */
     beforeIssuance(act: () => Promise<unknown>): void {
       meanwhile = { kind: "token", act };
     },
-    /** Does something between the moment a person decides and the moment that it is kept. */
+    /** Performs an action between a person's decision and the commit that stores it. */
     beforeDecision(act: () => Promise<unknown>): void {
       meanwhile = { kind: "decision", act };
     },
@@ -66,7 +71,7 @@ type Built = Awaited<ReturnType<typeof build>>;
 
 const newAgent = async ({ base }: Built) => (await register(base)) as Agent;
 
-function ask({ server }: Built, { client_id, client_secret }: Registered, more = {}) {
+function ask({ server }: Built, { client_id, client_secret }: RegisteredAgent, more = {}) {
   const form = { grant_type: "client_credentials", client_id, client_secret, ...more };
   return exchange(server, form);
 }
@@ -76,7 +81,7 @@ const whoIs = async ({ base }: Built, token = "") => {
   return { status: response.status, ...((await response.json()) as { accountId?: string }) };
 };
 
-function manage(agent: Registered, method: string, changes?: object): Promise<Response> {
+function manage(agent: RegisteredAgent, method: string, changes?: object): Promise<Response> {
   const authorization = `Bearer ${agent.registration_access_token}`;
   const headers = { authorization, "content-type": "application/json" };
   const { client_id } = agent;
@@ -95,7 +100,7 @@ async function claim({ server }: Built, agent: Agent): Promise<string> {
 const UNAVAILABLE = { status: 503, body: { error: "temporarily_unavailable" } };
 
 describeEngines("while an agent token is being issued:", (engine) => {
-  it("if the agent is claimed, the token is not issued, and the next one names the owner", async () => {
+  it("if the agent is claimed, the token is not issued, and the next token is bound to the owner", async () => {
     const built = await build(engine);
     const agent = await newAgent(built);
     built.beforeIssuance(() => claim(built, agent));
@@ -117,7 +122,7 @@ describeEngines("while an agent token is being issued:", (engine) => {
     });
   });
 
-  it("if the agent drops scopes, the token is not issued, and the next one is narrower", async () => {
+  it("if the agent drops scopes, the token is not issued, and the next token lacks them", async () => {
     const built = await build(engine);
     const agent = await newAgent(built);
     built.beforeIssuance(() => manage(agent, "PUT", { scope: "factor:read" }));
@@ -125,7 +130,7 @@ describeEngines("while an agent token is being issued:", (engine) => {
     expect((await ask(built, agent)).body.scope).toBe("factor:read");
   });
 
-  it("if another token is issued to the agent, both are issued", async () => {
+  it("if another token is issued to the agent, both tokens are issued", async () => {
     const built = await build(engine);
     const agent = await newAgent(built);
     built.beforeIssuance(() => ask(built, agent));
@@ -138,7 +143,7 @@ describeEngines("while a person's token is being issued:", (engine) => {
     const person = createVisitor(built.server);
     const accountId = await person.signIn();
     const client = await registerPublic(built.base);
-    const given = await consented(built.server, person, { client, scope: "signals:read" });
+    const given = await giveConsent(built.server, person, { client, scope: "signals:read" });
     return { ...given, accountId, person };
   }
 
@@ -193,7 +198,7 @@ describeEngines("while a person's token is being issued:", (engine) => {
 });
 
 describeEngines("while a person's consent is being stored:", (engine) => {
-  /** A person before two requests of an application that they allowed something already. */
+  /** A person with two open consent requests of an application that already has a grant. */
   async function asked(built: Built) {
     const person = createVisitor(built.server);
     const accountId = await person.signIn();
@@ -206,7 +211,7 @@ describeEngines("while a person's consent is being stored:", (engine) => {
     return { person, accountId, applications, page, pages };
   }
 
-  it("if the person revokes the grant elsewhere, the grant stays revoked", async () => {
+  it("if the person revokes the grant in another request, the grant stays revoked", async () => {
     const built = await build(engine);
     const { person, accountId, applications, page, pages } = await asked(built);
     const [application] = await applications();
@@ -219,7 +224,7 @@ describeEngines("while a person's consent is being stored:", (engine) => {
     expect(await applications()).toMatchObject([{ scopes: ["factor:read"] }]);
   });
 
-  it("if the person consents to other scopes elsewhere, the stored consent is preserved", async () => {
+  it("if the person consents to other scopes in another request, the stored consent is preserved", async () => {
     const built = await build(engine);
     const { person, applications, page, pages } = await asked(built);
     built.beforeDecision(() => person.authorize(pages[1]));
@@ -232,8 +237,8 @@ describeEngines("while a person's consent is being stored:", (engine) => {
 });
 
 describeEngines("tokens that are issued continuously", (engine) => {
-  it("are invalid, or name the owner, once the agent is claimed", async () => {
-    const built = await build(engine, slowed);
+  it("are invalid, or are bound to the owner, once the agent is claimed", async () => {
+    const built = await build(engine, slowRecords);
     const agent = await newAgent(built);
     const [answers, owner] = await Promise.all([
       Promise.all(Array.from({ length: 30 }, () => ask(built, agent))),
@@ -247,7 +252,7 @@ describeEngines("tokens that are issued continuously", (engine) => {
   });
 
   it("are invalid once the agent is deleted", async () => {
-    const built = await build(engine, slowed);
+    const built = await build(engine, slowRecords);
     const agent = await newAgent(built);
     const [answers] = await Promise.all([
       Promise.all(Array.from({ length: 30 }, () => ask(built, agent))),

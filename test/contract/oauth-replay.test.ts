@@ -9,12 +9,18 @@ import { storeUnavailable } from "../../src/store/port/unavailable.ts";
 import { getWith, register } from "../support/agent.ts";
 import { type AuthServer, startAuthServer } from "../support/auth-server.ts";
 import { registerPublic } from "../support/person.ts";
-import { describeEngines, dumped, type Engine, openStore, slowed } from "../support/stores.ts";
-import { type Answered, consented, createVisitor, exchange } from "../support/visitor.ts";
+import {
+  describeEngines,
+  dumpStore,
+  type Engine,
+  openStore,
+  slowRecords,
+} from "../support/stores.ts";
+import { createVisitor, exchange, giveConsent, type VisitorAnswer } from "../support/visitor.ts";
 
 const asIs = (records: Records): Records => records;
 
-/** An authorization server over a new store, and a person who is signed in there. */
+/** An authorization server with a new store, and a person who is signed in. */
 async function build(engine: Engine, seenAs = asIs) {
   const kept = await openStore(engine);
   const { records, clock } = kept;
@@ -28,8 +34,8 @@ async function build(engine: Engine, seenAs = asIs) {
   return { ...kept, server, person };
 }
 
-/** Results of a hundred concurrent requests. */
-async function hundred(request: () => Promise<Answered>) {
+/** Sends a request a hundred times concurrently. @returns The granted and the refused answers. */
+async function hundred(request: () => Promise<VisitorAnswer>) {
   const answers = await Promise.all(Array.from({ length: 100 }, request));
   return {
     granted: answers.filter(({ status }) => status === 200).map(({ body }) => body),
@@ -46,16 +52,16 @@ async function replaysIn(records: Records): Promise<readonly AuditEntry[]> {
   return entries.filter(({ action }) => action === "grant.replayed");
 }
 
-/** Expects all records of the grant to be deleted, although one request was answered with tokens. */
+/** Expects all tokens of the grant to be revoked and its records to be deleted. */
 async function expectFamilyDead(
   { server, store }: Awaited<ReturnType<typeof build>>,
-  { access_token, refresh_token = "" }: Answered["body"] = {},
+  { access_token, refresh_token = "" }: VisitorAnswer["body"] = {},
   clientId: string,
 ) {
   expect(await statusWith(server, access_token)).toBe(401);
   const form = { grant_type: "refresh_token", client_id: clientId, refresh_token };
   expect(await exchange(server, form)).toMatchObject({ status: 400 });
-  const rows = JSON.stringify(await dumped(store));
+  const rows = JSON.stringify(await dumpStore(store));
   for (const model of ["AccessToken", "RefreshToken", "AuthorizationCode", "Grant"]) {
     expect(rows).not.toContain(`"oidc:${model}"`);
   }
@@ -64,15 +70,15 @@ async function expectFamilyDead(
 describeEngines("of a hundred concurrent requests", (engine) => {
   const seen = [
     ["", asIs],
-    [", to a slow store", slowed],
+    [", to a slow store", slowRecords],
   ] as const;
 
   it.each(seen)(
-    "one gets tokens for an authorization code, and they are revoked by the replays%s",
+    "one gets tokens for an authorization code, and the replays revoke those tokens%s",
     async (_title, seenAs) => {
       const built = await build(engine, seenAs);
       const { server, person, records } = built;
-      const { form, client } = await consented(server, person);
+      const { form, client } = await giveConsent(server, person);
       const { granted, refused } = await hundred(() => exchange(server, form));
 
       expect(granted).toMatchObject([{ token_type: "Bearer" }]);
@@ -86,11 +92,11 @@ describeEngines("of a hundred concurrent requests", (engine) => {
   );
 
   it.each(seen)(
-    "one gets tokens for a refresh token, and they are revoked by the replays%s",
+    "one gets tokens for a refresh token, and the replays revoke those tokens%s",
     async (_title, seenAs) => {
       const built = await build(engine, seenAs);
       const { server, person, records } = built;
-      const { form, client } = await consented(server, person);
+      const { form, client } = await giveConsent(server, person);
       const { body: first } = await exchange(server, form);
       const { client_id } = client;
       const { refresh_token = "" } = first;
@@ -108,7 +114,7 @@ describeEngines("of a hundred concurrent requests", (engine) => {
     },
   );
 
-  it("none succeeds with a client assertion that expires more than a day ahead, and none leaves state behind", async () => {
+  it("none succeeds with a client assertion that expires more than a day ahead, and none is stored", async () => {
     const { server, records, clock } = await build(engine);
     const { local } = server;
     const { privateKey, publicKey } = await generateKeyPair("ES256");
@@ -170,7 +176,7 @@ describeEngines("an authorization code", (engine) => {
   it("revokes its tokens when it is presented again, and the replay is recorded in the audit log", async () => {
     const built = await build(engine);
     const { server, person, records } = built;
-    const { form, client } = await consented(server, person);
+    const { form, client } = await giveConsent(server, person);
     const { body } = await exchange(server, form);
     expect(await statusWith(server, body.access_token)).toBe(200);
     expect(await replaysIn(records)).toEqual([]);
@@ -187,7 +193,7 @@ describeEngines("an authorization code", (engine) => {
     ]);
   });
 
-  it("stays valid when its tokens could not be stored", async () => {
+  it("stays valid when the store fails to store its tokens", async () => {
     const store = { isFull: false };
     const { server, person } = await build(engine, (records) => ({
       ...records,
@@ -196,7 +202,7 @@ describeEngines("an authorization code", (engine) => {
         return records.commit(operations);
       },
     }));
-    const { form } = await consented(server, person);
+    const { form } = await giveConsent(server, person);
     store.isFull = true;
     expect(await exchange(server, form)).toMatchObject({
       status: 503,
@@ -206,9 +212,9 @@ describeEngines("an authorization code", (engine) => {
     expect((await exchange(server, form)).status).toBe(200);
   });
 
-  it("revokes nothing when it belongs to another client", async () => {
+  it("revokes nothing when another client presents it", async () => {
     const { server, person } = await build(engine);
-    const { form } = await consented(server, person);
+    const { form } = await giveConsent(server, person);
     const { body } = await exchange(server, form);
     const { client_id } = await registerPublic(server.local);
     expect((await exchange(server, { ...form, client_id })).status).toBe(400);

@@ -3,7 +3,7 @@ import { clients } from "../../src/auth/agents/agent.ts";
 import { UnclaimedCapacity } from "../../src/auth/agents/unclaimed-capacity.ts";
 import { createAuditor } from "../../src/auth/auditor.ts";
 import { createStoreAdapter } from "../../src/auth/oidc/store-adapter.ts";
-import { anonymousCeiling } from "../../src/auth/scopes.ts";
+import { anonymousScopeCeiling } from "../../src/auth/scopes.ts";
 import { createLimits } from "../../src/limits/memory-limits.ts";
 import type { AuditEntry } from "../../src/store/audit/entry.ts";
 import { unsealedAudit } from "../../src/store/audit/entry.ts";
@@ -12,7 +12,7 @@ import type { Records } from "../../src/store/port/records.ts";
 import { storeUnavailable } from "../../src/store/port/unavailable.ts";
 import { EXAMPLE_REGISTRATION, postForm, postJson, register, tokenOf } from "../support/agent.ts";
 import { newKeys, startAuthServer } from "../support/auth-server.ts";
-import { dumped, embedded } from "../support/stores.ts";
+import { dumpStore, embedded } from "../support/stores.ts";
 
 type Registered = Awaited<ReturnType<typeof register>>;
 
@@ -31,7 +31,7 @@ const now = () => new Date(Date.now() + clock.aheadMs);
 const kept = await embedded.open({ now: () => now().getTime() });
 const { records } = kept;
 
-/** What happens before the store is asked. */
+/** A hook that runs before each store operation. */
 const store = { before: async (_call: "get" | "list" | "commit"): Promise<void> => undefined };
 const observed: Records = {
   ...records,
@@ -69,7 +69,7 @@ async function json(response: Response): Promise<Record<string, string>> {
 const statusWith = async (token: string): Promise<number> =>
   (await fetch(`${base}/api/probe`, { headers: { authorization: `Bearer ${token}` } })).status;
 
-/** Starts an authorization request, of a new client unless one is given. */
+/** Starts an authorization request, of a new client by default. */
 async function authorize(changes: Record<string, string> = {}): Promise<Response> {
   const { client_id } =
     changes.client_id === undefined ? await register(base, codeClient) : changes;
@@ -85,7 +85,7 @@ async function authorize(changes: Record<string, string> = {}): Promise<Response
   return fetch(`${base}/oauth/authorize?${query}`, { redirect: "manual" });
 }
 
-/** Follows the redirect of an answer, or requests another URL, with the cookies that it sets. */
+/** Follows a redirect, or requests another URL, with the cookies that the answer sets. */
 function next(answer: Response, place = String(answer.headers.get("location"))): Promise<Response> {
   const cookie = answer.headers.getSetCookie().map((line) => line.split(";")[0]);
   const headers = { cookie: cookie.join("; ") };
@@ -131,7 +131,7 @@ describe("a client secret", () => {
     expect((await manage(client, "GET")).status).toBe(200);
   });
 
-  it("is compared in full", async () => {
+  it("is rejected when a character is missing or added, or when it is the stored hash", async () => {
     const client = await register(base);
     const stored = await server.provider().Client.find(client.client_id);
     const { client_secret } = client;
@@ -145,7 +145,7 @@ describe("a client secret", () => {
     expect(response.status).toBe(200);
   });
 
-  it("is issued to a public client whose update requires one", async () => {
+  it("is issued to a public client that updates itself to secret authentication", async () => {
     const client = await register(base, codeClient);
     const changes = { ...codeClient, token_endpoint_auth_method: "client_secret_post" };
     const updated = await json(await manage(client, "PUT", changes));
@@ -230,12 +230,12 @@ describe("a registration access token", () => {
   });
 });
 
-describe("an identifier that a store cannot hold", () => {
+describe("an identifier that the store cannot contain", () => {
   it.each([
     ["with NUL alone", "%00"],
     ["with NUL inside", "a%00b"],
     ["of 1000 characters", "a".repeat(1000)],
-  ])("%s is answered as unknown", async (_title, id) => {
+  ])("%s is answered like an unknown identifier", async (_title, id) => {
     const decoded = decodeURIComponent(id);
     const client = await register(base);
     const { client_id, client_secret } = client;
@@ -261,11 +261,11 @@ describe("an identifier that a store cannot hold", () => {
 });
 
 describe("the store", () => {
-  it("holds no issued token or secret in plain text", async () => {
+  it("contains no issued token or secret in plain text", async () => {
     const client = await register(base);
     const token = await tokenOf(base, client);
     const updated = (await (await manage(client, "PUT", {})).json()) as Registered;
-    const text = JSON.stringify(await dumped(kept));
+    const text = JSON.stringify(await dumpStore(kept));
 
     expect(text).toContain(client.client_id);
     expect(text).not.toContain(token);
@@ -276,7 +276,7 @@ describe("the store", () => {
 });
 
 describe("signing keys that rotate while the server runs", () => {
-  it("are published next to the old ones, and sign new tokens", async () => {
+  it("are published together with the old keys, and sign new tokens", async () => {
     const before = server.keys();
     const keys = await newKeys(before);
     server.useKeys(keys);
@@ -309,7 +309,7 @@ describe("signing keys that rotate while the server runs", () => {
     expect(await statusWith(token)).toBe(401);
   });
 
-  it("invalidate what was signed with a removed key", async () => {
+  it("invalidate everything signed with a removed key", async () => {
     const start = await authorize();
     server.useKeys(await newKeys());
     expect((await next(start)).status).toBe(400);
@@ -337,7 +337,7 @@ describe("an unavailable store", () => {
   }
 
   it.each(["everything", "writes"])(
-    "answers with 503 while %s fails, and recovers",
+    "is answered with 503 while %s fails, until the store recovers",
     async (failing) => {
       const client = await register(base);
       const attempts = await requests(client);
@@ -362,7 +362,7 @@ describe("an unavailable store", () => {
     },
   );
 
-  it("answers with 503 even when it fails after a redirect was decided", async () => {
+  it("is answered with 503 even when it fails after the redirect was determined", async () => {
     server.useKeys(await newKeys(server.keys()));
     server.provider().use(async (ctx) => {
       ctx.redirect("https://agent.example/callback");
@@ -376,7 +376,7 @@ describe("an unavailable store", () => {
     expect(await response.json()).toMatchObject({ error: "temporarily_unavailable" });
   });
 
-  it("answers with 503 to callers with a token", async () => {
+  it("is answered with 503 for callers with a token", async () => {
     const token = await tokenOf(base, await register(base));
     store.before = async () => Promise.reject(storeUnavailable("No space left."));
     expect(await statusWith(token)).toBe(503);
@@ -396,16 +396,16 @@ describe("the audit log", () => {
     return entries.filter(({ actor, target }) => actor === clientId || target === clientId);
   }
 
-  /** Gives an agent an owner. */
+  /** Makes an account the owner of an agent. */
   async function own(clientId: string): Promise<void> {
     const client = await records.get(clients, clientId);
     if (client === undefined) return expect.unreachable();
-    const owner = { accountId: "acc_1", scopes: anonymousCeiling, claimedAt: 0 };
+    const owner = { accountId: "acc_1", scopes: anonymousScopeCeiling, claimedAt: 0 };
     const agent = { ...client.value.agent, owner };
     await records.commit([replace(clients, client, { value: { ...client.value, agent } })]);
   }
 
-  it("names actor, action and address, whatever headers a caller sends", async () => {
+  it("contains the actor, the action and the address, whatever headers a caller sends", async () => {
     const spoofed = { "x-forwarded-for": "198.51.100.1", "x-real-ip": "198.51.100.1" };
     const answer = await postJson(`${base}/oauth/register`, EXAMPLE_REGISTRATION, spoofed);
     const client = (await answer.json()) as Registered;

@@ -101,7 +101,7 @@ describe("an agent with a standard OAuth client", () => {
     }
   });
 
-  it("gets two metadata documents that are equal and complete, without unsupported endpoints", async () => {
+  it("gets two identical and complete metadata documents that advertise no unsupported endpoint", async () => {
     const [oauthDocument, openidDocument] = await Promise.all(
       ["oauth-authorization-server", "openid-configuration"].map(async (name) =>
         json(await fetch(`${base}/.well-known/${name}`)),
@@ -188,7 +188,7 @@ describe("registration", () => {
     expect(client).not.toHaveProperty("claimed_by");
   });
 
-  it("rejects markup in a name, and accepts a < that is not markup", async () => {
+  it("rejects markup in a name, but accepts a < that is not markup", async () => {
     const named = (client_name: string) => sendJson("/oauth/register", { ...example, client_name });
     const refused = await named("<img src=x onerror=alert(1)>");
     expect([refused.status, await json(refused)]).toMatchObject([
@@ -248,7 +248,7 @@ describe("registration management", () => {
     return fetch(url, { method, headers, ...(body ? { body: JSON.stringify(body) } : {}) });
   }
 
-  it("reads a registration only with its own token", async () => {
+  it("reads a registration only with its own registration access token", async () => {
     const [mine, other] = [await register(), await register()];
     const response = await manage(mine, "GET");
     expect(await json(response)).toMatchObject({
@@ -275,7 +275,7 @@ describe("registration management", () => {
     expect((await askToken(client, { scope: "factor:read" })).status).toBe(400);
   });
 
-  it("cannot use scopes of another grant for client_credentials", async () => {
+  it("cannot add scopes of another grant to client_credentials tokens", async () => {
     const client = await register();
     const grant_types = ["authorization_code", "client_credentials"];
     const change = { ...example, grant_types, scope: "alerts:write" };
@@ -358,7 +358,7 @@ describe("a token request", () => {
     },
   );
 
-  it("is rejected with a wrong secret or an unknown client", async () => {
+  it("is rejected for a wrong secret or an unknown client", async () => {
     const client = await register();
     const wrong = [
       { ...client, client_secret: "wrong" },
@@ -389,7 +389,7 @@ describe("a token request", () => {
     expect((await sendForm("/oauth/token", form)).status).toBe(400);
   });
 
-  it("gets its error as JSON, even in a browser", async () => {
+  it("is rejected with JSON, even in a browser", async () => {
     const accept = "text/html";
     const response = await sendForm("/oauth/token", { client_id: "<b>" }, { accept });
     expect(response.status).toBe(401);
@@ -402,12 +402,15 @@ describe("a token request", () => {
     ["refresh_token", "unauthorized_client"],
     ["authorization_code", "unauthorized_client"],
     ["urn:ietf:params:oauth:grant-type:jwt-bearer", "unauthorized_client"],
-  ])("is rejected for %s, which an agent did not register", async (grant_type, error) => {
-    const form = { ...credentials(await register()), grant_type, refresh_token: "x", code: "x" };
-    const response = await sendForm("/oauth/token", form);
-    expect(response.status).toBe(400);
-    expect(await json(response)).toMatchObject({ error });
-  });
+  ])(
+    "is rejected for %s, a grant type that the agent did not register",
+    async (grant_type, error) => {
+      const form = { ...credentials(await register()), grant_type, refresh_token: "x", code: "x" };
+      const response = await sendForm("/oauth/token", form);
+      expect(response.status).toBe(400);
+      expect(await json(response)).toMatchObject({ error });
+    },
+  );
 
   it("may come from a web page of any origin, since no cookie is used", async () => {
     const form = { ...credentials(await register()), grant_type: "client_credentials" };
@@ -422,11 +425,14 @@ describe("the resource parameter of a token request", () => {
     ["/", "", 200, 200],
     ["/mcp", "", 401, 200],
     ["/mcp/", "", 401, 200],
-  ])("decides where the token is valid: %j after the base URL", async (path, _title, api, mcp) => {
-    const token = await tokenOf(await register(), { resource: base + path });
-    expect(await statusWith(token, "/api/probe")).toBe(api);
-    expect(await statusWith(token, "/mcp")).toBe(mcp);
-  });
+  ])(
+    "determines where the token is valid: %j after the base URL",
+    async (path, _title, api, mcp) => {
+      const token = await tokenOf(await register(), { resource: base + path });
+      expect(await statusWith(token, "/api/probe")).toBe(api);
+      expect(await statusWith(token, "/mcp")).toBe(mcp);
+    },
+  );
 
   it("defaults to the whole service", async () => {
     const token = await tokenOf(await register());
@@ -457,7 +463,7 @@ describe("the resource parameter of a token request", () => {
 });
 
 describe("revocation", () => {
-  it("requires only the token, with or without a hint, or the token as bearer credential", async () => {
+  it("requires only the token, with or without a hint, or the token as the bearer credential", async () => {
     const client = await register();
     for (const [hint, headers] of [
       [{}, {}],
@@ -480,14 +486,14 @@ describe("revocation", () => {
     expect(await statusWith(second)).toBe(200);
   });
 
-  it("succeeds for an unknown token, with and without client authentication", async () => {
+  it("succeeds for an unknown token, with or without client authentication", async () => {
     const client = credentials(await register());
     for (const form of [{ token: "unknown" }, { token: "unknown", ...client }]) {
       expect((await sendForm("/oauth/revoke", form)).status).toBe(200);
     }
   });
 
-  it("answers for another client's token as for an unknown one, and leaves it valid", async () => {
+  it("answers the same for another client's token as for an unknown token, and leaves it valid", async () => {
     const [owner, other] = [await register(), await register()];
     const token = await tokenOf(owner);
     for (const presented of [token, "unknown"]) {
@@ -533,7 +539,7 @@ describe("an access token", () => {
     }
   });
 
-  it("cannot be replaced by another secret of the server", async () => {
+  it("cannot be replaced by any other secret of the server", async () => {
     const client = await register();
     const secrets = [client.client_id, client.client_secret, client.registration_access_token];
     for (const secret of [...secrets, "", "__proto__"]) expect(await statusWith(secret)).toBe(401);
@@ -541,7 +547,7 @@ describe("an access token", () => {
 });
 
 describe("a URL in an answer", () => {
-  /** A request as a stranger's own client writes it, which fetch would not. */
+  /** Sends a raw request with headers and a target that `fetch` would not allow. */
   function raw(options: { path: string; method?: string; body?: string; headers?: object }) {
     const { port } = server;
     const { path, method = "GET", body = "", headers = {} } = options;
@@ -562,7 +568,7 @@ describe("a URL in an answer", () => {
     forwarded: "host=evil.example;proto=https",
   };
 
-  it("is never taken from a header or the target of a metadata request", async () => {
+  it("is never derived from a header or the target of a metadata request", async () => {
     const path = "/.well-known/oauth-authorization-server";
     for (const target of [path, `http://evil.example${path}`, `${path}?x=//evil.example`]) {
       const document = await raw({ path: target, headers: poison });
@@ -571,7 +577,7 @@ describe("a URL in an answer", () => {
     }
   });
 
-  it("is never taken from a header or the target of a registration", async () => {
+  it("is never derived from a header or the target of a registration request", async () => {
     const headers = { ...poison, "content-type": "application/json" };
     for (const path of ["/oauth/register", "http://evil.example/oauth/register"]) {
       const body = JSON.stringify(example);
@@ -629,8 +635,10 @@ describe("an authorization request", () => {
     return fetch(`${base}/oauth/authorize?${query}`, { redirect: "manual", headers });
   }
 
-  /** Follows redirects inside the server, with its cookies, to the page of the interaction or to the
-   *  address of the client. */
+  /**
+   * Follows redirects within the server, keeping cookies, up to the interaction page or the
+   * client's redirect URI.
+   */
   async function follow(start: Response): Promise<URL> {
     const cookies = new Map<string, string>();
     let response = start;
@@ -670,7 +678,7 @@ describe("an authorization request", () => {
     expect(await response.json()).toMatchObject({ error, state: "s-1", iss: base });
   });
 
-  it("requires PKCE from a confidential client too", async () => {
+  it("requires PKCE from a confidential client as well", async () => {
     const confidential = { token_endpoint_auth_method: "client_secret_basic" };
     const response = await authorize({ code_challenge: "" }, confidential);
     expect(await response.json()).toMatchObject({ error: "invalid_request" });
@@ -686,7 +694,7 @@ describe("an authorization request", () => {
     expect(await json(response)).toMatchObject({ error: expect.any(String) });
   });
 
-  it("gets no interaction in a browser without the cookie", async () => {
+  it("shows no interaction page in a browser without the cookie", async () => {
     const response = await fetch(`${base}/oauth/interaction/abc`);
     expect(response.status).toBe(400);
     expect(await json(response)).toMatchObject({ error: "invalid_request" });
@@ -700,7 +708,7 @@ describe("an unsupported request", () => {
     ["POST", "/oauth/register/abc", "GET, HEAD, PUT, DELETE"],
     ["POST", "/oauth/authorize", "GET, HEAD"],
     ["DELETE", "/.well-known/jwks.json", "GET, HEAD"],
-  ])("%s %s is rejected with 405 and allows %s", async (method, path, allow) => {
+  ])("%s %s is rejected with 405, and Allow is %s", async (method, path, allow) => {
     const response = await fetch(base + path, { method });
     expect(response.status).toBe(405);
     expect(response.headers.get("allow")).toBe(allow);
@@ -712,7 +720,7 @@ describe("an unsupported request", () => {
     ["/oauth/revoke", "application/json", '{"token":"x"}'],
     ["/oauth/revoke", "text/plain", "token=x"],
     ["/oauth/register", "application/x-www-form-urlencoded", "client_name=x"],
-  ])("%s with the type %s is rejected with 415", async (path, type, body) => {
+  ])("%s with the content type %s is rejected with 415", async (path, type, body) => {
     const headers = { "content-type": type };
     const response = await fetch(base + path, { method: "POST", headers, body });
     expect(response.status).toBe(415);
@@ -723,14 +731,14 @@ describe("an unsupported request", () => {
     });
   });
 
-  it("over 16 kB as a form, or with a content encoding, is rejected", async () => {
+  it("is rejected when its form exceeds 16 kB, or when it has a content encoding", async () => {
     expect((await sendForm("/oauth/revoke", { token: "a".repeat(16 * 1024) })).status).toBe(413);
     const encoded = await sendForm("/oauth/revoke", { token: "a" }, { "content-encoding": "gzip" });
     expect(encoded.status).toBe(415);
   });
 
   it.each(["/oauth/nothing", "/oauth/introspect", "/oauth/par", "/session/end/confirm"])(
-    "POST %s is passed on to the application",
+    "POST %s is left to the application, which answers 404",
     async (path) => {
       expect((await fetch(base + path, { method: "POST" })).status).toBe(404);
     },

@@ -5,8 +5,9 @@ import { type ReceiverOptions, startReceiver } from "../support/receivers.ts";
 import { startTestService } from "../support/test-service.ts";
 
 /**
- * Every example of the description is played against the sandbox. After a change that means to
- * change what is answered, UPDATE_EXAMPLES=1 puts what came in the place of what was there.
+ * Whether to record instead of compare. The tests execute every example of the OpenAPI document
+ * against the sandbox; after an intended change of the answers, UPDATE_EXAMPLES=1 replaces the
+ * recorded examples.
  */
 const isRecorded = process.env.UPDATE_EXAMPLES === "1";
 
@@ -16,12 +17,12 @@ const document = (await (await fetch(`${base}/docs/api/openapi.json`)).json()) a
 const player = createPlayer(base, document, isRecorded);
 const { play, fail } = player;
 
-/** A second, the time that a first challenge waits, and a simulated day, in milliseconds. */
+/** In milliseconds: one second, the delay of the first webhook challenge, and a simulated day. */
 const SECOND_MS = 1_000;
 const CHALLENGE_MS = 5_000;
 const DAY_MS = 60_000;
 
-/** Simulated days in which there are events of both kinds. */
+/** Number of simulated days after which both kinds of events have occurred. */
 const DAYS = 3;
 
 function pass(ms: number): void {
@@ -29,7 +30,7 @@ function pass(ms: number): void {
   service.refresh();
 }
 
-/** Lets a person confirm the claim of an agent. @returns The code that they were shown. */
+/** Has a person confirm the claim of an agent. @returns The code shown to the person. */
 async function confirmed(link: string): Promise<string> {
   const person = testService.person();
   await person.signIn();
@@ -75,7 +76,7 @@ describe("the examples of the OpenAPI document", () => {
     if (isRecorded) player.keep();
   });
 
-  it("are all executed", () => {
+  it("are all executed by these tests", () => {
     expect(player.left()).toEqual([]);
   });
 });
@@ -146,14 +147,14 @@ async function useAlerts(token: string): Promise<void> {
   await play("delete_alert", "poll", token);
 }
 
-/** A receiver that stands for a webhook of the examples. */
+/** Starts a local receiver in place of a webhook URL in the examples. */
 async function newReceiver(url: string, inTurn: ReceiverOptions["inTurn"] = ["healthy"]) {
   const { received, arrived, close, url: actual } = await startReceiver({ inTurn });
   onTestFinished(close);
   player.learn(url, actual);
   return {
     url: actual,
-    /** Waits for a delivery. @param id Absent: any. @returns Its body. */
+    /** Waits for a delivery. @param id Event id; any event if absent. @returns The body. */
     async arrivedOf(type: string, id?: string): Promise<unknown> {
       for (;;) {
         const found = received.find((one) => one.type === type && (id ?? one.id) === one.id);
@@ -164,7 +165,7 @@ async function newReceiver(url: string, inTurn: ReceiverOptions["inTurn"] = ["he
   };
 }
 
-/** Makes another webhook, which has gone by the time of its first event. */
+/** Creates another alert whose webhook answers its first event with 410 Gone. */
 async function disableAnother(token: string): Promise<void> {
   const { url, arrivedOf } = await newReceiver("https://hooks.example.com/old", ["healthy", 410]);
   const headers = { authorization: `Bearer ${token}` };

@@ -19,7 +19,7 @@ import { LOOSE_LIMITS, startTestService } from "../support/test-service.ts";
 
 const testService = await startTestService();
 const { base } = testService;
-/** Real markets need a credential where the sandbox is open: its log entries. */
+/** A recorded market requires a credential for log entries, which are public in the sandbox. */
 const folder = await smallMarket();
 const range = { from: Date.UTC(2014, 2, 3), to: Date.UTC(2014, 2, 28), daysPerSecond: 4 };
 const replay = await startTestService({}, { market: { kind: "replay", folder, ...range } });
@@ -28,7 +28,7 @@ const document = (await (await fetch(`${base}/docs/api/openapi.json`)).json()) a
 const described = describedIn(document);
 const witness = createWitness(document);
 
-/** Codes of the problems that an operation can have with a status. */
+/** Documented problem codes of an operation for a status. */
 const codesOf = ({ operation }: Described, status: number): readonly string[] =>
   operation.responses[status]?.$ref?.split("/").at(-1)?.split(".") ?? [];
 
@@ -40,7 +40,7 @@ const scopesOf = ({ operation }: Described): readonly Scope[] =>
 
 const OPEN_IN_SANDBOX = ["get_log_entries", "get_log_proof"];
 
-/** Credentials at a service: one for everything, one for signals, one for factors. */
+/** Credentials for a service: an API key with all scopes, and tokens with a single scope each. */
 const credentialsAt = async (to: string, key: Promise<string>) => ({
   to,
   key: await key,
@@ -52,21 +52,21 @@ const atSandbox = await credentialsAt(base, testService.person().createKey(allSc
 const atReplay = await credentialsAt(replay.base, replay.person().createKey(allScopes));
 const { key } = atSandbox;
 
-/** The service at which an operation needs its credential. */
+/** Selects the service at which an operation requires a credential. */
 const protectedAt = ({ operation: { operationId } }: Described) =>
   OPEN_IN_SANDBOX.includes(operationId) ? atReplay : atSandbox;
 
-/** Headers, body, path and query of a request. */
+/** Headers, body, path parameters and query of a request. */
 interface Sent {
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: string;
-  /** Values of the path parameters. */
+  /** Values of the path parameters, by name. */
   readonly ids?: Readonly<Record<string, string>>;
   readonly query?: string;
   readonly to?: string;
 }
 
-/** Parts of paths that vary, unless a test says them. */
+/** Default values of the path parameters. */
 const IDS: Readonly<Record<string, string>> = {
   version: "1.1.0",
   widget: "market",
@@ -74,10 +74,10 @@ const IDS: Readonly<Record<string, string>> = {
   tile: "0/000.p/1",
 };
 
-/** Queries without which an operation has no answer. */
+/** Queries of operations that require one. */
 const QUERIES: Readonly<Record<string, string>> = { get_log_consistency: "?from=1&to=1" };
 
-/** Sends a request, and lets the witness look at the answer. */
+/** Sends a request, and has the witness validate the answer against the OpenAPI document. */
 async function send(one: Described, sent: Sent = {}): Promise<Response> {
   const { headers = {}, body, ids = {}, to = base } = sent;
   const { query = QUERIES[one.operation.operationId] ?? "" } = sent;
@@ -93,7 +93,7 @@ async function send(one: Described, sent: Sent = {}): Promise<Response> {
 const bearer = (token: string) => ({ authorization: `Bearer ${token}` });
 const JSON_TYPE = { "content-type": "application/json" };
 
-/** Status and code of a problem. */
+/** Returns the status and code of a problem document. */
 async function problemOf(response: Response): Promise<string> {
   expect(response.headers.get("content-type")).toContain("application/problem+json");
   const { code } = (await response.json()) as { readonly code: string };
@@ -102,7 +102,7 @@ async function problemOf(response: Response): Promise<string> {
 
 const takesBody = ({ method }: Described): boolean => method === "POST" || method === "PATCH";
 
-/** What else a request has to say so that nothing but its id is wrong. */
+/** Additional input that makes a request valid except for its unknown id. */
 const asked: Readonly<Record<string, { readonly query?: string; readonly body?: object }>> = {
   get_alert_events: { query: "?alertId=alert_0000000000000000" },
   update_alert: { body: { label: "Mine" } },
@@ -114,15 +114,15 @@ const asked: Readonly<Record<string, { readonly query?: string; readonly body?: 
   get_log_consistency: { query: "?from=1&to=999999" },
 };
 
-/** A page of the panel of stocks. */
+/** Query for one page of the panel of stocks. */
 const PANEL = "?assetClass=stock&limit=100";
 
-/** Queries that are invalid, of operations that ignore unknown parameters. */
+/** Invalid queries for operations that ignore unknown parameters. */
 const INVALID_QUERIES: Readonly<Record<string, string>> = {
   get_openbb_widget: "?minCoverage=most",
 };
 
-/** Not found where time stands still, since that market has no log. */
+/** Operations that answer 404 in a market with a stopped clock, which has no log. */
 const WITHOUT_LOG = ["get_log_checkpoint", "get_log_keys", "get_track_record"];
 
 const nameOf = ({ operation }: Described) => operation.operationId;
@@ -210,7 +210,7 @@ describe("the documented error", () => {
     },
   );
 
-  it("of the log is returned in a market with a stopped clock", async () => {
+  it("of the log operations is returned in a market with a stopped clock", async () => {
     const asOf = new Date(range.to);
     const standing = await startTestService({}, { market: { kind: "files", folder, asOf } });
     const { base: to } = standing;
@@ -223,14 +223,14 @@ describe("the documented error", () => {
 
 const operations = new Map(described.map((one) => [nameOf(one), one]));
 
-/** Sends a request to the operation of a name. */
+/** Sends a request to the operation with this operationId. */
 async function call(id: string, sent: Sent = {}): Promise<Response> {
   const one = operations.get(id);
   if (one === undefined) throw new Error(`no operation ${id}`);
   return send(one, sent);
 }
 
-/** A request with a JSON body and a credential. */
+/** Builds a request with a JSON body and a credential. */
 const json = (body: unknown, token = key): Sent => ({
   headers: { ...bearer(token), ...JSON_TYPE },
   body: JSON.stringify(body),
@@ -241,7 +241,7 @@ const form = (fields: Readonly<Record<string, string>>): Sent => ({
   body: String(new URLSearchParams(fields)),
 });
 
-/** Statuses of several answers. */
+/** Awaits several answers. @returns Their statuses. */
 const statusesOf = async (answers: readonly Promise<Response>[]) =>
   (await Promise.all(answers)).map(({ status }) => status);
 
@@ -262,7 +262,7 @@ describe("the documented answer", () => {
     },
   );
 
-  it("of the API reference is returned to a browser at another host name", async () => {
+  it("of the API reference is a redirect for a browser at another host name", async () => {
     const to = base.replace("127.0.0.1", "localhost");
     const response = await call("get_reference", { to, headers: { accept: "text/html" } });
     expect(response.status).toBe(303);
@@ -278,7 +278,7 @@ describe("the documented answer", () => {
     await response.body?.cancel();
   });
 
-  it("of shared resources is returned to a conditional request", async () => {
+  it("of cacheable resources is 304 for a conditional request", async () => {
     const headers = { ...bearer(key), "if-none-match": "*" };
     for (const id of ["get_signal", "get_factors", "get_darkpool", "find_instruments"]) {
       const query = id === "find_instruments" ? "" : "?symbol=ALDER.SIM";
@@ -299,7 +299,7 @@ describe("the documented answer", () => {
     ).toEqual([200, 304, 403, 404]);
   });
 
-  it("of the log is returned to authorized callers", async () => {
+  it("of the log operations is returned to authorized callers", async () => {
     const { to, key: own } = atReplay;
     const headers = bearer(own);
     expect(
@@ -325,7 +325,7 @@ describe("the documented answer", () => {
     expect((await call("authorize", { query: "?client_id=nobody" })).status).toBe(400);
   });
 
-  it("of the market is returned for an unknown symbol or time", async () => {
+  it("of the market operations is returned for an unknown symbol or time", async () => {
     for (const id of ["get_signal", "get_factors", "get_darkpool"]) {
       const headers = bearer(key);
       const unknown = call(id, { headers, query: "?symbol=NOSUCH" });
@@ -336,7 +336,7 @@ describe("the documented answer", () => {
     expect((await call("get_method", { headers: bearer(key), query })).status).toBe(422);
   });
 
-  it("of an alert action is returned in the wrong state", async () => {
+  it("of an alert action is returned when the alert is in the wrong state", async () => {
     const made = await call("register_alert", json(SYMBOL));
     const { id } = (await made.json()) as { readonly id: string };
     const ids = { id, eventId: "evt_x" };
@@ -355,7 +355,7 @@ describe("the documented answer", () => {
     ).toEqual([409, 409, 409, 409, 409, 409, 404, 404]);
   });
 
-  it("of alerts is returned beyond the quota", async () => {
+  it("of alert operations is returned beyond the quota", async () => {
     const own = await testService.person().createKey(allScopes);
     const once = { "idempotency-key": "one", ...json(SYMBOL, own).headers };
     await call("register_alert", { ...json(SYMBOL, own), headers: once });
@@ -365,7 +365,7 @@ describe("the documented answer", () => {
     expect((await call("register_alert", json(SYMBOL, own))).status).toBe(409);
   });
 
-  it("of watchlists is returned beyond the quota, for unknown symbols, and while alerts watch them", async () => {
+  it("of watchlist operations is returned beyond the quota, for unknown symbols, and while alerts watch the list", async () => {
     const own = await testService.person().createKey(allScopes);
     const set = (watchlist: string, symbols = SYMBOL.symbols) =>
       call("set_watchlist", json({ watchlist, symbols }, own));
@@ -402,7 +402,7 @@ describe("the documented answer", () => {
     ).toEqual([400, 401, 401, 401, 400, 400, 401, 400, 401]);
   });
 
-  it("of claims is returned", async () => {
+  it("of claim operations is returned", async () => {
     const agent = await register(base);
     const { client_id: agent_id, claim } = agent as typeof agent & { claim: { code: string } };
     const [token, person] = [await tokenOf(base, agent), await testService.person().tokens()];
@@ -445,7 +445,7 @@ const _meta = {
   "io.modelcontextprotocol/clientCapabilities": {},
 };
 
-/** A message of JSON-RPC, what its headers say, and what it is answered with. */
+/** A JSON-RPC message, its HTTP headers, and the expected HTTP status and JSON-RPC error code. */
 const messages: readonly (readonly [
   what: string,
   message: unknown,
@@ -516,7 +516,7 @@ it("every route answers an exceeded rate limit as documented", async () => {
     ...["register=2/60", "token=1/60"],
   ].join(" ");
   const strict = await startTestService({ RATE_LIMITS: `${LOOSE_LIMITS} ${limits}` });
-  // What is open to everyone is refused here before an endpoint looks at its own quota.
+  // At public routes, this limit applies before the endpoint checks its own quota.
   const closed = await startTestService({ RATE_LIMITS: `${LOOSE_LIMITS} visits=0/60` });
   const agent = await register(strict.base);
   const { client_id, client_secret, registration_access_token: own } = agent;
@@ -562,14 +562,16 @@ it("every public route answers as documented when an address exceeds its rate li
   }
 });
 
-/** A market folder that is never read to its end: its list of instruments is a pipe that nobody fills. */
+/**
+ * A market folder that never finishes loading: its list of instruments is a pipe without a writer.
+ */
 function endlessFolder(): string {
   const folder = temporaryFolder();
   execFileSync("mkfifo", [join(folder, "instruments.csv")]);
   return folder;
 }
 
-it("every route answers as documented while the service starts", async () => {
+it("every route answers as documented while the service is starting", async () => {
   const port = await freePort();
   const child = spawn(process.execPath, ["src/main.ts"], {
     env: {
@@ -589,7 +591,7 @@ it("every route answers as documented while the service starts", async () => {
   }
 });
 
-/** Described, but not to be had here, and why. */
+/** Documented statuses that these tests do not produce, with the reason. */
 const elsewhere: Readonly<Record<string, string>> = {
   "update_alert 422": "needs a live market, where a symbol is followed before its first price",
   "set_watchlist 422": "as update_alert",
@@ -599,11 +601,11 @@ const elsewhere: Readonly<Record<string, string>> = {
 };
 
 describe("the observed answers", () => {
-  it("match the document", () => {
+  it("match the OpenAPI document", () => {
     expect(witness.faults()).toEqual([]);
   });
 
-  it("cover the document, except for internal failures", () => {
+  it("cover every documented status except 500 and the exceptions listed here", () => {
     for (const [id, named] of Object.entries(recordedExchanges)) {
       for (const { status } of Object.values(named)) witness.knows(id, status);
     }

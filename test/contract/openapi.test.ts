@@ -47,7 +47,7 @@ const { base } = testService;
 const address = `${base}/docs/api/openapi.json`;
 const document = (await (await fetch(address)).json()) as Document;
 
-/** Everything that is described, by method and path. */
+/** All documented operations, with method and path. */
 const described = Object.entries(document.paths).flatMap(([path, methods]) =>
   Object.entries(methods).map(([method, operation]) => ({ path, method, operation })),
 );
@@ -58,7 +58,7 @@ const operationAt = (name: string): Operation => {
   return found.operation;
 };
 
-/** Pages for people at a browser, and what they load: they are no part of the interface. */
+/** Pages for people and their assets, which the OpenAPI document omits. */
 const PAGES =
   /^\/(?:$|contact$|apply$|track-record$|market\/|assets\/|operator$|docs\/api\/oauth2-redirect|sign-|claim|account|unsubscribe\/|oauth\/(?:interaction|authorize)\/)/;
 
@@ -81,7 +81,7 @@ describe("the OpenAPI document", () => {
     },
   );
 
-  it("describes every route except the pages, and nothing else", () => {
+  it("describes every route except the pages, and no other route", () => {
     const served = testService.service.routes
       .filter(({ path }) => !PAGES.test(path))
       .map(({ method, path }) => `${method} ${path.replace(/:(\w+)/g, "{$1}")}`);
@@ -111,7 +111,7 @@ describe("the OpenAPI document", () => {
     () => {
       const { data } = document.components.schemas.AcceptedApplication.properties;
       const names = ["queueToken", "name", "email", "focus", "registeredAt"];
-      // Beside the five of the interface stands how the token is used.
+      // In addition to the five required members, `credential` states how to use the token.
       expect(Object.keys(data.properties)).toEqual([...names, "credential"]);
       expect(data.required).toEqual(["queueToken", "name", "email"]);
     },
@@ -129,7 +129,7 @@ describe("the OpenAPI document", () => {
     }
   });
 
-  it("states the required scope of every tool, as the tool does", () => {
+  it("states the required scope of every tool as the tool definition does", () => {
     for (const { scopes, routes } of tools) {
       for (const { method, path } of routes) {
         expect(operationAt(`${method} ${path}`).security).toEqual([
@@ -142,7 +142,7 @@ describe("the OpenAPI document", () => {
     }
   });
 
-  it("names no other host, and has unique operation ids", () => {
+  it("contains no foreign host, and has unique operation ids", () => {
     const text = JSON.stringify(document).replaceAll(base, "");
     expect(text.match(/https?:\/\/(?!hooks\.example|agent\.example|elsewhere\.)[^"\\ )]+/g)).toBe(
       null,
@@ -153,12 +153,14 @@ describe("the OpenAPI document", () => {
   });
 });
 
-/** Schemas with their names, as a validator finds them. */
+/** Registers the document's schemas under the names that the validator uses. */
 const closed = withClosedObjects(document) as Document;
 ajv.addSchema({ $id: "described", ...document });
 ajv.addSchema({ $id: "closed", ...closed });
 
-/** Objects may have no members but those that are listed, unless what they may have is said. */
+/**
+ * Forbids additional members in every object schema that does not define `additionalProperties`.
+ */
 function withClosedObjects(part: unknown): unknown {
   if (Array.isArray(part)) return part.map(withClosedObjects);
   if (typeof part !== "object" || part === null) return part;
@@ -172,13 +174,13 @@ function withClosedObjects(part: unknown): unknown {
   return isObject ? { additionalProperties: false, ...members } : members;
 }
 
-/** A pointer into the document (RFC 6901) as part of an address. */
+/** A JSON pointer into the document (RFC 6901), as a URL fragment. */
 const pointer = (...steps: readonly string[]): string =>
   steps
     .map((step) => `/${encodeURIComponent(step.replace(/~/g, "~0").replace(/\//g, "~1"))}`)
     .join("");
 
-/** Bodies with their place. */
+/** Lists bodies with their locations in the document. */
 function bodiesOf(at: string, content: Readonly<Record<string, Body>> = {}) {
   return Object.entries(content).map(([mediaType, body]) => ({
     place: at + pointer("content", mediaType),
@@ -220,7 +222,7 @@ function faultsOf(base: "described" | "closed", bodies: typeof answers): readonl
   });
 }
 
-describe("its examples", () => {
+describe("the examples of the OpenAPI document", () => {
   it("are valid requests and answers", () => {
     expect(faultsOf("described", requests)).toEqual([]);
     expect(faultsOf("described", answers)).toEqual([]);
@@ -230,7 +232,7 @@ describe("its examples", () => {
     expect(faultsOf("closed", answers)).toEqual([]);
   });
 
-  it("exist for every operation with a JSON body, except for well-known documents", () => {
+  it("exist for every operation with a JSON body, except for get_method", () => {
     const isBare = ({ operation: { requestBody, responses } }: (typeof described)[number]) => {
       const answered = Object.entries(responses).find(([status]) => status.startsWith("2"));
       const bodies = [requestBody?.content, answered?.[1].content];
@@ -258,7 +260,7 @@ interface Members {
   readonly required: readonly string[];
 }
 
-/** Numbers from the least to the most, in steps. */
+/** Numbers from `least` to `most`, `step` apart. */
 const grid = (least: number, most: number, step: number): readonly number[] =>
   Array.from({ length: Math.round((most - least) / step) + 1 }, (_, at) =>
     Number((least + at * step).toFixed(2)),

@@ -19,7 +19,7 @@ const documentAt = async (path: string) => (await fetch(base + path)).json();
 const served = WidgetsJson.parse(await documentAt("/widgets.json"));
 const entries = Object.entries(served);
 
-/** An API key, as a desk enters it in Workspace as the header x-api-key. */
+/** An API key, which OpenBB Workspace sends as the header x-api-key. */
 let key: string;
 
 beforeAll(async () => {
@@ -28,7 +28,9 @@ beforeAll(async () => {
   key = await someone.createKey(["signals:read", "factor:read", "darkpool:read"]);
 });
 
-/** A request as Workspace sends it: the parameters of the widget, and one of its own. */
+/**
+ * Sends a request as OpenBB Workspace does: the widget's parameters and an extra one of Workspace.
+ */
 const ask = (
   { endpoint }: Pick<WorkspaceWidget, "endpoint">,
   params: Readonly<Record<string, string>> = {},
@@ -55,15 +57,18 @@ async function toolAnswer(path: string) {
 }
 
 describe("widgets.json and apps.json", () => {
-  it.each(Object.entries(sites))("follow the documented rules: an instance %s", (_what, site) => {
-    const both = [
-      WidgetsJson.parse(openbbWidgets(site)),
-      AppsJson.parse(openbbApps(site)),
-    ] as const;
-    expect(workspaceFaults(...both)).toEqual([]);
-  });
+  it.each(Object.entries(sites))(
+    "follow the rules that OpenBB documents: an instance %s",
+    (_what, site) => {
+      const both = [
+        WidgetsJson.parse(openbbWidgets(site)),
+        AppsJson.parse(openbbApps(site)),
+      ] as const;
+      expect(workspaceFaults(...both)).toEqual([]);
+    },
+  );
 
-  it("are served as the code generates them", async () => {
+  it("are served exactly as the code generates them", async () => {
     expect(AppsJson.parse(await documentAt("/apps.json"))).toHaveLength(1);
     expect(entries.map(([id]) => id)).toEqual(widgets.map(widgetId));
   });
@@ -79,7 +84,7 @@ describe("widgets.json and apps.json", () => {
     }
   });
 
-  it("are checked by rules that reject an overlap, an unknown widget and an invalid type", () => {
+  it("are validated by rules that reject an overlap, an unknown widget and an invalid type", () => {
     const [app] = AppsJson.parse(openbbApps(sites.ordinary));
     const [first, ...others] = app?.tabs.signals?.layout ?? [];
     const moved = { ...app, tabs: { signals: { ...app?.tabs.signals, layout: [first, first] } } };
@@ -96,7 +101,7 @@ describe("widgets.json and apps.json", () => {
 });
 
 describe.each(entries)("%s", (id, widget) => {
-  it("returns rows in the format of its type for its default parameters, with every column that it declares", async () => {
+  it("returns rows in the format of the widget type for its default parameters, with every declared column", async () => {
     const read = await drawn<readonly Row[] | string>(id);
     if (widget.type === "markdown") {
       expect(read).toEqual(expect.stringMatching(/\*\*ALDER\\?\.SIM: (LONG|SHORT|WAIT)\*\*/));
@@ -120,7 +125,7 @@ describe.each(entries)("%s", (id, widget) => {
     }
   });
 
-  it("can be read by pages from Workspace's origins, without cookies", async () => {
+  it("can be read by pages from OpenBB Workspace's origins, without cookies", async () => {
     for (const origin of WORKSPACE_ORIGINS) {
       const preflight = await fetch(base + widget.endpoint, {
         method: "OPTIONS",
@@ -135,7 +140,7 @@ describe.each(entries)("%s", (id, widget) => {
       expect(preflight.headers.get("access-control-allow-methods")).toMatch(/\bGET\b/);
       for (const { headers } of [preflight, await ask(widget)]) {
         expect(headers.get("access-control-allow-origin")).toBe("*");
-        // With it a browser would send the cookies of whoever is signed in.
+        // With this header, a browser would send the cookies of a signed-in person.
         expect(headers.has("access-control-allow-credentials")).toBe(false);
         expect(headers.has("set-cookie")).toBe(false);
       }
@@ -152,7 +157,7 @@ describe.each(entries)("%s", (id, widget) => {
 });
 
 describe("a widget", () => {
-  it("shows the figures of its tool", async () => {
+  it("shows the same figures as the tool behind it", async () => {
     const rows = await drawn<readonly Row[]>("market_signal_market");
     const { items, total } = await toolAnswer("/api/signals?sort=score&limit=500&detail=full");
     expect(rows).toHaveLength(Number(total));
@@ -186,7 +191,7 @@ describe("a widget", () => {
     }
   });
 
-  it("offers the instruments to choose from", async () => {
+  it("offers the market's instruments as choices", async () => {
     const options = (await (
       await ask({ endpoint: "/api/openbb/symbols" })
     ).json()) as readonly Row[];
@@ -195,7 +200,7 @@ describe("a widget", () => {
     expect(options[0]).toEqual({ label: "ALDER.SIM: Aldermoor Circuits", value: "ALDER.SIM" });
   });
 
-  it("states what is wrong with a request", async () => {
+  it("explains what is wrong with an invalid request", async () => {
     const [, signal] = entries[1] as [string, WorkspaceWidget];
     const unknown = await ask(signal, { symbol: "NOPE.SIM" });
     expect([unknown.status, await unknown.json()]).toEqual([
@@ -211,7 +216,7 @@ describe("a widget", () => {
     expect(wrong.status).toBe(400);
   });
 
-  it("requires the scopes of its tool", async () => {
+  it("requires the scopes of the tool behind it", async () => {
     const token = await newToken(base, { scope: "signals:read" });
     const answers = await Promise.all(
       entries.map(async ([id, { endpoint }]) => {

@@ -14,7 +14,7 @@ const keySet = () => createRemoteJWKSet(new URL(`${base}/.well-known/jwks.json`)
 
 let people = 0;
 
-/** Tokens that a person lets a new client have. @param changes To the registration. */
+/** Has a person grant tokens to a new client. @param changes To the registration. */
 async function tokensOf(scope: string, changes: object = {}) {
   const visitor = createVisitor(server);
   people += 1;
@@ -73,7 +73,7 @@ describe("the userinfo endpoint", () => {
     },
   );
 
-  it("rejects missing and unknown tokens, and tokens without openid or without a person", async () => {
+  it("rejects missing and unknown tokens, and tokens without the openid scope or without a person", async () => {
     const without = await tokensOf("signals:read");
     const answers = [
       [await getWith(without.access_token ?? "", userInfo), 403, "insufficient_scope"],

@@ -1,6 +1,9 @@
 import { describe, expect, it } from "vitest";
-import { OPERATOR_LINK_MS, OPERATOR_VISIT_MS } from "../../src/auth/operator-access.ts";
-import { setup } from "../../src/cli/commands/setup.ts";
+import {
+  OPERATOR_LINK_LIFETIME_MS,
+  OPERATOR_VISIT_LIFETIME_MS,
+} from "../../src/auth/operator-access.ts";
+import { setupCommand } from "../../src/cli/commands/setup.ts";
 import { startTestService } from "../support/test-service.ts";
 
 const SECRETS = {
@@ -11,10 +14,10 @@ const SECRETS = {
 const testService = await startTestService({ ...SECRETS, MAIL_FROM: "signals@example.com" });
 const { base, clock, service } = testService;
 
-/** A link, as the command line prints it. */
+/** Returns an operator link, as the command line prints it. */
 async function newLink(): Promise<string> {
   const { state } = service;
-  const outcome = await setup.run(
+  const outcome = await setupCommand.run(
     {},
     {
       store: state.store,
@@ -36,7 +39,7 @@ const pass = (ms: number) => {
   clock.now = new Date(clock.now.getTime() + ms);
 };
 
-/** The cookie that a link sets. */
+/** Opens a link. @returns The cookie that the link sets. */
 async function visit(): Promise<string> {
   const response = await open(await newLink());
   expect(response.status).toBe(303);
@@ -60,14 +63,14 @@ describe("GET /operator", () => {
     expect(page).toMatch(/Address <span class="tag">Next<\/span>/);
   });
 
-  it("shows no secret of the settings", async () => {
+  it("shows no secret settings", async () => {
     const page = await (await open(`${base}/operator`, { cookie: await visit() })).text();
     for (const secret of ["hush-mail", "mailer:", SECRETS.SMTP_URL, SECRETS.MASTER_KEY]) {
       expect(page).not.toContain(secret);
     }
   });
 
-  it("shows nothing without the link, not even from this machine, to a signed-in person, or with a forged pass", async () => {
+  it("shows nothing without the link, even to a local visitor, a signed-in person or the holder of a forged pass", async () => {
     const someone = testService.person();
     await someone.signIn();
     const visitPass = (await visit()).split("=").slice(1).join("=");
@@ -78,7 +81,7 @@ describe("GET /operator", () => {
       await someone.web.get("/operator"),
       await open(`${base}/operator`, { cookie: `${name}=v1.${"A".repeat(60)}` }),
       await open(`${base}/operator`, { cookie: `${name}=` }),
-      // The pass of a visit is none of a link, and the other way around.
+      // A visit's pass is not valid as a link, and a link's pass is not valid as a cookie.
       await open(`${base}/operator?link=${visitPass}`),
       await open(`${base}/operator`, {
         cookie: `${name}=${new URL(await newLink()).searchParams.get("link")}`,
@@ -95,7 +98,7 @@ describe("GET /operator", () => {
 
   it("opens with a link that is valid for ten minutes, and stays open for an hour", async () => {
     const link = await newLink();
-    pass(OPERATOR_LINK_MS - 1);
+    pass(OPERATOR_LINK_LIFETIME_MS - 1);
     expect((await open(link)).status).toBe(303);
     pass(1);
     const late = await open(link);
@@ -103,7 +106,7 @@ describe("GET /operator", () => {
     expect(await late.text()).toContain("This link has expired");
 
     const cookie = await visit();
-    pass(OPERATOR_VISIT_MS - 1);
+    pass(OPERATOR_VISIT_LIFETIME_MS - 1);
     expect((await open(`${base}/operator`, { cookie })).status).toBe(200);
     pass(1);
     expect((await open(`${base}/operator`, { cookie })).status).toBe(403);

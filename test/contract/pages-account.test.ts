@@ -10,34 +10,34 @@ import {
   makeAlert,
   watcherIn,
 } from "../support/alert-events.ts";
-import { attempted } from "../support/alert-service.ts";
+import { archiveTestAttempt } from "../support/alert-service.ts";
 import { startTestService } from "../support/test-service.ts";
 import { textOf, type WebPage } from "../support/web.ts";
 
 const testService = await startTestService();
 const { base } = testService;
 
-/** An agent with a claim code. */
+/** Registers an agent, whose answer includes a claim code. */
 async function newAgent(client_name = "Night shift") {
   const agent = await register(base, { client_name });
   return { ...agent, ...(agent as unknown as { readonly claim: { readonly code: string } }) };
 }
 
-/** The ids of somebody's alerts. */
+/** Returns the ids of the caller's alerts. */
 async function alertsOf(headers: Headers): Promise<readonly string[]> {
   const response = await fetch(`${base}/api/alerts`, { headers });
   const { items } = (await response.json()) as { readonly items: { readonly id: string }[] };
   return items.map(({ id }) => id);
 }
 
-/** What the page says in each card of its list of alerts. */
+/** Returns the text of each card in the page's list of alerts. */
 const alertCards = ({ html }: WebPage): readonly string[] =>
   (/<section aria-labelledby="alerts">(.*?)<\/section>/s.exec(html)?.[1] ?? "")
     .split('<li class="card">')
     .slice(1)
     .map(textOf);
 
-/** Makes an alert what the service makes of it in time. */
+/** Changes a stored alert directly, into a state that it would reach only over time. */
 async function become(id: string, change: (alert: Alert) => Partial<Alert>): Promise<void> {
   const { records } = testService.service.state.store;
   const stored = await records.get(alerts, id);
@@ -49,7 +49,7 @@ async function become(id: string, change: (alert: Alert) => Partial<Alert>): Pro
 const HOOK = { type: "webhook", url: "https://hooks.example.com:8443/in/secret-path?key=sesame" };
 
 describe("the account page", () => {
-  it("explains each section and the next step to a new person", async () => {
+  it("explains each section and its next step to a new person", async () => {
     const account = await testService.person().signIn();
     const said = textOf(account.html);
     expect(said).toMatch(/Your agents An agent that you claim may do more/);
@@ -60,7 +60,7 @@ describe("the account page", () => {
     expect(account.html).toContain('<a class="second" href="/claim">Claim an agent</a>');
   });
 
-  it("shows an agent by its own name, and removes it with its tokens", async () => {
+  it("shows an agent by its own name, and removes it together with its tokens", async () => {
     const person = testService.person();
     const agent = await newAgent();
     await person.signIn();
@@ -99,7 +99,7 @@ describe("the account page", () => {
     expect((await probe()).status).toBe(401);
   });
 
-  it("gives the same answer for unknown ids as for those of other people", async () => {
+  it("answers the same for unknown ids as for ids of other people", async () => {
     const person = testService.person();
     const account = await person.signIn();
     const [, formToken = ""] =
@@ -139,7 +139,7 @@ describe("the account page", () => {
 });
 
 describe("an API key", () => {
-  it("is shown once, works, and can be revoked", async () => {
+  it("is shown once, is accepted by the API, and can be revoked", async () => {
     const person = testService.person();
     const account = await person.signIn();
     const shown = await person.web.submit(account.form("/account/keys"), {
@@ -192,7 +192,7 @@ describe("an API key", () => {
     expect(again.forms.some(({ action }) => action.endsWith("/revoke"))).toBe(false);
   });
 
-  it("cannot be created beyond five, even by a form that is still open", async () => {
+  it("cannot be created when five exist, even by a form that is still open", async () => {
     const person = testService.person();
     const old = await person.signIn();
     for (let count = 0; count < 5; count++) await person.createKey(["signals:read"]);
@@ -210,7 +210,7 @@ describe("an API key", () => {
 });
 
 describe("the alerts on the account page", () => {
-  it("include those of the person, of agents and of API keys, and can each be deleted", async () => {
+  it("include those of the person, of agents and of API keys, and can be deleted one by one", async () => {
     const person = testService.person();
     const { access_token, client } = await person.tokens();
     const own = bearer(access_token);
@@ -272,14 +272,14 @@ describe("the alerts on the account page", () => {
 
     const { store } = testService.service.state;
     const at = testService.clock.now.getTime() - 60_000;
-    await attempted(store, { alertId: id, eventId: "msg_1", at });
+    await archiveTestAttempt(store, { alertId: id, eventId: "msg_1", at });
     const failed = { error: "http_status", status: 500 } as const;
-    await attempted(store, { alertId: id, eventId: "msg_2", at: at + 30_000, ...failed });
+    await archiveTestAttempt(store, { alertId: id, eventId: "msg_2", at: at + 30_000, ...failed });
     const later = await person.web.get("/account");
     expect(alertCards(later)[0]).toContain("Last success 21 November 2026, 04:59 UTC");
   });
 
-  it("show their state", async () => {
+  it("show their status", async () => {
     const person = testService.person();
     const own = bearer((await person.tokens()).access_token);
     const expiresAt = new Date(testService.clock.now.getTime() + 3_600_000).toISOString();
@@ -318,7 +318,7 @@ describe("the alerts on the account page", () => {
     expect(await card()).toContain("Status Expired");
   });
 
-  it("escape text from others, and truncate long lists", async () => {
+  it("escape text chosen by others, and truncate long lists", async () => {
     const person = testService.person();
     const own = bearer((await person.tokens()).access_token);
     const symbols = testService.service.market.instruments().map(({ symbol }) => symbol);
@@ -334,12 +334,12 @@ describe("the alerts on the account page", () => {
     expect(card).not.toContain(symbols.toSorted()[12]);
   });
 
-  it("are limited to a hundred, with the number of those left out", async () => {
+  it("are limited to 100, with the number of omitted alerts", async () => {
     const person = testService.person();
     const own = bearer(await person.createKey(allScopes));
     const first = await makeAlert(testService, own);
     for (let count = 1; count < 100; count++) await makeAlert(testService, own);
-    // A person has a hundred at most now; older data may have more.
+    // An account is now limited to 100 alerts, but older data may contain more.
     const last = ["alr_old1", "alr_old2"];
     const { records } = testService.service.state.store;
     const stored = await records.get(alerts, first);
@@ -355,7 +355,10 @@ describe("the alerts on the account page", () => {
 });
 
 describe("the watchlists on the account page", () => {
-  /** A person with a list of an application, one of a key and a stranger's. */
+  /**
+   * A person with one watchlist of an application and one of an API key, and another person's
+   * watchlist.
+   */
   async function lists() {
     const [person, other] = [testService.person(), testService.person()];
     const own = bearer((await person.tokens()).access_token);
@@ -385,7 +388,7 @@ describe("the watchlists on the account page", () => {
     return { form, name: `symbols-${form.action.split("/").at(-1)}` };
   };
 
-  it("include those of the person and of all clients, and can be changed and deleted", async () => {
+  it("include those of the person and of all the person's clients, and can be changed and deleted", async () => {
     const { person, own, key, stranger } = await lists();
     const page = await person.web.get("/account");
     const said = textOf(page.html);

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { type Alert, alerts, type StoredAlert } from "../../src/alerts/alert.ts";
 import { replace } from "../../src/store/port/operations.ts";
 import { bearer, claimedAgent, makeAlert, writeEvents } from "../support/alert-events.ts";
-import { attempted } from "../support/alert-service.ts";
+import { archiveTestAttempt } from "../support/alert-service.ts";
 import type { Person } from "../support/person.ts";
 import { startTestService } from "../support/test-service.ts";
 import { textOf, type WebPage } from "../support/web.ts";
@@ -23,7 +23,7 @@ const newForm = async ({ web }: Person, query = "") =>
 
 type Filled = NonNullable<Parameters<Person["web"]["submit"]>[1]>;
 
-/** Makes an alert by the form. @returns Its page. */
+/** Creates an alert with the form. @returns The page of the alert. */
 async function make(person: Person, filled: Filled = {}): Promise<WebPage> {
   return person.web.submit(await newForm(person), { symbols: "ALDER.SIM", ...filled });
 }
@@ -37,7 +37,7 @@ async function stored(id: string): Promise<StoredAlert> {
   return alert;
 }
 
-/** Makes an alert what the service makes of it in time. */
+/** Changes a stored alert directly, into a state that it would reach only over time. */
 async function become(id: string, change: (alert: Alert) => Partial<Alert>): Promise<void> {
   const alert = await stored(id);
   const value = { ...alert.value, ...change(alert.value) };
@@ -55,7 +55,7 @@ const manage = async (person: Person, id: string, filled: Filled) =>
     filled,
   );
 
-/** Adds an email channel, which then waits for its code. */
+/** Adds an email channel without entering its verification code. */
 async function addUnverified({ web }: Person, name: string): Promise<WebPage> {
   const to = `${name.toLowerCase()}@mail.example`;
   const account = await web.get("/account");
@@ -100,7 +100,7 @@ describe("the form of a new alert", () => {
     expect(account.html).toContain(`<a href="/account/alerts/${id}">`);
   });
 
-  it("sends to the person's own mailbox unless they choose otherwise, as a first channel without a code", async () => {
+  it("delivers by default to the person's mailbox, which becomes the first channel without a code", async () => {
     const person = testService.person("mailbox@host.example");
     await person.signIn();
     const form = await newForm(person);
@@ -116,13 +116,13 @@ describe("the form of a new alert", () => {
     expect(account).toContain("Status Active");
     expect(account).toContain("Last shown to the operator none recently");
     const { html: cards } = await person.web.get("/account");
-    // The next channel has a name of its own, and the link to an alert names the channel.
+    // The form suggests a different name for the next channel.
     expect(cards).toContain('value="Email 2"');
-    // Only the code of the sign-in was sent.
+    // The only email contains the code of the sign-in.
     expect(await testService.emailsTo("mailbox@host.example")).toHaveLength(1);
   });
 
-  it("offers no mailbox once the person has another channel, whatever the state of that channel", async () => {
+  it("does not offer the mailbox once the person has another channel, in any state", async () => {
     const person = await signedIn();
     await addUnverified(person, "Later");
     const none = await person.web.get("/account/alerts/new");
@@ -132,7 +132,7 @@ describe("the form of a new alert", () => {
     expect(refused.html).toContain('href="#channel"');
   });
 
-  it("offers the person's channels first, and can send to any of them or to none", async () => {
+  it("offers the person's channels first, and can deliver to any of them or to none", async () => {
     const person = await signedIn();
     for (const name of ["Phone", "Desk"]) await addChannel(person, name);
     const form = await newForm(person);
@@ -152,7 +152,7 @@ describe("the form of a new alert", () => {
     expect(await change({ delivery: "poll" })).toContain("Sent to Nowhere");
   });
 
-  it("creates one alert when it is submitted twice, and a second one when it was changed in between", async () => {
+  it("creates one alert when it is submitted twice, and a second alert when it was changed in between", async () => {
     const person = await signedIn();
     const form = await newForm(person);
     const send = (label: string) => person.web.submit(form, { symbols: "ALDER.SIM", label });
@@ -161,7 +161,7 @@ describe("the form of a new alert", () => {
     expect(idIn(other)).not.toBe(idIn(first));
   });
 
-  it("reports new signals only when the score move is left empty", async () => {
+  it("sets no score-move threshold when the score move is left empty, so that only new signals are reported", async () => {
     const page = await make(await signedIn(), { scoreMove: "" });
     expect((await stored(idIn(page))).value.thresholds.scoreMove).toBeNull();
     expect(textOf(page.html)).toContain("Thresholds New signals alone; z of volatility from 2.5");
@@ -238,7 +238,7 @@ describe("the form of a new alert", () => {
     expect(textOf((await person.web.get("/account")).html)).not.toContain("Kept <3");
   });
 
-  it("suggests instruments for a name that is not a symbol, and uses the one that is selected", async () => {
+  it("suggests instruments for a name that is not a symbol, and uses the selected instrument", async () => {
     const person = await signedIn();
     const page = await make(person, { symbols: "alder, TONIQ.SIM" });
     expect(textOf(page.html)).toContain("Choose what you mean by “alder”");
@@ -249,7 +249,7 @@ describe("the form of a new alert", () => {
     });
   });
 
-  it("is prefilled by a link, also after a sign-in", async () => {
+  it("can be prefilled by a link, even through a sign-in", async () => {
     const person = testService.person();
     const asked = await person.web.get("/account/alerts/new?symbols=ALDER.SIM");
     const codeOf = async (email: string) => (await testService.codesTo(email)).at(-1) ?? "";
@@ -270,7 +270,7 @@ describe("an alert of a person", () => {
     expect(value).toMatchObject({ label: null, thresholds: { scoreMove: null, volatilityZ: 2.5 } });
   });
 
-  it("is not overwritten by a form that was opened before another change; the form then shows both versions", async () => {
+  it("is not overwritten by a form opened before another change, which then shows both versions", async () => {
     const person = await signedIn();
     const id = idIn(await make(person, { label: "First" }));
     const path = `/account/alerts/${id}`;
@@ -288,7 +288,7 @@ describe("an alert of a person", () => {
     expect((await stored(id)).value.label).toBe("Third");
   });
 
-  it("can still be saved from a form that was open while its webhook confirmed", async () => {
+  it("can still be saved from a form that was open when its webhook was confirmed", async () => {
     const person = await signedIn();
     const id = idIn(await make(person, { delivery: "webhook", url: HOOK }));
     const path = `/account/alerts/${id}`;
@@ -310,7 +310,7 @@ describe("an alert of a person", () => {
     expect(textOf(snoozed.html)).toContain("Status Snoozed until 21 November 2026, 06:00 UTC");
   });
 
-  it("can be sent a test, and given a new secret and a new challenge", async () => {
+  it("can send a test event, and can get a new secret and a new challenge", async () => {
     const person = await signedIn();
     const id = idIn(await make(person, { delivery: "webhook", url: HOOK }));
     expect((await manage(person, id, { action: "test" })).status).toBe(409);
@@ -321,7 +321,7 @@ describe("an alert of a person", () => {
     expect(rotated.html).toContain('<code id="secret">whsec_');
   });
 
-  it("shows its events with links, and every attempt to deliver them", async () => {
+  it("shows its events with links, and every delivery attempt", async () => {
     const person = await signedIn();
     const id = idIn(await make(person, { delivery: "webhook", url: HOOK }));
     const { owner } = (await stored(id)).value;
@@ -334,7 +334,7 @@ describe("an alert of a person", () => {
     await confirmed(id);
     const { store } = testService.service.state;
     const failed = { error: "http_status", status: 500, response: "<b>no</b>" } as const;
-    await attempted(store, { alertId: id, eventId: "msg_1", at, ...failed });
+    await archiveTestAttempt(store, { alertId: id, eventId: "msg_1", at, ...failed });
     const page = await person.web.get(`/account/alerts/${id}`);
     expect(page.html.match(/<a href="\/market\/ALDER.SIM">/g)).toHaveLength(3);
     const said = textOf(page.html);
@@ -394,7 +394,7 @@ describe("the form of a watchlist", () => {
     return { person, save, form, field };
   };
 
-  it("does not overwrite a change that was made after it was opened, and shows both versions", async () => {
+  it("does not overwrite a change made after the form was opened, and shows both versions", async () => {
     const { person, save, form, field } = await list();
     await save(["ALDER.SIM", "TONIQ.SIM"]);
     const refused = await person.web.submit(form, { [field]: "ALDER.SIM BYTEN.SIM" });
@@ -405,7 +405,7 @@ describe("the form of a watchlist", () => {
     expect(refused.html).toContain("ALDER.SIM BYTEN.SIM</textarea>");
   });
 
-  it("shows at its field which symbol is unknown, and preserves the input", async () => {
+  it("reports an unknown symbol at its field, and preserves the input", async () => {
     const { person, form, field } = await list();
     const refused = await person.web.submit(form, { [field]: "ALDER.SIM NOPE.SIM" });
     expect(refused.html).toContain(`<a href="#${field}">No instrument &quot;NOPE.SIM&quot;`);
@@ -414,7 +414,10 @@ describe("the form of a watchlist", () => {
 });
 
 describe("a watchlist on the pages", () => {
-  /** Adds an instrument by the link of its page. @returns The market with the list alone. */
+  /**
+   * Creates a watchlist with the link on an instrument's page.
+   * @returns The market page, limited to the watchlist.
+   */
   const listed = async (person: Person, filled: Filled) => {
     const page = await person.web.get("/market/ALDER.SIM");
     expect(page.html).toContain('href="/account/alerts/new?symbols=ALDER.SIM"');
@@ -444,7 +447,7 @@ describe("a watchlist on the pages", () => {
     );
   });
 
-  it("is visible to its owner only", async () => {
+  it("is visible only to its owner", async () => {
     const [person, other] = [await signedIn(), await signedIn()];
     const { url } = await listed(person, { name: "Mine" });
     for (const web of [other.web, testService.person().web]) {

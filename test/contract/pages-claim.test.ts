@@ -12,18 +12,18 @@ beforeEach(() => {
   testService.clock.now = SANDBOX_NOW;
 });
 
-/** How long after a sign-in a claim is possible. */
+/** Maximum age of a sign-in for a claim, in milliseconds. */
 const FRESH_MS = 5 * 60_000;
 
 const later = (ms: number): Date => new Date(SANDBOX_NOW.getTime() + ms);
 
-/** An agent with a claim code. */
+/** Registers an agent, whose answer includes a claim code. */
 async function newAgent(own = base, changes: object = {}) {
   const agent = await register(own, { client_name: "Night shift", ...changes });
   return { ...agent, ...(agent as unknown as { readonly claim: { readonly code: string } }) };
 }
 
-/** The address that an agent gives its person. */
+/** Returns the claim URL that an agent gives to its person. */
 async function linkOf(
   agent: Awaited<ReturnType<typeof newAgent>>,
   login_hint?: string,
@@ -95,7 +95,7 @@ describe("claiming with the agent's code", () => {
     expect((await getWith(before, `${base}/api/signals?limit=1`)).status).toBe(401);
   });
 
-  it("gives the same error for an unknown agent, a wrong code, an expired one and a claimed agent", async () => {
+  it("gives the same error for an unknown agent, a wrong code, an expired code and a claimed agent", async () => {
     const [person, other] = [testService.person(), testService.person()];
     await person.signIn();
     await other.signIn();
@@ -129,7 +129,7 @@ describe("claiming with the agent's code", () => {
     expect([...said]).toEqual([expect.stringContaining("The id or the code is wrong")]);
   });
 
-  it("leaves the agent's scopes unchanged when no more are selected", async () => {
+  it("leaves the agent's scopes unchanged when no additional scopes are selected", async () => {
     const person = testService.person();
     await person.signIn();
     const agent = await newAgent(base, { scope: "signals:read" });
@@ -139,7 +139,7 @@ describe("claiming with the agent's code", () => {
     expect(textOf(done.html)).not.toMatch(/factor:read|alerts:write/);
   });
 
-  it("asks again when no scope would be granted, and preserves the code", async () => {
+  it("shows the form again when no scope would be granted, and preserves the code", async () => {
     const person = testService.person();
     await person.signIn();
     const waits = { type: "service_auth", login_hint: person.email };
@@ -164,8 +164,8 @@ describe("claiming with the agent's code", () => {
   });
 });
 
-describe("claiming by the agent's link", () => {
-  it("shows the agent, then a code with which the agent completes the claim", async () => {
+describe("claiming with the agent's link", () => {
+  it("shows the agent, and then a code with which the agent completes the claim", async () => {
     const person = testService.person();
     await person.signIn();
     const agent = await newAgent();
@@ -192,7 +192,7 @@ describe("claiming by the agent's link", () => {
     ]);
   });
 
-  it("asks again when no scope would be granted", async () => {
+  it("shows the form again when no scope would be granted", async () => {
     const person = testService.person();
     await person.signIn();
     const agent = await newAgent(base, { type: "service_auth", login_hint: person.email });
@@ -218,7 +218,7 @@ describe("claiming by the agent's link", () => {
     },
   );
 
-  it("tells a person other than the one named only that the agent waits for another person", async () => {
+  it("tells anyone except the person specified by the agent only that it waits for another person", async () => {
     const [person, named] = [testService.person(), testService.person()];
     await person.signIn();
     const agent = await newAgent();
@@ -235,7 +235,7 @@ describe("claiming by the agent's link", () => {
 });
 
 describe("a claim", () => {
-  /** What a person can send at the claim pages, from forms that are open. */
+  /** Prepares every submission of the claim pages, from forms that are already open. */
   async function steps(person: Person) {
     const [agent, other] = [await newAgent(), await newAgent()];
     const { link } = await linkOf(other);
@@ -262,7 +262,7 @@ describe("a claim", () => {
     for (const [place, step] of all) expect((await step()).status, place).toBe(200);
   });
 
-  it("requires a new sign-in after that, at every step, and resumes there", async () => {
+  it("requires a new sign-in five minutes after the last one, at every step, and then resumes at that step", async () => {
     const person = testService.person();
     await person.signIn();
     const all = await steps(person);
@@ -278,7 +278,7 @@ describe("a claim", () => {
     expect(account.forms.some(({ action }) => /\/agents\//.test(action))).toBe(false);
   });
 
-  it("is recorded in the audit log with the person's address, like the sign-in before it", async () => {
+  it("is recorded in the audit log with the person's IP address, like the preceding sign-in", async () => {
     const person = testService.person();
     await person.signIn();
     const agent = await newAgent();
@@ -310,7 +310,7 @@ describe("a claim", () => {
 });
 
 describe("too many claim attempts", () => {
-  /** What each of some tries is answered with: who tries, and which agent. */
+  /** Sends claim attempts, each by a person for an agent id. @returns The statuses. */
   async function answers(tries: readonly (readonly [Person, string])[]) {
     const statuses: number[] = [];
     for (const [person, agentId] of tries) {
@@ -322,7 +322,7 @@ describe("too many claim attempts", () => {
     return statuses;
   }
 
-  it("are rejected for one person, across agents", async () => {
+  it("are rejected for one person, even across agents", async () => {
     const own = await startTestService({ RATE_LIMITS: "claim-user=2/3600" });
     const [one, two] = [own.person(), own.person()];
     const tries = [
@@ -334,7 +334,7 @@ describe("too many claim attempts", () => {
     expect(await answers(tries)).toEqual([400, 400, 429, 400]);
   });
 
-  it("are rejected for one agent, across people", async () => {
+  it("are rejected for one agent, even across people", async () => {
     const own = await startTestService({ RATE_LIMITS: "claim-agent=2/3600" });
     const tries = ["a", "a", "a", "b"].map((agentId) => [own.person(), agentId] as const);
     expect(await answers(tries)).toEqual([400, 400, 429, 400]);
@@ -353,7 +353,7 @@ describe("too many claim attempts", () => {
     expect(await answers(tries)).toEqual([400, 400, 400, 400, 429]);
   });
 
-  it("are rejected for one address, across people and agents", async () => {
+  it("are rejected for one address, even across people and agents", async () => {
     const own = await startTestService({ RATE_LIMITS: "claim-address=2/3600" });
     const tries = ["a", "b", "c", "d"].map((agentId) => [own.person(), agentId] as const);
     expect(await answers(tries)).toEqual([400, 400, 429, 429]);

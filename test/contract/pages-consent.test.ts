@@ -9,7 +9,7 @@ import { textOf, type WebPage } from "../support/web.ts";
 const testService = await startTestService();
 const { base } = testService;
 
-/** When authorization requests are made, oidc-provider tells by the clock of the machine. */
+/** oidc-provider dates authorization requests by the system clock, so the test clock follows it. */
 beforeEach(() => {
   testService.clock.now = SANDBOX_NOW;
 });
@@ -17,7 +17,7 @@ beforeEach(() => {
 const request = (client_id: string, parameters: Record<string, string> = {}) =>
   authorizationRequest(base, { client_id, resource: base, ...parameters }).url;
 
-/** A signed-in person before a consent page. */
+/** Returns a signed-in person with an open consent page. */
 async function atConsent(
   changes: object = {},
   parameters: Record<string, string> = {},
@@ -29,14 +29,14 @@ async function atConsent(
   return { person, page, clientId };
 }
 
-/** The same for an application that the person has allowed before, and that is asked about each time. */
+/** Opens a consent page of an already approved application that prompts every time. */
 async function atConsentAgain() {
   const { person, clientId } = await atConsent();
   await person.authorize(request(clientId));
   return { person, clientId, page: await person.web.get(request(clientId)) };
 }
 
-/** Has the store fail whenever a client is looked for, until the test is over. */
+/** Makes the store fail on every client lookup until the end of the test. */
 function failAtClients(failure: Error): void {
   const { records } = testService.service.state.store;
   const { get } = records;
@@ -98,12 +98,12 @@ describe("the consent page", () => {
     expect(policyOf(page)).toContain("form-action 'self';");
   });
 
-  it("states that an application runs on this computer", async () => {
+  it("states when an application runs on the person's own computer", async () => {
     const { page } = await atConsent();
     expect(textOf(page.html)).toContain("a program on this computer, at 127.0.0.1");
   });
 
-  it("names the URI scheme of a native app, and redirects to it", async () => {
+  it("shows the URI scheme of a native app, and redirects to it", async () => {
     const redirect_uri = "cursor://anysphere.cursor-mcp/oauth/callback";
     const { person, page, clientId } = await atConsent(
       { redirect_uris: [redirect_uri] },
@@ -116,7 +116,7 @@ describe("the consent page", () => {
     expect(leavesFor.href).toContain(`${redirect_uri}?code=`);
   });
 
-  it("shows the end of a long host name, which identifies its owner", async () => {
+  it("shows the end of a long host name, which identifies the domain owner", async () => {
     const label = "a".repeat(60);
     const host = `accounts.google.com.${label}.${label}.${label}.evil.example`;
     const redirect_uri = `https://${host}/callback`;
@@ -156,7 +156,7 @@ describe("the consent page", () => {
     expect(named(await person.web.get("/account")).toSorted()).toEqual(named(page).toSorted());
   });
 
-  it("offers each scope with its meaning, all selected, and denies deselected ones", async () => {
+  it("offers each scope with its meaning, all selected, and does not grant deselected scopes", async () => {
     const { person, page } = await atConsent(
       {},
       { scope: "signals:read factor:read alerts:write" },
@@ -177,7 +177,7 @@ describe("the consent page", () => {
     expect(textOf(account.html)).toContain("Access factor:read Allowed");
   });
 
-  it("after a denial, returns to the application at a redirect URI that the person approved before", async () => {
+  it("after a denial, returns to the application at a redirect URI that the person approved earlier", async () => {
     const { person, page } = await atConsentAgain();
     const { leavesFor } = await person.web.submit(formIn(page), { decision: "deny" });
     expect(leavesFor?.searchParams.get("error")).toBe("access_denied");
@@ -208,7 +208,7 @@ describe("the consent page", () => {
     },
   );
 
-  it("asks again with nothing selected when nothing was selected", async () => {
+  it("is shown again with nothing selected when the person selected nothing", async () => {
     const { person, page } = await atConsent();
     const again = await person.web.submit(formIn(page), { decision: "allow", scope: [] });
     expect(again.status).toBe(400);
@@ -216,7 +216,7 @@ describe("the consent page", () => {
     expect(formIn(again).fields.some(([name]) => name === "scope")).toBe(false);
   });
 
-  it("is also shown when an application requests only the identity a second time", async () => {
+  it("is also shown when an application requests only the openid scope a second time", async () => {
     const scope = "openid";
     const { person, page } = await atConsent({ scope }, { scope });
     expect(textOf(page.html)).toContain("It requests no access, only your identity.");
@@ -244,7 +244,7 @@ describe("a consent decision", () => {
     ["deny", { "sec-fetch-site": "same-origin" }],
     ["allow", { accept: "text/html,application/xhtml+xml" }],
   ])(
-    "to %s continues from an intermediate page, since form-action restricts redirects: %j",
+    "to %s continues through an intermediate page, since form-action restricts redirects: %j",
     async (decision, saysOfItself) => {
       const { person, page } = await atConsentAgain();
       const { action, fields } = formIn(page);
@@ -290,7 +290,7 @@ describe("an authorization request", () => {
     expect(leavesFor.searchParams.get("code")).toBeTruthy();
   });
 
-  it("requires a new sign-in when it says so", async () => {
+  it("requires a new sign-in when it demands one", async () => {
     testService.clock.now = new Date(Date.now() - 60_000);
     const scope = "openid signals:read";
     const { person, clientId } = await atConsent({ scope }, { scope });
@@ -345,7 +345,7 @@ describe("an authorization request", () => {
     expect(await (await ask("*/*")).json()).toMatchObject({ error: "temporarily_unavailable" });
   });
 
-  it("that is unknown, expired or from another browser shows a page that says to start again", async () => {
+  it("that is unknown, expired or from another browser shows a page that advises starting again", async () => {
     const { person, page } = await atConsent();
     const stranger = testService.person();
     await stranger.signIn();
@@ -364,7 +364,7 @@ describe("an authorization request", () => {
     }
   });
 
-  it("that follows a form continues from an intermediate page, which form-action does not restrict", async () => {
+  it("that follows a form continues through an intermediate page, which form-action does not restrict", async () => {
     const person = testService.person();
     testService.clock.now = new Date(Date.now() - 60_000);
     await person.signIn();

@@ -13,7 +13,7 @@ const client = {
 const testService = await startTestService({ ...client, OIDC_ISSUER: `http://${host}` });
 const { base } = testService;
 
-/** The provider tells the time by the clock of the machine. */
+/** The external provider uses the system clock, so the test clock follows it. */
 beforeEach(() => {
   testService.clock.now = new Date();
 });
@@ -21,7 +21,7 @@ beforeEach(() => {
 const startProvider = () =>
   startOpenIdProvider({ redirectUri: `${base}/sign-in/callback`, port: Number(port) });
 
-/** A browser that was sent to the provider. */
+/** Returns a browser that was redirected to the provider. */
 async function sentThere(place = "/account") {
   const web = createWeb(base);
   const page = await web.get(`/sign-in?return_to=${encodeURIComponent(place)}`);
@@ -30,7 +30,7 @@ async function sentThere(place = "/account") {
 }
 
 describe("signing in with an external provider", () => {
-  it("starts from a button with its name, and returns to the requested page", async () => {
+  it("starts from a button with the provider's name, and returns to the requested page", async () => {
     const provider = await startProvider();
     const { web, page, leavesFor } = await sentThere("/claim?agent=agt_x");
     expect(page.html).toContain(`Sign in with ${host}</button>`);
@@ -43,7 +43,7 @@ describe("signing in with an external provider", () => {
     expect(textOf(account.html)).toContain("Signed in as ada@people.example");
   });
 
-  it("dates from the provider's auth_time, however late the browser returns", async () => {
+  it("is dated by the provider's auth_time, however late the browser returns", async () => {
     const OIDC_ISSUER = `http://127.0.0.1:${await freePort()}`;
     const own = await startTestService({ ...client, OIDC_ISSUER });
     const redirectUri = `${own.base}/sign-in/callback`;
@@ -54,7 +54,7 @@ describe("signing in with an external provider", () => {
     const page = await web.get("/sign-in?return_to=/claim");
     const { leavesFor } = await web.submit(page.form("/sign-in/provider"));
     const back = await provider.visit(leavesFor ?? new URL("missing:"));
-    // Only the clock of the service goes on: a code of the provider lives for a minute.
+    // Only the service's clock advances, since the provider's code is valid for only a minute.
     own.clock.now = new Date(Date.now() + 5 * 60_000 + 1_000);
     expect((await web.get(back)).url.href).toBe(`${own.base}/sign-in?return_to=%2Fclaim`);
     expect((await web.get("/account")).url.pathname).toBe("/account");
@@ -77,7 +77,7 @@ describe("signing in with an external provider", () => {
   });
 
   it.each(["?", "?code=x&state=y", "?error=access_denied", "?code=x&code=y"])(
-    "rejects an unsolicited answer with a page: %s",
+    "answers an unsolicited callback with an error page: %s",
     async (query) => {
       const page = await createWeb(base).get(`/sign-in/callback${query}`);
       expect(page.status).toBe(400);
@@ -85,7 +85,7 @@ describe("signing in with an external provider", () => {
     },
   );
 
-  it("is rejected when the person declines, and when an answer is used twice", async () => {
+  it("is rejected when the person declines, or when a callback is used twice", async () => {
     const provider = await startProvider();
     const { web, leavesFor } = await sentThere();
     provider.person = undefined;
@@ -96,7 +96,7 @@ describe("signing in with an external provider", () => {
     }
   });
 
-  it("leaves a browser that did not start it unchanged", async () => {
+  it("has no effect on a browser that did not start it", async () => {
     const provider = await startProvider();
     const { leavesFor } = await sentThere();
     const answer = await provider.visit(leavesFor);
@@ -107,7 +107,7 @@ describe("signing in with an external provider", () => {
     expect(textOf(account.html)).toContain(`Signed in as ${victim.email}`);
   });
 
-  it("shows a page that advises to retry when the provider does not answer", async () => {
+  it("shows a page that advises retrying when the provider does not answer", async () => {
     const OIDC_ISSUER = `http://127.0.0.1:${await freePort()}`;
     const web = createWeb((await startTestService({ ...client, OIDC_ISSUER })).base);
     const page = await web.get("/sign-in");

@@ -20,7 +20,7 @@ describe("signing in", () => {
     ["applications", /whose application was accepted/, "/apply"],
     ["closed", /no new accounts are created/, "/contact"],
   ])(
-    "states who gets no code with SIGN_UP=%s, and the alternatives",
+    "states who gets no code with SIGN_UP=%s, and what such people can do instead",
     async (SIGN_UP, words, way) => {
       const own = await startTestService({ SIGN_UP });
       const web = createWeb(own.base);
@@ -35,7 +35,7 @@ describe("signing in", () => {
     },
   );
 
-  it("leads from the email address to the code, and then to the account", async () => {
+  it("leads from the email address to the code and then to the account", async () => {
     const web = createWeb(base);
     const start = await web.get("/sign-in");
     expect(start.html).toContain('autocomplete="email"');
@@ -80,7 +80,7 @@ describe("signing in", () => {
   });
 
   it.each(["open", "closed"])(
-    "asks for a new code when the last one has expired, with SIGN_UP=%s",
+    "requires a new code when the last one has expired, with SIGN_UP=%s",
     async (SIGN_UP) => {
       const own = await startTestService({ SIGN_UP });
       const web = createWeb(own.base);
@@ -107,7 +107,7 @@ describe("signing in", () => {
     expect(url.href).toBe(`${base}/sign-in?return_to=%2Fclaim`);
   });
 
-  it("behaves the same for a known and an unknown address, also after the code was requested", async () => {
+  it("behaves the same for known and unknown addresses, even after the code was requested", async () => {
     const before = await startTestService();
     await before.person("known@example.com").signIn();
     await before.stop();
@@ -132,7 +132,7 @@ describe("signing in", () => {
     expect(smtp.said).toEqual([]);
   });
 
-  it("returns to the requested page, and to no other site", async () => {
+  it("returns to the requested page, but never to another site", async () => {
     for (const [place, end] of [
       ["/claim?agent=agt_x", "/claim?agent=agt_x"],
       ["https://evil.example/", "/account"],
@@ -156,7 +156,7 @@ describe("signing in", () => {
     expect(html).toContain(`value="${person.email}"`);
   });
 
-  it("states where to find the code only when no mail is sent", async () => {
+  it("states where to find the code only when the service sends no mail", async () => {
     const said = async (at: string) => {
       const web = createWeb(at);
       const start = await web.get("/sign-in");
@@ -182,8 +182,10 @@ describe("signing in", () => {
   });
 });
 
-/** Each answer, and what its requests asked of the store: operations and announcements to the mail
- *  worker. Work of the service itself, which runs at any time, has no request and is left out. */
+/**
+ * Returns each answer with the store operations of its requests, including announcements to the
+ * mail worker. Background work of the service belongs to no request and is excluded.
+ */
 async function workOf<T>(records: Records, run: () => Promise<T>) {
   const methods = ["get", "list", "commit", "claimDue"] as const;
   const original = Object.fromEntries(methods.map((name) => [name, records[name]]));
@@ -211,7 +213,7 @@ async function workOf<T>(records: Records, run: () => Promise<T>) {
 }
 
 describe("signing out", () => {
-  it("leads to the sign-in page, and closes the account page", async () => {
+  it("leads to the sign-in page, and makes the account page inaccessible", async () => {
     const person = testService.person();
     const account = await person.signIn();
     const out = await person.web.submit(account.form("/sign-out"));

@@ -68,14 +68,14 @@ describe("a page", () => {
     const tag = style.headers.get("etag") ?? "";
     expect(tag).toMatch(/^"[\w-]{16}-gzip"$/);
     expect(address).toContain(tag.slice(1, 17));
-    // Without the second field fetch adds one that asks for everything anew.
+    // Without this Cache-Control, `fetch` adds `no-cache`, which bypasses caches.
     const headers = { "if-none-match": tag, "cache-control": "max-age=0" };
     const again = await fetch(base + address, { headers });
     expect([again.status, await again.text()]).toEqual([304, ""]);
     expect(await style.text()).not.toMatch(/@import|https?:\/\/(?!www\.w3\.org)/);
   });
 
-  it("is not served at unknown paths", async () => {
+  it("is answered with 404 at unknown paths", async () => {
     for (const path of ["/sign-in/nothing", "/account/keys/x", "/claim/x", "/assets/x.css"]) {
       const answer = await fetch(base + path, { redirect: "manual" });
       if (answer.status === 405) continue;
@@ -104,13 +104,16 @@ describe("an error on a page", () => {
     [413, "email=a&", "x".repeat(8 * 1024), "This form is too large"],
     [413, "", "a=1&".repeat(21), "This form is too large"],
     [415, "", "{}", "This form cannot be read"],
-  ])("is a page with the status %i", async (status, start, rest, heading) => {
-    const type = rest === "{}" ? { "content-type": "application/json" } : {};
-    const answer = await post("/sign-in", start + rest, type as Record<string, string>);
-    expect([answer.status, headingOf(await answer.text())]).toEqual([status, heading]);
-  });
+  ])(
+    "has the status %i for a body that is too large or not a form",
+    async (status, start, rest, heading) => {
+      const type = rest === "{}" ? { "content-type": "application/json" } : {};
+      const answer = await post("/sign-in", start + rest, type as Record<string, string>);
+      expect([answer.status, headingOf(await answer.text())]).toEqual([status, heading]);
+    },
+  );
 
-  it("rejects a compressed form", async () => {
+  it("has status 400 and no stack trace for a compressed form", async () => {
     const web = createWeb(base);
     const { action, fields } = (await web.get("/sign-in")).form("/sign-in");
     const form = new URLSearchParams(fields as [string, string][]);
@@ -121,7 +124,7 @@ describe("an error on a page", () => {
     expect(await answer.text()).not.toMatch(/Error:|stack|node_modules/);
   });
 
-  it("reads form members as text only", async () => {
+  it("has status 400 for a form whose members are repeated or have another name", async () => {
     const person = testService.person();
     const page = await person.web.get("/sign-in");
     const form = page.form("/sign-in");
@@ -133,7 +136,7 @@ describe("an error on a page", () => {
     expect(twice.status).toBe(400);
   });
 
-  it("is logged for the operator when it is internal, and not otherwise", async () => {
+  it("is logged for the operator only when it is internal", async () => {
     const own = await startTestService();
     const person = own.person();
     await person.signIn();
@@ -149,7 +152,7 @@ describe("an error on a page", () => {
   });
 });
 
-describe("a page at another host name than the base URL's", () => {
+describe("a page at a host name other than that of the base URL", () => {
   const local = base.replace("127.0.0.1", "localhost");
   const ask = (target: string, headers: Readonly<Record<string, string>> = {}) =>
     sendRaw(base + target, { headers: { host: "evil.example", ...headers } });
@@ -159,14 +162,14 @@ describe("a page at another host name than the base URL's", () => {
     "/account",
     "/claim",
     "/oauth/interaction/x",
-  ])("redirects to the canonical one: %s", async (target) => {
+  ])("redirects to the canonical host name: %s", async (target) => {
     const { status, headers, body } = await ask(target);
     expect([status, headers.location]).toEqual([303, base + target]);
     expect(headers["cache-control"]).toBe("no-store");
     expect(JSON.stringify([headers, body])).not.toContain("evil.example");
   });
 
-  it("redirects a browser from localhost, which can then sign in", async () => {
+  it("redirects a browser from localhost to the base URL, where the person can sign in", async () => {
     const person = testService.person();
     const { leavesFor } = await createWeb(local).get(`${local}/account`);
     expect(leavesFor?.href).toBe(`${base}/account`);
@@ -179,7 +182,7 @@ describe("a page at another host name than the base URL's", () => {
     expect(account.url.href).toBe(`${base}/account`);
   });
 
-  it("uses only path and query of a target that names another site", async () => {
+  it("uses only the path and query of a request target that contains another host", async () => {
     const { hostname, port } = new URL(base);
     const said = await new Promise<string>((resolve) => {
       const socket = connect(Number(port), hostname, () =>
@@ -220,7 +223,7 @@ describe("a page at another host name than the base URL's", () => {
 });
 
 describe("the CSRF check of a form", () => {
-  it("rejects a form without a token, with the advice to open the page again", async () => {
+  it("rejects a form without a token, and advises opening the page again", async () => {
     const answer = await post("/sign-in", "email=a%40b.example");
     const html = await answer.text();
     expect([answer.status, headingOf(html)]).toEqual([403, "Open the page again"]);
@@ -263,14 +266,14 @@ describe("a rate limit on a page", () => {
     );
   });
 
-  it("counts both IP and email addresses", async () => {
+  it("counts IP addresses and email addresses separately", async () => {
     expect((await ask("two@example.com")).status).toBe(200);
     const refused = await ask("three@example.com");
     expect(refused.status).toBe(429);
     expect(Number(refused.headers.get("retry-after"))).toBeGreaterThan(1790);
   });
 
-  it("counts code attempts", async () => {
+  it("counts attempts to enter a code", async () => {
     const loose = await startTestService({ RATE_LIMITS: "code-tries=1/60" });
     const web = createWeb(loose.base);
     const start = await web.get("/sign-in");

@@ -35,7 +35,7 @@ async function exported(...args: readonly string[]) {
 
 const textOf = (name: string) => readFile(join(folder, name), "utf8");
 
-/** A server before the service that breaks off the response to one request. */
+/** Starts a server in front of the service that breaks off the response to one request. */
 async function breakingAt(broken: number): Promise<string> {
   let count = 0;
   const server = createServer(async ({ url = "", headers }, res) => {
@@ -81,7 +81,7 @@ describe("market-signal export", () => {
     },
   );
 
-  it("resumes after an interruption, and has each row once", async () => {
+  it("resumes after an interruption, and writes each row once", async () => {
     const proxy = await breakingAt(3);
     const query = "assetClass=crypto&from=2013-01-01&limit=100";
     const wanted = {
@@ -102,7 +102,7 @@ describe("market-signal export", () => {
     expect(await textOf("pages.csv")).toBe(await whole.text());
   });
 
-  it("names a missing option, and prints the next step when the service rejects the request", async () => {
+  it("names a missing option, and prints the service's hint when the service rejects the request", async () => {
     const neither = await exported("a.csv");
     expect([neither.code, neither.stderr]).toEqual([
       2,
@@ -121,7 +121,7 @@ if (!hasPandas) {
 }
 
 describe("docs/tables.md", () => {
-  it("has DuckDB commands that read an export", async () => {
+  it("contains DuckDB commands that can read an export", async () => {
     expect((await exported("panel.parquet", "--market", market)).code).toBe(0);
     const text = await readFile(new URL("../../docs/tables.md", import.meta.url), "utf8");
     const [, lines = ""] = /```sql\n([\s\S]+?)```/.exec(text) ?? [];
@@ -131,7 +131,7 @@ describe("docs/tables.md", () => {
     expect(rows.map(({ year }) => Number(year))).toEqual([2013, 2014]);
   });
 
-  it.skipIf(!hasPandas)("has pandas commands that read an export", async () => {
+  it.skipIf(!hasPandas)("contains pandas commands that can read an export", async () => {
     expect((await exported("panel.parquet", "--market", market)).code).toBe(0);
     const text = await readFile(new URL("../../docs/tables.md", import.meta.url), "utf8");
     const [, lines = ""] = /```python\n([\s\S]+?)```/.exec(text) ?? [];

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { getWith, postForm, postJson, type Registered } from "../support/agent.ts";
+import { getWith, postForm, postJson, type RegisteredAgent } from "../support/agent.ts";
 import { claimsFor, startIdentityProvider, trustFile } from "../support/identity-provider.ts";
 import { startTestService } from "../support/test-service.ts";
 import { verifies } from "../support/verifies.ts";
@@ -12,7 +12,7 @@ const testService = await startTestService({
 const { base } = testService;
 const signals = `${base}/api/signals?limit=1`;
 
-type Answer = Registered & {
+type Answer = RegisteredAgent & {
   readonly identity_type: string;
   readonly scopes: {
     readonly pre_claim: readonly string[];
@@ -27,7 +27,7 @@ async function registered(body: object): Promise<{ status: number; body: Answer 
   return { status: response.status, body: (await response.json()) as Answer };
 }
 
-async function token({ client_id, client_secret }: Registered): Promise<string | undefined> {
+async function token({ client_id, client_secret }: RegisteredAgent): Promise<string | undefined> {
   const form = { grant_type: "client_credentials", client_id, client_secret };
   const response = await postForm(`${base}/oauth/token`, form);
   return ((await response.json()) as { access_token?: string }).access_token;
@@ -49,7 +49,7 @@ const verified = async (text: string) =>
 describe("a caller", () => {
   verifies(
     ["3/anonymous", "3/anonymous-at-once", "3/flow-client-credentials"],
-    "is served as an anonymous agent at once, within the limits of unclaimed agents",
+    "is served immediately as an anonymous agent, within the limits of unclaimed agents",
     async () => {
       for (const type of [undefined, "anonymous"]) {
         const { status, body } = await registered({ type });
@@ -84,7 +84,7 @@ describe("a caller", () => {
 
   verifies(
     "3/service-auth",
-    "can be an agent that waits for the person whom it named",
+    "can be an agent that waits to be claimed by the person it specified",
     async () => {
       const { status, body } = await registered({
         type: "service_auth",

@@ -6,22 +6,22 @@ import {
   seriesGroup,
   seriesProgress,
 } from "../../src/ingest/provider-progress.ts";
-import type { Known } from "../../src/market/records.ts";
+import type { PointInTimeRecord } from "../../src/market/records.ts";
 import { LiveMarket } from "../../src/sources/live/live-market.ts";
 import { providers } from "../../src/sources/live/providers.ts";
 import { readAll } from "../../src/store/port/read-all.ts";
-import { contentOf, follow } from "../support/providers/follow.ts";
-import { wrongIn } from "../support/providers/record-shapes.ts";
+import { contentOf, followProvider } from "../support/providers/follow.ts";
+import { shapeFaults } from "../support/providers/record-shapes.ts";
 import {
-  dying,
+  expectedObservationsOf,
   KILLED,
-  keptOf,
-  mostAtOnce,
+  maxRequestsInWindow,
   NOW,
   publicBy,
   type RigRun,
   runRig,
-  truthOf,
+  storedObservationsOf,
+  storeThatDies,
 } from "../support/providers/rig-run.ts";
 import { RIG_INSTRUMENTS, type Rig, rigsFor } from "../support/providers/rigs.ts";
 import { describeEngines, model, openStore, PATIENT, type TestStore } from "../support/stores.ts";
@@ -37,15 +37,15 @@ const MAX_CURSOR = 1_000;
 
 const rigs = rigsFor();
 
-it("a local server exists for every provider in use", () => {
+it("a local test server exists for every provider in use", () => {
   const asked = providers.filter(({ kind }) => kind === "polled").map(({ id }) => id);
   expect(rigs.map(({ provider }) => provider.id).sort()).toEqual(asked.toSorted());
 });
 
-/** Follows through the history and what comes later. */
+/** Follows a provider through its history and the records after it. */
 async function followed(rig: Rig, store: TestStore): Promise<RigRun> {
   const run = await runRig(rig, store);
-  await follow(run.start(), store.clock, NOW + rig.laterMs);
+  await followProvider(run.start(), store.clock, NOW + rig.laterMs);
   return run;
 }
 
@@ -57,8 +57,8 @@ describe.each(rigs.map((rig) => [rig.provider.id, rig] as const))("%s", PATIENT,
   it("delivers its history and then new records, without gaps or duplicates", async () => {
     const store = await openStore(model);
     await followed(rig, store);
-    const kept = await keptOf(rig, store);
-    const truth = truthOf(rig, until);
+    const kept = await storedObservationsOf(rig, store);
+    const truth = expectedObservationsOf(rig, until);
     expect(settled(kept)).toEqual(settled(truth));
     expect(publicBy(kept, NOW - lagMs).length).toBeGreaterThan(0);
     const cursors = await readAll(store.records, seriesProgress, seriesGroup(provider.id));
@@ -74,13 +74,13 @@ describe.each(rigs.map((rig) => [rig.provider.id, rig] as const))("%s", PATIENT,
     const store = await openStore(model);
     await followed(rig, store);
     const content = await contentOf(store, provider.feeds);
-    expect(content.map(wrongIn).filter((wrong) => wrong !== undefined)).toEqual([]);
+    expect(content.map(shapeFaults).filter((wrong) => wrong !== undefined)).toEqual([]);
     const market = new LiveMarket(RIG_INSTRUMENTS, new Map());
     market.take(content.map((one) => ({ ...one, observedAt: one.record.availableAt }) as never));
     const lists = market
       .recordsUntil(until)
       .flatMap(({ instrument: _one, ...all }) =>
-        Object.values(all).map((list) => Array.from<Known>(list)),
+        Object.values(all).map((list) => Array.from<PointInTimeRecord>(list)),
       );
     for (const list of lists) {
       const times = list.map(({ availableAt }) => availableAt);
@@ -88,29 +88,29 @@ describe.each(rigs.map((rig) => [rig.provider.id, rig] as const))("%s", PATIENT,
     }
   });
 
-  it("is polled within its budget, by its own clock", async () => {
+  it("is polled within its request budget, measured by its own clock", async () => {
     const store = await openStore(model);
     const { server } = await followed(rig, store);
-    expect(mostAtOnce(rig, server.asked)).toBeLessThanOrEqual(provider.budget.requests);
+    expect(maxRequestsInWindow(rig, server.asked)).toBeLessThanOrEqual(provider.budget.requests);
   });
 
-  it("resumes after a kill at any point with the same result as without one", async () => {
+  it("delivers the same records with a kill at any point as without one", async () => {
     const { whole, before } = await history(rig);
     const store = await openStore(model);
     const { kept, asked, deaths } = await killed(rig, store, Math.ceil(before / 3));
     expect(publicBy(kept, NOW - lagMs)).toEqual(publicBy(whole, NOW - lagMs));
     expect(deaths).toBeGreaterThan(0);
     expect(asked.length).toBeLessThanOrEqual(before + deaths);
-    expect(mostAtOnce(rig, asked)).toBeLessThanOrEqual(provider.budget.requests);
+    expect(maxRequestsInWindow(rig, asked)).toBeLessThanOrEqual(provider.budget.requests);
   });
 });
 
-/** What an undisturbed process makes of the history, and in how many requests. */
+/** Follows the history without a kill. @returns The stored records and the number of requests. */
 async function history(rig: Rig) {
   const store = await openStore(model);
   const { start, server } = await runRig(rig, store);
-  await follow(start(), store.clock, NOW + HISTORY_MS);
-  return { whole: await keptOf(rig, store), before: server.asked.length };
+  await followProvider(start(), store.clock, NOW + HISTORY_MS);
+  return { whole: await storedObservationsOf(rig, store), before: server.asked.length };
 }
 
 /** Follows in several runs, each of which is killed before the answer or its position is stored. */
@@ -119,13 +119,17 @@ async function killed(rig: Rig, store: TestStore, pace: number) {
   let place = store;
   let deaths = 0;
   for (const writes of [0, 1, 2, pace]) {
-    const life = follow(run.start(dying(place, writes)), store.clock, NOW + HISTORY_MS);
+    const life = followProvider(
+      run.start(storeThatDies(place, writes)),
+      store.clock,
+      NOW + HISTORY_MS,
+    );
     deaths += await life.then(() => 0, ifKilled);
     store.clock.now += RESTART_MS;
     place = await place.reopen();
   }
-  await follow(run.start(place), store.clock, NOW + HISTORY_MS);
-  return { asked: run.server.asked, kept: await keptOf(rig, place), deaths };
+  await followProvider(run.start(place), store.clock, NOW + HISTORY_MS);
+  return { asked: run.server.asked, kept: await storedObservationsOf(rig, place), deaths };
 }
 
 function ifKilled(error: unknown): number {
@@ -134,13 +138,15 @@ function ifKilled(error: unknown): number {
 }
 
 describeEngines("a provider", (engine) => {
-  it("gives the same result on every store", async () => {
+  it("delivers the same records to every store", async () => {
     const [rig] = rigs;
     if (rig === undefined) throw new Error("there is no provider");
     const store = await openStore(engine);
     await followed(rig, store);
     const until = NOW + rig.laterMs;
     const settled = (data: readonly string[]) => publicBy(data, until - rig.lagMs);
-    expect(settled(await keptOf(rig, store))).toEqual(settled(truthOf(rig, until)));
+    expect(settled(await storedObservationsOf(rig, store))).toEqual(
+      settled(expectedObservationsOf(rig, until)),
+    );
   });
 });

@@ -8,29 +8,35 @@ import {
 } from "../../src/ingest/provider-progress.ts";
 import type { FaultKind } from "../../src/sources/live/fault.ts";
 import { readAll } from "../../src/store/port/read-all.ts";
-import { follow } from "../support/providers/follow.ts";
-import { keptOf, NOW, publicBy, runRig, truthOf } from "../support/providers/rig-run.ts";
+import { followProvider } from "../support/providers/follow.ts";
+import {
+  expectedObservationsOf,
+  NOW,
+  publicBy,
+  runRig,
+  storedObservationsOf,
+} from "../support/providers/rig-run.ts";
 import { type Rig, rigsFor } from "../support/providers/rigs.ts";
 import { type Fault, RETRY_AFTER_S } from "../support/providers/server.ts";
 import { model, openStore, PATIENT, type TestStore } from "../support/stores.ts";
 
 const DAY_MS = 86_400_000;
 
-/** Time in which a provider recovers and its history is there, in milliseconds. */
+/** Unix time in milliseconds by which a provider has recovered and its history is stored. */
 const RECOVERED = NOW + 45 * 60_000;
 
-/** Number of requests that a fault lasts; faults that take real time last for one. */
+/** Number of requests that a fault affects; faults that take real time affect one. */
 const TWICE = 2;
 
-/** Bytes of an answer without end that may be taken, with all buffers on the way. */
+/** Maximum bytes that may be read of an endless answer, including all buffers. */
 const MOST_POURED = 64 * 1024 * 1024;
 
-/** What is noted of a fault. */
+/** The expected progress record after a fault. */
 interface Noted {
   readonly kind: FaultKind;
   readonly text: RegExp;
   readonly questions: number;
-  /** Pause after the first in milliseconds, where chance has drawn the middle. */
+  /** Pause after the first failure in milliseconds, with the random jitter at its midpoint. */
   readonly pauseMs: number;
 }
 
@@ -57,7 +63,10 @@ const expected: Readonly<Record<Fault, Noted>> = {
   "an endless answer": { ...UNREACHABLE, questions: 1, text: /^The body has more than \d+ bytes/ },
 };
 
-/** Providers of the quick tier: one whose series are paged, one of whole days, one of messages. */
+/**
+ * Providers in the quick test tier: one with paged series, one with whole-day files, one with
+ * messages.
+ */
 const QUICK: ReadonlySet<string> = new Set(["coinbase", "finra-daily", "stocktwits"]);
 
 const rigs = rigsFor().map((rig) => {
@@ -69,42 +78,45 @@ const cases = Object.entries(expected) as readonly (readonly [Fault, Noted])[];
 for (const { id, rig, options } of rigs) describe(id, options, () => provesFaults(rig));
 
 function provesFaults(rig: Rig) {
-  const truth = truthOf(rig, RECOVERED);
+  const truth = expectedObservationsOf(rig, RECOVERED);
   const settled = (data: readonly string[]) => publicBy(data, NOW - rig.lagMs);
 
   it.each(cases)("recovers from a fault: %s", async (fault, noted) => {
     const store = await openStore(model);
     const { server, start } = await runRig(rig, store);
     const poller = start();
-    await follow(poller, store.clock, RECOVERED, 1);
+    await followProvider(poller, store.clock, RECOVERED, 1);
     server.become(fault);
-    expect(await follow(poller, store.clock, RECOVERED, 1)).toBe(1);
+    expect(await followProvider(poller, store.clock, RECOVERED, 1)).toBe(1);
     await expectNoted(rig, store, noted);
-    await follow(poller, store.clock, RECOVERED, noted.questions - 1);
-    expectAmong(truth, await keptOf(rig, store));
+    await followProvider(poller, store.clock, RECOVERED, noted.questions - 1);
+    expectAmong(truth, await storedObservationsOf(rig, store));
     expect(server.poured()).toBeLessThan(MOST_POURED);
 
     server.become(undefined);
-    await follow(poller, store.clock, RECOVERED);
-    expect(settled(await keptOf(rig, store))).toEqual(settled(truth));
+    await followProvider(poller, store.clock, RECOVERED);
+    expect(settled(await storedObservationsOf(rig, store))).toEqual(settled(truth));
     await expectWell(rig, store);
   });
 
   it.each([
     ["ahead", DAY_MS],
     ["behind", -DAY_MS],
-  ])("stores no false record while its clock is a day %s", async (_way, skewMs) => {
+  ])("stores no incorrect record while its clock is off by a day: %s", async (_way, skewMs) => {
     let skew = skewMs;
     const store = await openStore(model);
     const { start } = await runRig(rig, store, () => skew);
     const poller = start();
-    await follow(poller, store.clock, RECOVERED);
-    expectAmong(truthOf(rig, RECOVERED + rig.laterMs), await keptOf(rig, store));
+    await followProvider(poller, store.clock, RECOVERED);
+    expectAmong(
+      expectedObservationsOf(rig, RECOVERED + rig.laterMs),
+      await storedObservationsOf(rig, store),
+    );
     skew = 0;
     const until = RECOVERED + rig.laterMs;
-    await follow(poller, store.clock, until);
-    const well = publicBy(truthOf(rig, until), until - rig.lagMs);
-    expect(publicBy(await keptOf(rig, store), until - rig.lagMs)).toEqual(well);
+    await followProvider(poller, store.clock, until);
+    const well = publicBy(expectedObservationsOf(rig, until), until - rig.lagMs);
+    expect(publicBy(await storedObservationsOf(rig, store), until - rig.lagMs)).toEqual(well);
     await expectWell(rig, store);
   });
 }
@@ -115,7 +127,10 @@ function expectAmong(truth: readonly string[], kept: readonly string[]) {
   expect(kept.filter((datum) => !known.has(datum))).toEqual([]);
 }
 
-/** The operator sees the first fault, and it is left alone for as long as it should be. */
+/**
+ * Expects the first fault to be recorded for the operator, and the pause after it to have the right
+ * length.
+ */
 async function expectNoted({ provider: { id } }: Rig, store: TestStore, noted: Noted) {
   const progress = (await store.records.get(providerProgress, id))?.value;
   expect(progress?.lastFault).toEqual({

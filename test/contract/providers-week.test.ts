@@ -2,7 +2,7 @@
 import { setImmediate as settled } from "node:timers/promises";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { openChangeReader, readObserved } from "../../src/ingest/change-notices.ts";
-import { createListener } from "../../src/ingest/listener.ts";
+import { createStreamListener } from "../../src/ingest/listener.ts";
 import type { Poller } from "../../src/ingest/poller.ts";
 import { assignProviders, type ProviderAssignment } from "../../src/ingest/setup.ts";
 import { FEEDS } from "../../src/market/records.ts";
@@ -11,10 +11,14 @@ import type { Observation, Provider, ProviderOptions } from "../../src/sources/l
 import { jetstream } from "../../src/sources/live/providers/jetstream.ts";
 import { unusualWhales } from "../../src/sources/live/providers/unusual-whales.ts";
 import { providers } from "../../src/sources/live/providers.ts";
-import { type Driven, drive } from "../support/providers/drive.ts";
-import { contentOf, pollerOf, rejectedIn } from "../support/providers/follow.ts";
+import { type DrivenPolling, drivePolling } from "../support/providers/drive.ts";
+import { contentOf, pollerOf, rejectedObservationsIn } from "../support/providers/follow.ts";
 import { drawnEvents, serveJetstream } from "../support/providers/jetstream.ts";
-import { mostAtOnce, named, publicBy } from "../support/providers/rig-run.ts";
+import {
+  maxRequestsInWindow,
+  publicBy,
+  sortedObservationTexts,
+} from "../support/providers/rig-run.ts";
 import { RIG_INSTRUMENTS, type Rig, rigsFor } from "../support/providers/rigs.ts";
 import { startProvider } from "../support/providers/server.ts";
 import { model, openStore, START, type TestStore } from "../support/stores.ts";
@@ -23,31 +27,33 @@ const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
 const DAY_MS = 24 * HOUR_MS;
 
-/** Sunday noon: a week of trading is to come. */
+/** Sunday noon, before a week of trading, in milliseconds. */
 const BEGIN = START + DAY_MS;
 const END = BEGIN + 7 * DAY_MS;
 
-/** Time that one look takes, in which budgets let it work on, in milliseconds. */
+/** Time that one polling round may take within the budgets, in milliseconds. */
 const LOOK_MS = 50_000;
 
-/** Time in which nothing is lost, so seldom as it may be looked at. */
+/** Polling interval for the expected records in milliseconds, short enough that none is lost. */
 const SLOW_MS = 6 * HOUR_MS;
 
-/** Interval of the checks, in milliseconds; they fall on all times of the day. */
+/**
+ * Interval of the checks in milliseconds, chosen so that the checks fall on various times of day.
+ */
 const CHECK_EVERY_MS = 10 * HOUR_MS;
 
-/** Time that the history of the beginning takes, in milliseconds. */
+/** Time for reading the initial history, in milliseconds. */
 const HISTORY_MS = HOUR_MS;
 
 const POSTS = { from: BEGIN + HISTORY_MS, until: END, everyMs: HOUR_MS };
 const CASHTAGS = ["$AAPL", "$BTC"];
 
-/** A provider that is asked, in the week. */
+/** A polled provider in the simulated week. */
 interface Followed {
   readonly rig: Rig;
   readonly poller: Poller;
   readonly asked: readonly number[];
-  /** All that there is to know of it, with the instants at which it is public. */
+  /** All records of the provider, each with the instant at which it becomes public. */
   readonly truth: readonly string[];
 }
 
@@ -65,20 +71,22 @@ async function followed(
   return { rig, poller, asked, truth: truthOf(rig, options) };
 }
 
-/** Everything that a provider tells in the week, without HTTP, ingest and store. */
+/** Reads everything that a provider publishes in the week, without HTTP, ingestion or a store. */
 function truthOf({ provider, serve }: Rig, options: ProviderOptions): readonly string[] {
   const server = serve();
   const data: Observation[] = [];
-  let cursors: Driven["cursors"] = {};
+  let cursors: DrivenPolling["cursors"] = {};
   for (let now = BEGIN; now <= END + DAY_MS; now += SLOW_MS) {
-    const driven = drive(provider, server, { ...options, now, cursors });
+    const driven = drivePolling(provider, server, { ...options, now, cursors });
     data.push(...driven.data);
     cursors = driven.cursors;
   }
-  return [...new Set(named(data.map((datum) => ({ ...datum, provider: provider.id }))))];
+  return [
+    ...new Set(sortedObservationTexts(data.map((datum) => ({ ...datum, provider: provider.id })))),
+  ];
 }
 
-/** Asks all that is due, one provider at a time, as far as budgets allow until an instant. */
+/** Sends all due requests until an instant, one provider at a time, as far as the budgets allow. */
 async function look(all: readonly Followed[], clock: { now: number }, until: number) {
   for (;;) {
     const [next] = all.toSorted((one, other) => one.poller.nextAt() - other.poller.nextAt());
@@ -88,12 +96,12 @@ async function look(all: readonly Followed[], clock: { now: number }, until: num
   }
 }
 
-/** Follows the stream, whose connection is dead whenever it is looked at again. */
+/** Follows the stream, whose connection is dropped between any two polling rounds. */
 async function followStream(store: TestStore) {
   const events = drawnEvents(CASHTAGS, POSTS);
   const server = await serveJetstream();
   const { records, archive, clock } = store;
-  const listener = createListener({
+  const listener = createStreamListener({
     provider: jetstream,
     options: {
       ...{ instruments: RIG_INSTRUMENTS, settings: {} },
@@ -134,12 +142,12 @@ async function followStream(store: TestStore) {
   };
 }
 
-/** A market that takes in what the ingest announces, as the service does. */
+/** A market that reads announced records, as the service does. */
 async function createFollower(store: TestStore) {
   const market = new LiveMarket(RIG_INSTRUMENTS, new Map());
   const readOn = await openChangeReader({
     ...{ store, market },
-    // It misses nothing in between.
+    // The clock is fixed, so the reader never considers itself to have missed notices.
     now: () => BEGIN,
     async takeAll() {
       for (const feed of FEEDS) {
@@ -158,14 +166,14 @@ async function createFollower(store: TestStore) {
 
 /** Expects all records that were public at the last check to be stored. */
 async function expectFresh(all: readonly Followed[], store: TestStore, lookedAt: number) {
-  const kept = new Set(named(await contentOf(store, FEEDS)));
+  const kept = new Set(sortedObservationTexts(await contentOf(store, FEEDS)));
   for (const { rig, truth } of all) {
     const wanted = publicBy(truth, lookedAt - rig.lagMs);
     expect(wanted.filter((datum) => !kept.has(datum))).toEqual([]);
   }
 }
 
-/** The newest bar of each instrument is the one that was due. */
+/** Expects the newest bar of each instrument to be the bar that was due. */
 function expectBars({ market }: Awaited<ReturnType<typeof createFollower>>, lookedAt: number) {
   for (const { instrument, bars } of market.recordsUntil(lookedAt + HOUR_MS)) {
     const due = market.barsDue?.(lookedAt - 7 * DAY_MS, lookedAt, instrument.assetClass);
@@ -178,7 +186,7 @@ describe.each([
   ["the preferred of each kind, often", providers, 30 * MINUTE_MS],
   ["the others, now and then", [unusualWhales, ...providers.toReversed()], 2 * HOUR_MS],
 ] as const)("a week of trading with all providers: %s", (_, order, everyMs) => {
-  it("stays within all budgets, stays fresh, and stores everything once", async () => {
+  it("stays within all budgets, keeps data fresh, and stores everything once", async () => {
     const store = await openStore(model);
     store.clock.now = BEGIN;
     const polled = assignProviders(order, RIG_INSTRUMENTS).filter(({ provider }) =>
@@ -200,12 +208,12 @@ describe.each([
     }
 
     for (const { rig, asked } of all) {
-      expect(mostAtOnce(rig, asked)).toBeLessThanOrEqual(rig.provider.budget.requests);
+      expect(maxRequestsInWindow(rig, asked)).toBeLessThanOrEqual(rig.provider.budget.requests);
     }
     const content = await contentOf(store, FEEDS);
     const truth = all.flatMap((one) => publicBy(one.truth, END - one.rig.lagMs));
     const everything = new Set(all.flatMap((one) => one.truth));
-    const kept = named(content.filter(({ provider }) => provider !== "jetstream"));
+    const kept = sortedObservationTexts(content.filter(({ provider }) => provider !== "jetstream"));
     expect(kept.filter((datum) => !everything.has(datum))).toEqual([]);
     const known = new Set(kept);
     expect(truth.filter((datum) => !known.has(datum))).toEqual([]);
@@ -213,7 +221,7 @@ describe.each([
     expect(new Set(places).size).toBe(places.length);
     expect(await stream.kept()).toHaveLength(stream.posts().length);
     expect(stream.visits.length).toBeGreaterThan(10);
-    expect(await rejectedIn(store)).toEqual([]);
+    expect(await rejectedObservationsIn(store)).toEqual([]);
   }, 120_000);
 });
 

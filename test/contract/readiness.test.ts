@@ -7,7 +7,7 @@ const ready = async () => {
   return { response, body: (await response.json()) as Record<string, unknown> };
 };
 
-it("the service is ready once a write has reached the store", async () => {
+it("the service becomes ready once a write has reached the store", async () => {
   const { response, body } = await ready();
   expect(response.status).toBe(200);
   expect(response.headers.get("cache-control")).toBe("no-store");
@@ -23,14 +23,14 @@ it("the service is ready once a write has reached the store", async () => {
   });
 });
 
-it("readiness answers HEAD, and no other method", async () => {
+it("the readiness endpoint answers GET and HEAD, and no other method", async () => {
   expect((await fetch(`${base}/readyz`, { method: "HEAD" })).status).toBe(200);
   const refused = await fetch(`${base}/readyz`, { method: "POST" });
   expect(refused.status).toBe(405);
   expect(refused.headers.get("allow")).toBe("GET, HEAD");
 });
 
-it("a stopping service is not ready, but alive", async () => {
+it("a stopping service is no longer ready, but still alive", async () => {
   service.drain();
   const { response, body } = await ready();
   expect(response.status).toBe(503);

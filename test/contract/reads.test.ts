@@ -35,7 +35,7 @@ interface Said {
   readonly body: string;
 }
 
-/** Sends a request as it is, with fields that come several times too. */
+/** Sends a raw request, in which header fields may be repeated. */
 function ask(path: string, headers: Headers = {}, method = "GET"): Promise<Said> {
   return new Promise((resolve, reject) => {
     const sent = request(`${base}${path}`, { method, headers }, (res) => {
@@ -97,11 +97,11 @@ const credentials: Readonly<Record<string, Headers>> = {
   "two tokens": { authorization: [`Bearer ${token}`, `Bearer ${token}`] },
 };
 
-/** The same route in another spelling, which is left to Express. */
+/** Adds a trailing slash to the path, so that Express handles the request. */
 const inExpress = (path: string) => path.replace(/^\/api\/\w+/, "$&/");
 
-describe("the fast path of reads answers like Express", () => {
-  it.each(Object.keys(credentials))("with %s", async (name) => {
+describe("the fast path for reads answers like Express", () => {
+  it.each(Object.keys(credentials))("for a request with %s", async (name) => {
     for (const path of paths) {
       const headers = credentials[name] ?? {};
       const [fast, slow] = [await ask(path, headers), await ask(inExpress(path), headers)];
@@ -110,7 +110,7 @@ describe("the fast path of reads answers like Express", () => {
   });
 
   it.each(["access_token", "api_key", "x-api-key", "api%5Fkey", "%61ccess_token", "X-API-KEY"])(
-    "with a credential in the URL as %s",
+    "for a request with a credential in the URL as %s",
     async (name) => {
       const path = `/api/signals?${name}=${key}`;
       const [fast, slow] = [
@@ -123,7 +123,7 @@ describe("the fast path of reads answers like Express", () => {
   );
 });
 
-describe("shared answers", () => {
+describe("answers that all callers with the same scopes share", () => {
   const path = "/api/signals?symbol=ALDER.SIM";
 
   it.each([path, inExpress(path), "/api/method/1.1.0", "/api/instruments"])(
@@ -166,7 +166,7 @@ describe("shared answers", () => {
     expect(known).toMatchObject({ status: 304, body: "", headers: { etag } });
   });
 
-  it("have the points of each factor only for callers with factor:read", async () => {
+  it("contain the points of each factor only for callers with factor:read", async () => {
     const [wide, plain] = [await ask(path, bearer(token)), await ask(path, { "x-api-key": key })];
     const { why, ...rest } = JSON.parse(wide.body);
     expect(Object.keys(why)).toEqual(["momentum", "valuation", "social", "darkpool"]);
@@ -174,7 +174,7 @@ describe("shared answers", () => {
     expect(plain.headers.etag).not.toBe(wide.headers.etag);
   });
 
-  it("are byte-identical for every caller with the same scopes, and change after the next session", async () => {
+  it("are byte-identical for all those callers, and change after the next session", async () => {
     const one = await ask(path, bearer(token));
     const same = await ask(path, { "x-api-key": wideKey });
     expect(same.body).toBe(one.body);
@@ -200,7 +200,7 @@ describe("shared answers", () => {
   });
 });
 
-it("answers for a single caller have no ETag and are not cacheable", async () => {
+it("answers that depend on the caller have no ETag and are not cacheable", async () => {
   const person = testService.person();
   const { access_token } = await person.tokens();
   for (const path of ["/api/alerts", "/api/alerts/events"]) {
@@ -211,7 +211,7 @@ it("answers for a single caller have no ETag and are not cacheable", async () =>
   }
 });
 
-it("every read counts once, however it ends, and is authorized before its If-None-Match is evaluated", async () => {
+it("every read counts once against the rate limit, whatever its status, even with If-None-Match", async () => {
   const limited = await startTestService({ RATE_LIMITS: "calls-anonymous=4/3600 visits=1000/60" });
   const headers = bearer(await newToken(limited.base));
   const statuses: number[] = [];

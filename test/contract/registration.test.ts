@@ -6,7 +6,7 @@ import {
   newToken,
   postForm,
   postJson,
-  type Registered,
+  type RegisteredAgent,
   register,
   tokenOf,
 } from "../support/agent.ts";
@@ -189,13 +189,15 @@ it("of several concurrent updates with one registration access token, only one s
     });
   const answers = await Promise.all(Array.from({ length: 5 }, put));
   expect(answers.map(({ status }) => status).sort()).toEqual([200, 401, 401, 401, 401]);
-  const bodies = (await Promise.all(answers.map((each) => each.json()))) as Partial<Registered>[];
+  const bodies = (await Promise.all(
+    answers.map((each) => each.json()),
+  )) as Partial<RegisteredAgent>[];
   const next = bodies.map((body) => body.registration_access_token).filter((token) => token);
   expect(next).toHaveLength(1);
   expect((await getWith(String(next[0]), registration_client_uri)).status).toBe(200);
 });
 
-it("two equal registrations create two agents, neither of which can manage the other", async () => {
+it("two identical registrations create two agents, neither of which can manage the other", async () => {
   const [one, other] = [await register(base), await register(base)];
   expect(one.client_id).not.toBe(other.client_id);
   const foreign = await getWith(one.registration_access_token, other.registration_client_uri);
@@ -203,7 +205,7 @@ it("two equal registrations create two agents, neither of which can manage the o
   expect(await tokenOf(base, other)).toEqual(expect.any(String));
 });
 
-it("both metadata documents describe agent registration, without the trusted issuers", async () => {
+it("both metadata documents describe agent registration, but omit the trusted issuers", async () => {
   for (const path of ["oauth-authorization-server", "openid-configuration"]) {
     const response = await fetch(`${base}/.well-known/${path}`);
     const metadata = (await response.json()) as Record<string, unknown>;

@@ -5,16 +5,16 @@ import { beforeAll, describe, expect, it } from "vitest";
 import type { TrackRecordAnswer } from "../../src/answers/track-record.ts";
 import { METHOD_VERSION } from "../../src/score/snapshot.ts";
 import { getWith, newToken } from "../support/agent.ts";
-import { isMissing, reduced } from "../support/real-market.ts";
+import { isMissing, reducedMarketFolder } from "../support/real-market.ts";
 import { smallMarket } from "../support/small-market.ts";
 import { startTestService, type TestService } from "../support/test-service.ts";
 
-/** Time between two steps of a replay. */
+/** Time between two steps of a replay, in milliseconds. */
 const STEP_MS = 250;
 
 const iso = (at: number) => new Date(at).toISOString();
 
-/** What a service answers to everything that can be asked about a market. */
+/** Collects the answers to all requests about a market. */
 async function answers({ base }: TestService, symbols: readonly string[]) {
   const token = await newToken(base);
   const paths = [
@@ -40,7 +40,10 @@ async function answers({ base }: TestService, symbols: readonly string[]) {
 const mode = (bodies: Readonly<Record<string, string>>) =>
   new Set(Object.values(bodies).map((body) => (JSON.parse(body) as { market?: string }).market));
 
-/** Answers without the expected differences: a stopped market has no log, and ends there. */
+/**
+ * Removes expected differences from the answers: a stopped market has no log, and its data end at
+ * its instant.
+ */
 const withoutMode = (bodies: Readonly<Record<string, string>>) =>
   Object.values(bodies).map((body) =>
     body.replaceAll(
@@ -49,7 +52,10 @@ const withoutMode = (bodies: Readonly<Record<string, string>>) =>
     ),
   );
 
-/** Plays steps as the process does; before each, the clock waits until what has closed is logged. */
+/**
+ * Runs steps as the process does: before each step, the clock waits until closed sessions are
+ * logged.
+ */
 async function play({ service, clock }: TestService, steps: number): Promise<void> {
   const { market } = service;
   for (let step = 0; step < steps; step++) {
@@ -76,10 +82,11 @@ describe("a replay of history", () => {
     folder = await smallMarket();
   });
 
-  it("gives byte-identical answers at every instant to a market with a clock stopped at that instant", async () => {
+  it("gives the same bytes at every instant as a market with its clock stopped at that instant", async () => {
     const symbols = ["ACME", "FUND", "COIN-USD"];
     const playing = await replay(folder, ["2013-12-27", "2014-02-28"], 1.2);
-    // At the beginning, over the turn of the year, then while feeds begin and a stock comes of age.
+    // Steps to the start, across the turn of the year, and to when feeds begin and a stock has a year
+    // of data.
     for (const steps of [0, 1, 16, 5, 17, 1, 80, 60]) {
       await play(playing, steps);
       const at = playing.service.market.knownUntil();
@@ -92,7 +99,7 @@ describe("a replay of history", () => {
     expect(iso(playing.service.market.knownUntil())).toBe("2014-02-19T00:00:00.000Z");
   });
 
-  it("moves from its first to its last instant and stops there", async () => {
+  it("advances from its first to its last instant and stops there", async () => {
     const playing = await replay(folder, ["2014-01-02", "2014-01-03"], 1);
     const { service, base } = playing;
     const ready = async () => {
@@ -134,11 +141,11 @@ describe("a replay of history", () => {
     ["2013-06-30", "2014-04-03", "the last bar became known at 2014-04-01T00:00:00.000Z"],
     ["1999-01-01", "1999-12-31", "no bar of the folder is known by 1999-12-31"],
     ["2020-01-01", "2020-12-31", "the last bar became known at 2014-04-01T00:00:00.000Z"],
-  ])("from %s to %s is rejected, since it has no data", async (from, to, message) => {
+  ])("from %s to %s is rejected, since the range contains no data", async (from, to, message) => {
     await expect(replay(folder, [from, to], 1)).rejects.toThrow(`REPLAY: ${message}`);
   });
 
-  it("may end on the day after the last bars, when the coin's bar becomes known", async () => {
+  it("may end on the day after the last bars, when the last bar of the coin becomes known", async () => {
     const { service } = await replay(folder, ["2014-03-31", "2014-04-01T12:00:00Z"], 1);
     expect(service.market.knownUntil()).toBe(Date.parse("2014-03-31"));
   });
@@ -147,7 +154,7 @@ describe("a replay of history", () => {
     const playing = await replay(folder, ["2014-01-02", "2014-01-31"], 4);
     const { service, clock, base } = playing;
     const token = await newToken(base);
-    // Steps come as fast as the process can ask for them: a month, while one session would be logged.
+    // Steps run as fast as possible, so that a month passes in the time needed to log one session.
     while (service.untilNextRefresh() !== undefined) {
       clock.now = new Date(clock.now.getTime() + STEP_MS);
       service.refresh();
@@ -191,9 +198,11 @@ describe.skipIf(isMissing)(
   "a replay of real history",
   { timeout: 180_000, tags: ["nightly"] },
   () => {
-    it("gives the same answers as a stopped clock, in the middle and at the end", async () => {
+    it("gives the same answers as a market with a stopped clock, in the middle and at the end", async () => {
       const symbols = ["AAPL", "IBM", "IWM"];
-      const folder = await reduced({ symbols: ["AAPL", "IBM", "IWM", "BTC-USD", "BAC", "MSFT"] });
+      const folder = await reducedMarketFolder({
+        symbols: ["AAPL", "IBM", "IWM", "BTC-USD", "BAC", "MSFT"],
+      });
       const playing = await replay(folder, ["2013-10-07", "2013-10-12"], 1.5);
       for (const steps of [7, 7]) {
         await play(playing, steps);

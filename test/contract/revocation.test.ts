@@ -14,7 +14,7 @@ import { startTestService, type TestService } from "../support/test-service.ts";
 
 type Headers = Readonly<Record<string, string>>;
 
-/** A credential that is good, and its end at a node. */
+/** A valid credential, and an action that ends it. */
 interface Ending {
   readonly headers: Headers;
   readonly end: () => Promise<unknown>;
@@ -25,7 +25,7 @@ const bearer = (token: string): Headers => ({ authorization: `Bearer ${token}` }
 const statusAt = async ({ base }: TestService, headers: Headers): Promise<number> =>
   (await fetch(`${base}/api/signals?limit=1`, { headers })).status;
 
-/** An agent with the code by which a person claims it. */
+/** Registers an agent, whose answer includes a claim code. */
 async function newAgent(base: string) {
   const agent = await register(base);
   return { ...agent, ...(agent as unknown as { readonly claim: { readonly code: string } }) };
@@ -38,7 +38,7 @@ function keysOf({ service, clock }: TestService) {
   return new ApiKeys({ records, mode: "sandbox", now, audit: () => [], lastUse });
 }
 
-/** The ways in which a credential can end before its time. */
+/** The ways in which a credential can end before it expires. */
 const endings: Readonly<Record<string, (testService: TestService) => Promise<Ending>>> = {
   async "a token that is revoked"({ base }) {
     const token = await newToken(base);
@@ -81,7 +81,10 @@ const endings: Readonly<Record<string, (testService: TestService) => Promise<End
   },
 };
 
-/** Timeout and interval of polls, in milliseconds, for a busy machine and lost notifications. */
+/**
+ * Timeout and interval of polls in milliseconds, with slack for a busy machine and lost
+ * notifications.
+ */
 const SOON = { timeout: 5_000, interval: 20 };
 
 describe("a single process", async () => {
@@ -100,7 +103,7 @@ describe("a single process", async () => {
 const onPostgres = describe.skipIf(!postgresAvailable);
 onPostgres("two processes on PostgreSQL", { tags: ["full"] }, () => {
   let url: string;
-  // Two processes of one service, as far as one process can have them.
+  // Two services in this process that act as two processes of one service.
   let one: TestService;
   let other: TestService;
   beforeAll(async () => {
@@ -110,7 +113,7 @@ onPostgres("two processes on PostgreSQL", { tags: ["full"] }, () => {
     other = await startTestService({ ...env, BASE_URL: one.base });
   });
 
-  it.each(Object.keys(endings))("two processes reject %s", async (name) => {
+  it.each(Object.keys(endings))("both reject %s", async (name) => {
     const { headers, end } = await (endings[name] as (testService: TestService) => Promise<Ending>)(
       one,
     );
@@ -120,11 +123,11 @@ onPostgres("two processes on PostgreSQL", { tags: ["full"] }, () => {
     await expect.poll(() => statusAt(other, headers), SOON).toBe(401);
   });
 
-  it("two processes reject a token that was deleted without a notification", async () => {
+  it("both reject a token that was deleted without a notification", async () => {
     const token = await newToken(one.base);
     const headers = bearer(token);
     expect([await statusAt(one, headers), await statusAt(other, headers)]).toEqual([200, 200]);
-    // As a hand in the database would.
+    // Deletes the token directly in the database, as a database administrator would.
     const store = await openPostgres({ url: url, mode: "sandbox" });
     await store.records.commit([remove(collection("oidc:ClientCredentials"), fingerprint(token))]);
     await store.close();
@@ -132,7 +135,7 @@ onPostgres("two processes on PostgreSQL", { tags: ["full"] }, () => {
     await expect.poll(() => statusAt(other, headers), SOON).toBe(401);
   });
 
-  it("two processes reject a token that was revoked while no connection listened", async () => {
+  it("both reject a token that was revoked while no connection was listening", async () => {
     const [token, kept] = [await newToken(one.base), await newToken(one.base)];
     expect(await statusAt(other, bearer(token))).toBe(200);
     const client = new Client({ connectionString: url });

@@ -8,10 +8,10 @@ import { model, openStore } from "../support/stores.ts";
 
 const DAY_MS = 60_000;
 const YEAR_DAYS = 252;
-/** Number of days by which the first served day moves forward. */
+/** Number of days by which the first served day moves forward at a time. */
 const SERVED_STEP_DAYS = 63;
 
-/** A day with which a year of the sandbox, and another record, begins. */
+/** Unix time in milliseconds of the first day of a sandbox year, when a new record begins. */
 const TURN = Math.ceil(Date.UTC(2026, 10, 21) / DAY_MS / YEAR_DAYS) * YEAR_DAYS * DAY_MS;
 
 const config = readConfig({ SEED: "7", SANDBOX_SESSION_SECONDS: "60" });

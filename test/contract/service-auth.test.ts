@@ -3,7 +3,7 @@ import {
   EXAMPLE_REGISTRATION,
   getWith,
   postJson,
-  type Registered,
+  type RegisteredAgent,
   tokenOf,
 } from "../support/agent.ts";
 import { startTestService } from "../support/test-service.ts";
@@ -11,7 +11,7 @@ import { verifies } from "../support/verifies.ts";
 
 const { base, person } = await startTestService({ ANONYMOUS_SCOPES: " " });
 
-interface Answer extends Registered {
+interface Answer extends RegisteredAgent {
   readonly error?: string;
   readonly scope: string;
   readonly claim: { readonly code: string };
@@ -44,7 +44,7 @@ verifies(
   },
 );
 
-it("a registration gets no scopes beyond those it requests", async () => {
+it("a registration gets no scopes other than those it requests", async () => {
   const { body } = await ask({
     type: "service_auth",
     login_hint: person().email,
@@ -56,7 +56,7 @@ it("a registration gets no scopes beyond those it requests", async () => {
   });
 });
 
-it("an update succeeds where anonymous agents have no scopes", async () => {
+it("an update of an agent without scopes succeeds where anonymous agents get none", async () => {
   const { body } = await ask({ type: "service_auth", login_hint: person().email });
   const { client_id, registration_client_uri, registration_access_token } = body;
   const response = await fetch(registration_client_uri, {
@@ -98,13 +98,13 @@ it("a registration that requests an unknown scope is rejected", async () => {
   expect([status, body.error]).toEqual([400, "invalid_scope"]);
 });
 
-it("the documents for agents explain the claim", async () => {
+it("the documents for agents explain how to be claimed", async () => {
   for (const path of ["/auth.md", "/.well-known/agent-skills/register-agent/SKILL.md"]) {
     expect(await (await fetch(base + path)).text(), path).toContain("service_auth");
   }
 });
 
-it("a request without a credential is told that a person is required", async () => {
+it("the answer to a request without a credential states that a person is required", async () => {
   const answer = await fetch(`${base}/api/signals`);
   expect(answer.status).toBe(401);
   expect(await answer.json()).toMatchObject({

@@ -3,10 +3,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Writable } from "node:stream";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { points } from "../../src/answers/rounding.ts";
+import { roundScorePoints } from "../../src/answers/rounding.ts";
 import { runProgram } from "../../src/cli/program.ts";
 import { parseCheckpoint } from "../../src/log/checkpoint.ts";
-import { commitment, type Opening } from "../../src/log/leaves.ts";
+import { type CommitmentOpening, commitment } from "../../src/log/leaves.ts";
 import { leafHash, verifyConsistency, verifyInclusion } from "../../src/log/merkle.ts";
 import { parseVerifier } from "../../src/log/note-keys.ts";
 import { verifyNote } from "../../src/log/note-signatures.ts";
@@ -24,7 +24,7 @@ const textAt = async (path: string) => {
   return response.text();
 };
 
-/** An answer of a tool. */
+/** The members of a tool answer that these tests read. */
 interface Answer {
   readonly logged: { readonly index: number; readonly at: string };
   readonly scoreSmoothed: number;
@@ -34,7 +34,7 @@ interface Answer {
   readonly checkpoint: string;
   readonly keys: readonly string[];
   readonly consistency: { readonly isExtended: boolean; readonly proof: readonly string[] };
-  readonly factors: Opening;
+  readonly factors: CommitmentOpening;
 }
 
 const jsonAt = async (path: string) => (await (await getWith(token, base + path)).json()) as Answer;
@@ -43,7 +43,7 @@ const bytesOf = (texts: readonly string[]) => texts.map((text) => Buffer.from(te
 
 const checkpoint = async () => parseCheckpoint(await textAt("/log/checkpoint"));
 
-/** What a command prints and how it ends. */
+/** Runs a command. @returns Its output and exit code. */
 async function run(...argv: readonly string[]) {
   const printed: string[] = [];
   const stream = new Writable({
@@ -74,7 +74,7 @@ describe("the log over HTTP", () => {
     expect(size).toBeGreaterThan(40);
   });
 
-  it("serves tiles and entries as tlog-tiles specifies", async () => {
+  it("serves tiles and entries as the tlog-tiles specification requires", async () => {
     const { size } = await checkpoint();
     const tile = await fetch(`${base}/log/tile/0/000.p/${size}`);
     expect(tile.headers.get("content-type")).toBe("application/octet-stream");
@@ -107,7 +107,7 @@ describe("the log over HTTP", () => {
       "/log/proof/99999",
     ],
     "/log/consistency?from=1&to=99999",
-  ])("answers 404 with the next step at %s, to browsers too", async (path) => {
+  ])("answers 404 with a hint at %s, even to browsers", async (path) => {
     const response = await fetch(base + path, { headers: { accept: "text/html,*/*;q=0.8" } });
     expect(response.status).toBe(404);
     expect(await response.json()).toMatchObject({
@@ -161,13 +161,13 @@ describe("the log after a rotation of its keys", () => {
 });
 
 describe("verify_signal", () => {
-  it("proves the decision that get_signal names, and opens its factors", async () => {
+  it("proves the logged signal that get_signal references, and discloses its factors", async () => {
     const { logged, ...signal } = await jsonAt("/api/signals?detail=full&symbol=ALDER.SIM");
     const found = await jsonAt("/api/signals/verify?symbol=ALDER.SIM");
     expect(found.index).toBe(logged.index);
     const entry = JSON.parse(found.entry);
     expect(entry).toMatchObject({ symbol: "ALDER.SIM", close: logged.at, kind: "signal" });
-    expect(entry.scoreSmoothed).toBe(points(signal.scoreSmoothed));
+    expect(entry.scoreSmoothed).toBe(roundScorePoints(signal.scoreSmoothed));
     const { size, root, note } = parseCheckpoint(found.checkpoint);
     expect(verifyNote(note, found.keys.map(parseVerifier))).toHaveLength(1);
     const leaf = leafHash(found.entry);
@@ -179,7 +179,7 @@ describe("verify_signal", () => {
     expect(score).toBeCloseTo(entry.scoreRaw, 2);
   });
 
-  it("proves that the log extends a known checkpoint, or states that it does not", async () => {
+  it("proves that the log extends a known checkpoint, or states that the log does not", async () => {
     const { fromRoot } = JSON.parse(await textAt("/log/consistency?from=5&to=5"));
     const ask = (known: string) =>
       jsonAt(`/api/signals/verify?index=1&knownCheckpoint=${encodeURIComponent(known)}`);
@@ -198,7 +198,7 @@ describe("verify_signal", () => {
     ["of another log", (note: string) => note.replace(/^.*\n/, "other.example/log/1\n")],
     ["of a longer log than this one", (note: string) => note.replace(/\n\d+\n/, "\n999999\n")],
     ["that is malformed", () => "5 entries"],
-  ])("states the next step for a known checkpoint %s", async (_, change) => {
+  ])("answers 400 with a hint for a known checkpoint %s", async (_, change) => {
     const { checkpoint: note } = await jsonAt("/api/signals/verify?index=1");
     const known = encodeURIComponent(change(note));
     const path = `/api/signals/verify?index=1&knownCheckpoint=${known}`;
@@ -213,7 +213,7 @@ describe("verify_signal", () => {
 });
 
 describe("market-signal verify", () => {
-  it("verifies the log at a URL, remembers its checkpoint, and names what it cannot prove", async () => {
+  it("verifies the log at a URL, saves its checkpoint, and states what it cannot prove", async () => {
     onTestFinished(() => rmSync(folder(), { recursive: true }));
     const first = await run("verify", base, "--state", "seen.json");
     expect(first.exitCode, first.text).toBe(2);
@@ -255,7 +255,7 @@ describe("market-signal verify", () => {
     expect(proof.exitCode).toBe(2);
   });
 
-  it("states what is wrong with its arguments", async () => {
+  it("explains what is wrong with its arguments", async () => {
     expect(await run("verify")).toMatchObject({
       exitCode: 2,
       text: expect.stringMatching(/<log>: is missing/),
@@ -279,7 +279,7 @@ describe("market-signal verify", () => {
   });
 });
 
-describe("the log of other markets", () => {
+describe("the log of markets other than the sandbox", () => {
   it("does not exist in a market with a stopped clock", async () => {
     const market = await smallMarket();
     const asOf = new Date(Date.UTC(2014, 2, 28, 21));
@@ -296,7 +296,7 @@ describe("the log of other markets", () => {
     expect(verified.status).toBe(404);
   });
 
-  it("requires signals:read for the entries of a replay, and logs a session after its close", async () => {
+  it("requires signals:read for the entries of a replay, and contains a session after its close", async () => {
     const market = await smallMarket();
     const range = { from: Date.UTC(2014, 2, 3), to: Date.UTC(2014, 2, 28), daysPerSecond: 4 };
     const replayed = await startTestService(

@@ -2,19 +2,22 @@ import { once } from "node:events";
 import { createServer as createHttpServer } from "node:http";
 import { type AddressInfo, connect, createServer, type Server } from "node:net";
 import { afterAll, afterEach, beforeAll, describe, expect, it, onTestFinished } from "vitest";
-import { createSender, type SenderOptions } from "../../src/alerts/delivery/sender.ts";
+import {
+  createWebhookSender,
+  type WebhookSenderOptions,
+} from "../../src/alerts/delivery/sender.ts";
 import { OutboundError } from "../../src/outbound/guarded-fetch.ts";
 import { urlFault } from "../../src/outbound/url-policy.ts";
 import { createWebhookPolicy } from "../../src/outbound/webhook-policy.ts";
 import { privateAddresses, privateHosts } from "../unit/outbound/hosts.ts";
 
-/** Where a trap listens: nobody may ever connect to it. */
+/** Addresses of trap servers, which must never receive a connection. */
 const TRAPS = ["127.0.0.1", "127.0.0.2", "::1"];
 
-/** Where a webhook listens that may be asked, at the same port. */
+/** Address of a webhook that may receive connections, on the same port as the traps. */
 const FRIEND = "127.0.0.3";
 
-/** A name like that of any webhook; what it stands for is the test's choice. */
+/** An ordinary webhook host name; each test determines the addresses to which it resolves. */
 const NAME = "hooks.example.com";
 
 /** Connections that reached a trap. */
@@ -50,9 +53,15 @@ async function listen(server: Server, host: string, at: number): Promise<number>
   return (server.address() as AddressInfo).port;
 }
 
-/** A sender of plain HTTP too, so that the scheme is never what protects; it ends with the test. */
-function sender(lookup: SenderOptions["lookup"], options: Partial<SenderOptions> = {}) {
-  const { send, close } = createSender({
+/**
+ * A webhook sender that also allows plain HTTP, so that the scheme never provides the protection.
+ * It is closed when the test ends.
+ */
+function sender(
+  lookup: WebhookSenderOptions["lookup"],
+  options: Partial<WebhookSenderOptions> = {},
+) {
+  const { send, close } = createWebhookSender({
     schemes: ["https:", "http:"],
     isAllowed: (address) => address === FRIEND,
     ...(lookup && { lookup }),
@@ -63,7 +72,7 @@ function sender(lookup: SenderOptions["lookup"], options: Partial<SenderOptions>
   return (url: string) => send({ url, headers: {}, body: "{}" });
 }
 
-/** Why nothing was sent, for our eyes only; outside it is always the same. */
+/** Returns the internal reason why nothing was sent; the public error is always the same. */
 async function refusal(sent: Promise<unknown>): Promise<string> {
   const error: unknown = await sent.then(
     () => new Error("it was answered"),
@@ -74,7 +83,7 @@ async function refusal(sent: Promise<unknown>): Promise<string> {
   return String((error as Error).cause);
 }
 
-/** URLs that say one host to one reader and another to the next. */
+/** URLs that different parsers interpret as different hosts. */
 const disguised = (): readonly string[] => [
   `https://${NAME}@127.0.0.1:${port}/`,
   `https://${NAME}:443@127.0.0.1:${port}/`,
@@ -112,7 +121,7 @@ const disguised = (): readonly string[] => [
 ];
 
 describe("the test server for SSRF", () => {
-  it("is reachable, and catches an unguarded client", async () => {
+  it("is reachable, and detects connections of an unguarded client", async () => {
     for (const address of TRAPS) await once(connect(port, address), "close");
     expect(hits.splice(0)).toEqual(TRAPS);
     const isHere = /^(127\.|0\.0\.0\.0$|localhost$|\[(::1?|::ffff:7f00:1)\]$)/;
@@ -167,7 +176,7 @@ describe("a webhook at a non-public address", () => {
     expect(await refusal(send(`http://${NAME}:${port}/`))).toContain("not public");
   });
 
-  it("receives no connection when the host name changes its address", async () => {
+  it("receives no connection when the host name resolves to another address later", async () => {
     const answers = [[FRIEND], ["127.0.0.1"], [FRIEND, "::1"], [FRIEND], ["127.0.0.2"]];
     let lookups = 0;
     const send = sender(async () => answers[lookups++ % answers.length] ?? []);
@@ -178,11 +187,11 @@ describe("a webhook at a non-public address", () => {
     }
     const round = ["friend", "refused", "refused", "friend", "refused"];
     expect(outcomes).toEqual(Array(10).fill(round).flat());
-    // Each is looked up once: what was checked is what is connected to.
+    // Each name is resolved once, so the checked address is the connected address.
     expect(lookups).toBe(50);
   });
 
-  it("receives no connection when many deliveries run during the DNS change", async () => {
+  it("receives no connection when many deliveries run while the DNS record changes", async () => {
     let lookups = 0;
     const send = sender(async () => [lookups++ % 2 === 0 ? FRIEND : "127.0.0.1"]);
     const sent = Array.from({ length: 100 }, () => send(`http://${NAME}:${port}/`));
@@ -209,7 +218,7 @@ describe("a webhook at a non-public address", () => {
 });
 
 describe("a webhook while ALLOW_INSECURE_WEBHOOKS is set", () => {
-  it("may be on this machine, and on no other host of its network", async () => {
+  it("may be on this machine, but on no other host of its network", async () => {
     const warn = () => undefined;
     const policy = createWebhookPolicy({ allowsInsecure: true, warn, lookup: async () => [] });
     const send = sender(undefined, policy);

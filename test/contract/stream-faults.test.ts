@@ -1,11 +1,11 @@
 import { createServer, type RequestListener } from "node:http";
 import { setImmediate as settled } from "node:timers/promises";
 import { beforeEach, describe, expect, it, onTestFinished, vi } from "vitest";
-import { createListener, type Listener } from "../../src/ingest/listener.ts";
+import { createStreamListener, type StreamListener } from "../../src/ingest/listener.ts";
 import { archiveKindOf, type ObservationBody } from "../../src/ingest/market-rows.ts";
 import { providerProgress, seriesKey, seriesProgress } from "../../src/ingest/provider-progress.ts";
 import { jetstream } from "../../src/sources/live/providers/jetstream.ts";
-import { contentOf, rejectedIn } from "../support/providers/follow.ts";
+import { contentOf, rejectedObservationsIn } from "../support/providers/follow.ts";
 import {
   type LocalJetstream,
   postEvent,
@@ -17,7 +17,7 @@ import { model, openStore, PATIENT, START, type TestStore } from "../support/sto
 
 const MINUTE_MS = 60_000;
 
-/** Longer than any pause after two faults. */
+/** Longer than any pause after two faults, in milliseconds. */
 const PAUSE_MS = 5 * MINUTE_MS;
 
 const options = {
@@ -29,7 +29,7 @@ const options = {
 
 let store: TestStore;
 let server: LocalJetstream;
-let listener: Listener;
+let listener: StreamListener;
 beforeEach(async () => {
   store = await openStore(model);
   server = await serveJetstream();
@@ -37,22 +37,22 @@ beforeEach(async () => {
   onTestFinished(server.close);
 });
 
-function startListener(origin: string): Listener {
+function startListener(origin: string): StreamListener {
   const { records, archive, clock } = store;
   const now = () => clock.now;
-  const started = createListener({
+  const started = createStreamListener({
     ...{ provider: jetstream, options, origin, records, archive, now, random: () => 0.5 },
   });
   onTestFinished(started.close);
   return started;
 }
 
-/** A post on Apple, this many seconds after the start. */
+/** A post about Apple this many seconds after the start. */
 const post = (second: number): StreamedEvent =>
   postEvent({ text: `$AAPL at ${second}`, at: START + second * 1_000, rkey: `r${second}` });
 
-/** Lets the listener work until a condition holds. */
-async function until(isSo: () => Promise<boolean> | boolean, on: Listener = listener) {
+/** Runs the listener until a condition holds. */
+async function until(isSo: () => Promise<boolean> | boolean, on: StreamListener = listener) {
   do {
     await on.step();
     await settled();
@@ -65,19 +65,19 @@ const written = (count: number) => async () => (await texts()).length === count;
 const progress = async () => (await store.records.get(providerProgress, "jetstream"))?.value;
 const isFaulty = async () => ((await progress())?.failures ?? 0) > 0;
 
-/** Connects, which takes the server's time. */
+/** Runs the listener until the server has received this many connections. */
 async function connected(visits = 1) {
   await until(() => server.visits.length === visits);
 }
 
-/** Follows until the first post, so that there is a cursor to resume from. */
+/** Stores a first post, so that there is a cursor to resume from. */
 async function following() {
   await connected();
   server.tell(post(0));
   await until(written(1));
 }
 
-/** Comes back after a fault and reads on. */
+/** Expects the listener to reconnect after the pause and to read on. */
 async function expectRecovery() {
   const { at = 0 } = (await progress())?.lastFault ?? {};
   expect(await listener.step()).toBe(0);
@@ -89,7 +89,7 @@ async function expectRecovery() {
 }
 
 describe("a stream that disconnects", PATIENT, () => {
-  it("resumes at its cursor, and repeated messages are stored once", async () => {
+  it("resumes at its cursor, and stores repeated messages once", async () => {
     await following();
     server.tell(post(60));
     await until(written(2));
@@ -137,32 +137,35 @@ describe("a stream that disconnects", PATIENT, () => {
 });
 
 describe("a stream whose messages cannot be stored", PATIENT, () => {
-  it.each(["append", "commit"] as const)("repeats them when %s fails", async (what) => {
-    await following();
-    const { append } = store.archive;
-    const { commit } = store.records;
-    const broken = () => Promise.reject(new Error("no space left"));
-    if (what === "append") store.archive.append = broken;
-    else store.records.commit = broken;
-    server.tell(post(10));
-    await expect(until(() => false)).rejects.toThrow("no space left");
-    // It rests, and nobody is connected to meanwhile.
-    await listener.step();
-    expect(server.visits).toHaveLength(1);
-    if (what === "append") {
-      expect((await progress())?.lastFault).toMatchObject({
-        kind: "unkept",
-        text: expect.stringContaining("no space left"),
-      });
-    }
-    store.archive.append = append;
-    store.records.commit = commit;
-    server.tell(post(20));
-    store.clock.now += PAUSE_MS;
-    await until(written(3));
-    expect(await texts()).toEqual([0, 10, 20].map((at) => `$AAPL at ${at}`));
-    expect(await progress()).toMatchObject({ failures: 0 });
-  });
+  it.each(["append", "commit"] as const)(
+    "receives the messages again when %s fails",
+    async (what) => {
+      await following();
+      const { append } = store.archive;
+      const { commit } = store.records;
+      const broken = () => Promise.reject(new Error("no space left"));
+      if (what === "append") store.archive.append = broken;
+      else store.records.commit = broken;
+      server.tell(post(10));
+      await expect(until(() => false)).rejects.toThrow("no space left");
+      // The listener pauses and does not connect.
+      await listener.step();
+      expect(server.visits).toHaveLength(1);
+      if (what === "append") {
+        expect((await progress())?.lastFault).toMatchObject({
+          kind: "unkept",
+          text: expect.stringContaining("no space left"),
+        });
+      }
+      store.archive.append = append;
+      store.records.commit = commit;
+      server.tell(post(20));
+      store.clock.now += PAUSE_MS;
+      await until(written(3));
+      expect(await texts()).toEqual([0, 10, 20].map((at) => `$AAPL at ${at}`));
+      expect(await progress()).toMatchObject({ failures: 0 });
+    },
+  );
 
   it("resumes at the failed message even if the clock is set back by a year in the meantime", async () => {
     await following();
@@ -221,7 +224,8 @@ describe("a stream with a fault", PATIENT, () => {
   });
 
   it("is disconnected when messages arrive faster than they can be stored, and no message is lost", async () => {
-    // More than twice as many as may wait, so that too many come whenever the first are taken.
+    // More than twice the size of the queue, so that the queue overflows again after its first part is
+    // stored.
     const many = Array.from({ length: 10_100 }, (_, second) => post(second));
     const full = await serveJetstream(many);
     onTestFinished(full.close);
@@ -230,7 +234,7 @@ describe("a stream with a fault", PATIENT, () => {
     const { append } = store.archive;
     store.archive.append = async (rows) => {
       store.archive.append = append;
-      // Everything comes while the disk is busy with the first of it.
+      // All messages arrive while the first ones are being written.
       await vi.waitFor(() => expect(full.open()).toBe(0), { timeout: 10_000 });
       return append(rows);
     };
@@ -243,7 +247,7 @@ describe("a stream with a fault", PATIENT, () => {
     expect((await progress())?.lastFault?.text).toBe("more came than could be written");
   });
 
-  it("rejects a message dated in the future, whatever its author claims", async () => {
+  it("rejects a message dated in the future, whatever date its author claims", async () => {
     await following();
     const years = ["2026-11-22", "3000-01-15", "9999-12-31", "1000-01-01", "+012026-11-21"];
     for (const [second, day] of years.entries()) {
@@ -254,12 +258,12 @@ describe("a stream with a fault", PATIENT, () => {
     server.tell(post(60));
     await until(written(2));
     expect(await texts()).toEqual(["$AAPL at 0", "$AAPL at 60"]);
-    expect(await rejectedIn(store)).toEqual([]);
+    expect(await rejectedObservationsIn(store)).toEqual([]);
   });
 });
 
 describe("a difference between the local clock and a stream's clock", PATIENT, () => {
-  /** A stream that says what time it is by a clock so far behind ours. */
+  /** Starts a listener on a stream whose clock is this many milliseconds behind the local clock. */
   async function listeningTo(behindMs: () => number) {
     const dated = await serveJetstream([], () => store.clock.now - behindMs());
     onTestFinished(dated.close);
@@ -285,7 +289,7 @@ describe("a difference between the local clock and a stream's clock", PATIENT, (
     },
   );
 
-  it("is tolerated up to some minutes", async () => {
+  it("is tolerated up to a few minutes", async () => {
     const { dated, on } = await listeningTo(() => 9 * MINUTE_MS);
     await until(() => dated.visits.length === 1, on);
     dated.tell(post(0));

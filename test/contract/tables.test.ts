@@ -45,7 +45,7 @@ async function itemsAt(path: string, member: string): Promise<Item[]> {
   return items;
 }
 
-/** The rows of columns that are equally long. */
+/** Converts columns of equal length to rows. */
 function rowsOfColumns(columns: Readonly<Record<string, readonly unknown[]>>): readonly Item[] {
   const length = Object.values(columns)[0]?.length ?? 0;
   return Array.from({ length }, (_, index) =>
@@ -53,7 +53,7 @@ function rowsOfColumns(columns: Readonly<Record<string, readonly unknown[]>>): r
   );
 }
 
-/** The columns of rows that JSON has too, as CSV writes them. */
+/** The given columns of JSON rows, formatted as CSV cells. */
 const asText = (items: readonly Item[], columns: readonly string[]) =>
   items.map((item) => columns.map((name) => (item[name] === null ? "" : String(item[name]))));
 
@@ -106,14 +106,14 @@ describe("CSV over REST", () => {
       "prints",
       ["id", "tradedAt", "price", "sizeShares", "block", "canceled", "side"],
     ],
-  ])("has all rows of %s, with the same cells as JSON", async (_, path, member, columns) => {
+  ])("contains all rows of %s, with the same cells as JSON", async (_, path, member, columns) => {
     const items = await itemsAt(path, member);
     const rows = await rowsAt(path.replace("limit=500", "format=csv"));
     expect(rows.length).toBeGreaterThan(10);
     expect(cellsOf(rows, columns)).toEqual(asText(items, columns));
   });
 
-  it("can be selected by Accept, while JSON stays the default", async () => {
+  it("can be selected with Accept, while JSON stays the default", async () => {
     const path = "/api/signals?symbol=ALDER.SIM";
     const [row, ...more] = await rowsOf(await get(path, { accept: "text/csv" }));
     expect([row?.symbol, row?.market, more]).toEqual(["ALDER.SIM", "sandbox", []]);
@@ -125,7 +125,7 @@ describe("CSV over REST", () => {
     expect(json.headers.get("content-type")).toBe("application/json; charset=utf-8");
   });
 
-  it("is paginated by limit, and Link leads through all pages", async () => {
+  it("is paginated by limit, and the Link header leads through all pages", async () => {
     const all = await rowsAt("/api/instruments?format=csv");
     const paged: Row[] = [];
     let path: string | undefined = "/api/instruments?format=csv&limit=20";
@@ -159,7 +159,7 @@ describe("CSV over REST", () => {
     expect((await get(path, { "if-none-match": csv ?? "" })).status).toBe(200);
   });
 
-  it("has only the columns that fields names, in their order", async () => {
+  it("contains only the columns that the fields parameter lists, in that order", async () => {
     const text = await (await get("/api/signals?format=csv&fields=score,symbol&limit=1")).text();
     expect(text).toMatch(/^score,symbol\r\n\d+,\w+\.SIM\r\n$/);
     for (const path of ["/api/instruments?", "/api/darkpool?symbol=ALDER.SIM&view=days&"]) {
@@ -168,7 +168,7 @@ describe("CSV over REST", () => {
     }
   });
 
-  it("is rejected when the answer has no rows, and when an instrument is unknown", async () => {
+  it("is rejected when the answer has no rows, or when an instrument is unknown", async () => {
     const detailOf = async (path: string) => {
       const response = await get(path);
       const { detail, next } = (await response.json()) as Record<string, string>;
@@ -207,7 +207,7 @@ describe("the fields parameter", () => {
       .map(([name, value]) => `${name}=${value}`)
       .join("&");
 
-  /** What a tool answers over MCP, which REST answers alike. */
+  /** Calls a tool over MCP, and expects the same answer over REST. */
   async function bothAnswer(name: string, path: string, given: object): Promise<Item> {
     const client = await connectMcp(base, token);
     const { structuredContent } = await client.callTool({ name, arguments: { ...given } });
@@ -220,7 +220,7 @@ describe("the fields parameter", () => {
     ["find_instruments", "/api/instruments", {}, ["symbol", "momentumStatus", "nextReport"]],
     ["get_darkpool", "/api/darkpool", { view: "days" }, ["session", "vwap", "shortVolumeRatio"]],
     ["get_darkpool", "/api/darkpool", { view: "blocks" }, ["tradedAt", "notionalUsd", "side"]],
-  ])("of %s selects the columns of rows, also in CSV", async (name, path, view, fields) => {
+  ])("of %s selects the columns of rows, in CSV as well", async (name, path, view, fields) => {
     const given = { ...view, ...("view" in view && { symbol: "ALDER.SIM" }), limit: 3, fields };
     const answer = await bothAnswer(name, path, { ...given, detail: "full" });
     expect([answer.fields, answer.items, answer.days, answer.prints]).toEqual([
@@ -235,7 +235,7 @@ describe("the fields parameter", () => {
     expect(rows).toHaveLength(3);
   });
 
-  it("selects the columns of a history, which are rounded in a brief answer", async () => {
+  it("selects the columns of a history, whose values are rounded in a brief answer", async () => {
     const fields = ["session", "scoreRaw", "confidence"];
     const given = { symbol: "ALDER.SIM", last: 3, fields };
     const brief = (await bothAnswer("get_signal", "/api/signals", given)).history as Item;

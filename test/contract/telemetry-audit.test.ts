@@ -1,23 +1,23 @@
 import { describe, expect, it } from "vitest";
-import { schedule, startLoop } from "../../src/lib/loop.ts";
+import { scheduleTimer, startLoop } from "../../src/lib/loop.ts";
 import { AUDIT_KIND, type AuditEntry } from "../../src/store/audit/entry.ts";
 import type { Store } from "../../src/store/port/store.ts";
 import { currentRequestId, underRequestId } from "../../src/telemetry/request-id.ts";
 import {
   EXAMPLE_REGISTRATION,
   postForm,
-  type Registered,
+  type RegisteredAgent,
   register,
   tokenOf,
 } from "../support/agent.ts";
-import { auditedIn } from "../support/alert-service.ts";
+import { auditEntriesIn } from "../support/alert-service.ts";
 import { sharedTestService, startTestService } from "../support/test-service.ts";
 
 const { base, service } = await startTestService();
 
-/** Rows wait in the outbox until they are in the archive. */
+/** Returns all audit rows, including those that are still in the outbox and not in the archive. */
 async function auditsIn(store: Pick<Store, "records" | "archive">): Promise<readonly AuditEntry[]> {
-  const waiting = await auditedIn(store.records);
+  const waiting = await auditEntriesIn(store.records);
   const rows = await store.archive.read(AUDIT_KIND, { order: "oldest", limit: 1_000 });
   return [...rows.map(({ body }) => body as AuditEntry), ...waiting];
 }
@@ -27,7 +27,7 @@ const audits = () => auditsIn(service.state.store);
 const refusals = async () => (await audits()).filter(({ action }) => action === "token.refused");
 
 describe("the audit log", () => {
-  it("records every rejected token with its request, and no names chosen by the caller", async () => {
+  it("records every rejected token with its request, but no names chosen by the caller", async () => {
     const { client_id } = await register(base);
     const ask = (form: Readonly<Record<string, string>>) =>
       postForm(`${base}/oauth/token`, { grant_type: "client_credentials", ...form });
@@ -52,25 +52,31 @@ describe("the audit log", () => {
   });
 });
 
-/** Registers, takes and revokes a token, updates and removes an unclaimed agent.
- *  @returns The statuses. */
+/**
+ * Runs through the life of an unclaimed agent: register, get and revoke a token, update, delete.
+ * @returns The statuses.
+ */
 async function comeAndGo(): Promise<readonly number[]> {
   const client = await register(base);
   const token = await tokenOf(base, client);
   const revoked = await postForm(`${base}/oauth/revoke`, { token });
-  const manage = ({ registration_access_token: held }: Registered, method: string, body = "") =>
+  const manage = (
+    { registration_access_token: held }: RegisteredAgent,
+    method: string,
+    body = "",
+  ) =>
     fetch(client.registration_client_uri, {
       ...{ method, ...(body && { body }) },
       headers: { authorization: `Bearer ${held}`, "content-type": "application/json" },
     });
   const metadata = { ...EXAMPLE_REGISTRATION, client_id: client.client_id };
   const updated = await manage(client, "PUT", JSON.stringify(metadata));
-  const removed = await manage((await updated.json()) as Registered, "DELETE");
+  const removed = await manage((await updated.json()) as RegisteredAgent, "DELETE");
   return [revoked.status, updated.status, removed.status];
 }
 
 describe("the audit log of unclaimed agents", () => {
-  it("has no rows for their actions, however many agents there are", async () => {
+  it("has no rows for what they do, however many agents there are", async () => {
     const before = (await audits()).length;
     for (let agent = 0; agent < 50; agent += 1) expect(await comeAndGo()).toEqual([200, 200, 204]);
     expect((await audits()).length - before).toBe(0);
@@ -78,7 +84,9 @@ describe("the audit log of unclaimed agents", () => {
 
   it("records with each claim when and how the agent registered", async () => {
     const testService = await sharedTestService();
-    const client = (await register(testService.base)) as Registered & { claim: { code: string } };
+    const client = (await register(testService.base)) as RegisteredAgent & {
+      claim: { code: string };
+    };
     const { records: kept, archive: rows } = testService.service.state.store;
     await testService.person().claim(client.client_id, client.claim.code);
     const claimed = await auditsIn({ records: kept, archive: rows });
@@ -95,8 +103,8 @@ describe("the audit log of unclaimed agents", () => {
   });
 });
 
-describe("recurring work", () => {
-  it("is not part of the trace of the request that triggered it", async () => {
+describe("a recurring task", () => {
+  it("is not part of the trace of the request that started it", async () => {
     const { promise, resolve } = Promise.withResolvers<string | undefined>();
     let rounds = 0;
     const tick = async () => {
@@ -108,7 +116,7 @@ describe("recurring work", () => {
       tick,
       everyMs: 60_000,
       onError: (error) => expect.fail(String(error)),
-      schedule,
+      schedule: scheduleTimer,
     });
     await new Promise(setImmediate);
     underRequestId("r-1", loop.wake);

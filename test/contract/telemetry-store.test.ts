@@ -9,7 +9,7 @@ const jobs = collection<number>("jobs");
 const others = collection<number>("others");
 
 describeEngines("the due records of a store", (engine) => {
-  it("are counted unless they have expired, with the age of the oldest", async () => {
+  it("are counted unless they have expired, and the age of the oldest is reported", async () => {
     const { store, records, clock } = await openStore(engine);
     expect(await store.backlog(jobs)).toEqual({ waiting: 0, due: 0, oldestDueMs: 0 });
     await records.commit([
@@ -28,7 +28,7 @@ describeEngines("the due records of a store", (engine) => {
 });
 
 describeEngines("the size of a store", (engine) => {
-  it("is reported, and is at least the size of its content", async () => {
+  it("is reported as a record count and a size in bytes", async () => {
     const { store, records, archive } = await openStore(engine);
     await records.commit([insert(jobs, { key: "a", value: 1 })]);
     await archive.append([{ kind: "k", at: 1, id: "a", body: "x" }]);

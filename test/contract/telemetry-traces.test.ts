@@ -8,7 +8,7 @@ import {
   SimpleSpanProcessor,
 } from "@opentelemetry/sdk-trace-base";
 import { beforeEach, describe, expect, it } from "vitest";
-import { measuredSender, tracedAsk } from "../../src/telemetry/instrumented.ts";
+import { measuredSender, tracedProviderRequests } from "../../src/telemetry/instrumented.ts";
 import { NO_METERS } from "../../src/telemetry/meters.ts";
 import { getWith, newToken, postJson } from "../support/agent.ts";
 import { startReceiver } from "../support/receivers.ts";
@@ -38,14 +38,14 @@ const named = (name: string): ReadableSpan => {
   return found;
 };
 
-/** The span of a request ends after its caller has the answer. */
+/** Waits for a span, since a request's span ends only after the caller has the answer. */
 async function ended(name: string): Promise<ReadableSpan> {
   await expect.poll(() => exporter.getFinishedSpans().map((span) => span.name)).toContain(name);
   return named(name);
 }
 
 describe("a request", () => {
-  it("is a server span in the trace of its traceparent, with its child spans", async () => {
+  it("becomes a server span in the trace of its traceparent header, with child spans", async () => {
     await fetch(`${base}/api/signals?symbol=ALDER.SIM`, {
       headers: { authorization: `Bearer ${token}`, traceparent: TRACEPARENT },
     });
@@ -63,7 +63,7 @@ describe("a request", () => {
     expect(tool.attributes).toMatchObject({ "gen_ai.tool.name": "get_signal" });
   });
 
-  it("starts a new trace when the traceparent is invalid", async () => {
+  it("starts a new trace when its traceparent header is invalid", async () => {
     await fetch(`${base}/api/health`, { headers: { traceparent: "00-zz-zz-01" } });
     const request = await ended("GET /api/health");
     expect(request.parentSpanContext).toBeUndefined();
@@ -77,13 +77,13 @@ describe("a request", () => {
     expect(commits.map(traceOf)).toContain(traceOf(request));
   });
 
-  it("is a failed span when it is answered with 5xx, and not for errors of the caller", async () => {
+  it("becomes a failed span when it is answered with 5xx, but not for errors of the caller", async () => {
     await getWith("wrong", `${base}/api/signals`);
     const refused = await ended("GET /api/signals");
     expect(refused.status.code).toBe(SpanStatusCode.UNSET);
   });
 
-  it("has no input or output in its span", async () => {
+  it("records no input or output in its span", async () => {
     await fetch(`${base}/api/signals?symbol=SECRET.SIM`, {
       headers: { authorization: `Bearer ${token}`, baggage: "key=secret" },
     });
@@ -122,7 +122,7 @@ describe("an MCP message", () => {
       },
     );
 
-  it("is handled in the trace of its own traceparent, linked to the HTTP request", async () => {
+  it("is handled in the trace of its own traceparent, with a link to the HTTP request's span", async () => {
     const carried = `00-${OTHER}-b7ad6b7169203331-01`;
     const answer = await call({ traceparent: TRACEPARENT, tracestate: "a=b" }, carried);
     expect(answer.status).toBe(200);
@@ -135,7 +135,7 @@ describe("an MCP message", () => {
   });
 
   it.each([{}, { traceparent: 7 }, { traceparent: "nonsense" }])(
-    "with the invalid traceparent %j is handled in the trace of its request",
+    "with the invalid traceparent %j is handled in the trace of its HTTP request",
     async (meta) => {
       expect((await call(meta)).status).toBe(200);
       const request = await ended("POST /mcp");
@@ -146,7 +146,7 @@ describe("an MCP message", () => {
 });
 
 describe("an outgoing request", () => {
-  it("is a client span, and sends no traceparent to a webhook", async () => {
+  it("becomes a client span, and sends no traceparent header to a webhook", async () => {
     const receiver = await startReceiver({ behavior: 500 });
     const sender = measuredSender(loopbackSender(), NO_METERS);
     await sender.send({ url: `${receiver.url}/hooks/secret`, headers: {}, body: "{}" });
@@ -162,8 +162,8 @@ describe("an outgoing request", () => {
     await receiver.close();
   });
 
-  it("has a failed span with the error, without the path, which may contain a key", async () => {
-    const ask = tracedAsk("one", () => Promise.reject(new TypeError("key=secret")));
+  it("becomes a failed span with the error, without the path, which may contain a key", async () => {
+    const ask = tracedProviderRequests("one", () => Promise.reject(new TypeError("key=secret")));
     await expect(ask({ path: "/?key=secret" } as Parameters<typeof ask>[0])).rejects.toThrow();
     const { attributes, events, status } = named("GET one");
     expect(attributes).toMatchObject({ "peer.service": "one", "error.type": "TypeError" });

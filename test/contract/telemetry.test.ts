@@ -26,14 +26,14 @@ createInterface({ input: child.stderr ?? process.stdin }).on("line", (text) => {
   if (text.startsWith("{")) lines.push(JSON.parse(text) as Line);
 });
 
-/** The line of the log about a request. */
+/** Returns the log line of a request. */
 async function lineOf(requestId: string): Promise<Line> {
   const find = () => lines.find((line) => line.msg === "request" && line.requestId === requestId);
   await expect.poll(find).toBeDefined();
   return find() as Line;
 }
 
-/** The samples of the service, by name and labels. */
+/** Returns the metric samples of the service, by name and labels. */
 async function samples(): Promise<Readonly<Record<string, number>>> {
   const text = await (await fetch(`http://127.0.0.1:${METRICS_PORT}/metrics`)).text();
   const own = text.split("\n").filter((line) => line.startsWith("market_signal_"));
@@ -59,7 +59,7 @@ describe("the request id", () => {
     ["PUT", "/api/signals", 405],
     ["GET", "/nowhere", 404],
     ["OPTIONS", "/oauth/token", 204],
-  ])("is on the answer to %s %s", async (method, path, status) => {
+  ])("is in the answer to %s %s", async (method, path, status) => {
     const form = { "content-type": "application/x-www-form-urlencoded" };
     const init = method === "POST" ? { method, headers: form } : { method };
     const answer = await fetch(baseUrl + path, { ...init, redirect: "manual" });
@@ -67,7 +67,7 @@ describe("the request id", () => {
     expect(answer.headers.get("x-request-id")).toMatch(/^[0-9a-f-]{36}$/);
   });
 
-  it("is the caller's when it is valid, also in the problem and the log", async () => {
+  it("is taken from the caller when it is valid, and appears in the problem document and the log", async () => {
     const answer = await fetch(`${baseUrl}/nowhere`, { headers: { "x-request-id": "mine.1" } });
     expect(answer.headers.get("x-request-id")).toBe("mine.1");
     expect(await answer.json()).toMatchObject({ code: "not_found", requestId: "mine.1" });
@@ -78,7 +78,7 @@ describe("the request id", () => {
 });
 
 describe("the log line of a request", () => {
-  it("has the route, the caller and the duration", async () => {
+  it("contains the route, the caller and the duration", async () => {
     const url = `${baseUrl}/api/signals?symbol=ALDER.SIM`;
     const headers = { authorization: `Bearer ${token}`, "x-request-id": "line-1" };
     expect((await fetch(url, { headers })).status).toBe(200);
@@ -89,7 +89,7 @@ describe("the log line of a request", () => {
     });
   });
 
-  it("has neither the path nor the query", async () => {
+  it("contains neither the path nor the query", async () => {
     await fetch(`${baseUrl}/oauth/register/${agent.client_id}?token=planted`, {
       headers: { "x-request-id": "line-2" },
     });
@@ -100,7 +100,7 @@ describe("the log line of a request", () => {
 });
 
 describe("metrics", () => {
-  it("label requests by route, however many paths are requested", async () => {
+  it("label requests by route, however many different paths are requested", async () => {
     for (let at = 0; at < 20; at++) await fetch(`${baseUrl}/tried-${at}?q=${at}`);
     const name = "market_signal_http_request_duration_seconds_count";
     await expect
@@ -123,7 +123,7 @@ describe("metrics", () => {
     expect(found.market_signal_store_records).toBeGreaterThan(0);
   });
 
-  it("are served at one path only", async () => {
+  it("are served only at one path", async () => {
     expect((await fetch(`http://127.0.0.1:${METRICS_PORT}/`)).status).toBe(404);
     expect((await fetch(`${baseUrl}/metrics`)).status).toBe(404);
   });
@@ -137,7 +137,7 @@ describe("the status command", () => {
     return out;
   };
 
-  it("shows a running server, as text and as JSON", async () => {
+  it("shows the state of a running server, as text and as JSON", async () => {
     const text = await ask();
     expect(text).toMatch(/^Server {4}version 1\.0\.0, up \d+ s, leads$/m);
     expect(text).toMatch(/^Market {4}sandbox, as of \S+Z, \d+ s ago, \d+ instruments$/m);

@@ -6,7 +6,10 @@ type Headers = Readonly<Record<string, string>>;
 
 const FORM = "application/x-www-form-urlencoded";
 
-/** The same content type to everyone but the fast path, which leaves it to Express. */
+/**
+ * An equivalent content type that the fast path does not recognize, so that Express handles the
+ * request.
+ */
 const IN_EXPRESS = `${FORM}; charset=utf-8; path=express`;
 
 interface Said {
@@ -26,14 +29,14 @@ async function ask({ base }: TestService, body: string, headers: Headers = {}): 
   };
 }
 
-/** The answers of the fast path and of Express to the same request. */
+/** Sends the same request to the fast path and to Express. @returns Both answers. */
 async function askTwice(testService: TestService, body: string, headers: Headers = {}) {
   const fast = await ask(testService, body, headers);
   const slow = await ask(testService, body, { ...headers, "content-type": IN_EXPRESS });
   return { fast, slow };
 }
 
-/** Without what differs from request to request. */
+/** Removes header fields that differ from request to request. */
 function comparable({ status, headers, body }: Said) {
   const { date: _, "x-request-id": __, "content-length": ___, ...rest } = headers;
   const { access_token: token, requestId: ____, error_description, ...members } = body;
@@ -45,7 +48,7 @@ function comparable({ status, headers, body }: Said) {
   };
 }
 
-/** What is left of the visits. */
+/** Returns the remaining quota of the limit `visits`. */
 const left = ({ headers }: Said): string | undefined =>
   /"visits";r=(\d+)/.exec(headers.ratelimit ?? "")?.[1];
 
@@ -86,21 +89,21 @@ const requests: Readonly<Record<string, readonly [body: string, headers?: Header
 };
 
 describe("the fast path of token requests answers like Express", () => {
-  it.each(Object.keys(requests))("from %s", async (name) => {
+  it.each(Object.keys(requests))("for a request from %s", async (name) => {
     const [body = "", headers] = requests[name] ?? [];
     const { fast, slow } = await askTwice(testService, body, headers);
     expect(comparable(fast)).toEqual(comparable(slow));
   });
 
   it.each(["Application/X-WWW-Form-Urlencoded", `${FORM};charset=UTF-8`])(
-    "with the content type %s",
+    "for a request with the content type %s",
     async (type) => {
       const { status, body } = await ask(testService, form, { "content-type": type });
       expect([status, body.token_type]).toEqual([200, "Bearer"]);
     },
   );
 
-  it("with a body that is too large", async () => {
+  it("for a request with a body that is too large", async () => {
     const { fast, slow } = await askTwice(testService, `${form}&state=${"x".repeat(20_000)}`);
     expect(fast.status).toBe(413);
     expect(comparable(fast)).toEqual(comparable(slow));
@@ -111,7 +114,7 @@ const strict = (limits: string, more: Headers = {}) =>
   startTestService({ RATE_LIMITS: `${LOOSE_LIMITS} ${limits}`, ...more });
 
 describe("a token request", () => {
-  it("counts once whatever its outcome, and is rejected as in Express", async () => {
+  it("counts once against the rate limit, whatever its outcome, and is rejected as in Express", async () => {
     const limited = await strict("visits=5/3600");
     const own = await newForm(limited);
     const bodies = [own, own.replace("grant_type", "grant"), `${own}&scope=none`, own];
@@ -127,16 +130,19 @@ describe("a token request", () => {
     ["too many tokens", "token=1/3600", (body: string) => body],
     ["wrong secrets", "secret-address=1/3600", (body: string) => `${body}x`],
     ["wrong secrets of one client", "secret-client=0/3600", (body: string) => `${body}x`],
-  ])("is rejected for %s as in Express, and counts once", async (_name, limits, spoil) => {
-    const limited = await strict(`${limits} visits=5/3600`);
-    const own = spoil(await newForm(limited));
-    await ask(limited, own);
-    const { fast, slow } = await askTwice(limited, own);
-    expect([fast.status, left(fast), left(slow)]).toEqual([429, "2", "1"]);
-    expect(comparable(fast)).toEqual(comparable(slow));
-  });
+  ])(
+    "is rejected for %s as in Express, and counts once against the limit",
+    async (_name, limits, spoil) => {
+      const limited = await strict(`${limits} visits=5/3600`);
+      const own = spoil(await newForm(limited));
+      await ask(limited, own);
+      const { fast, slow } = await askTwice(limited, own);
+      expect([fast.status, left(fast), left(slow)]).toEqual([429, "2", "1"]);
+      expect(comparable(fast)).toEqual(comparable(slow));
+    },
+  );
 
-  it("has the same client address as in Express", async () => {
+  it("is attributed to the same client address as in Express", async () => {
     const limited = await strict("visits=2/3600", { TRUST_PROXY: "1" });
     const own = await newForm(limited);
     const from = { "x-forwarded-for": "198.51.100.1, 203.0.113.1" };

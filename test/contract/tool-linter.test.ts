@@ -5,7 +5,7 @@ import { mcpAsks, resultOf } from "../support/mcp-messages.ts";
 import { sharedTestService } from "../support/test-service.ts";
 import { answerFaults, type ListedTool, toolFaults } from "../support/tool-linter.ts";
 
-/** Maximum bytes of the whole list, as it is sent. */
+/** Maximum size of the serialized tool list, in bytes. */
 const MAX_LIST_BYTES = 28_000;
 /** Maximum number of tools that a model should have to choose from. */
 const MAX_TOOLS = 12;
@@ -20,7 +20,7 @@ const { ask } = eras[0];
 const { tools } = await resultOf<{ tools: readonly ListedTool[] }>(ask("tools/list"));
 
 describe.each(eras)("the list of tools for a client of $era", ({ era, ask }) => {
-  it(`has at most ${MAX_TOOLS} tools and less than ${MAX_LIST_BYTES} bytes`, async () => {
+  it(`has at most ${MAX_TOOLS} tools and fewer than ${MAX_LIST_BYTES} bytes`, async () => {
     const text = await (await ask("tools/list")).text();
     process.stdout.write(`tools/list for ${era}: ${Buffer.byteLength(text)} bytes\n`);
     expect(Buffer.byteLength(text)).toBeLessThan(MAX_LIST_BYTES);
@@ -36,7 +36,7 @@ describe.each(tools)("the tool $name", (tool) => {
   });
 });
 
-/** Something for each tool to do, and something that it has to refuse. */
+/** A call that succeeds and a call that fails, for each tool. */
 const calls: Readonly<Record<string, readonly (readonly [object, object])[]>> = {
   get_signal: [
     [{ symbol: "ALDER.SIM" }, { symbol: "NOSUCH" }],
@@ -74,7 +74,7 @@ describe("a tool answer", () => {
   });
 
   it.each(tools)(
-    "of $name has equal text and structured content, also for errors",
+    "of $name has the same content as text and as structured content, even for errors",
     async (tool) => {
       const id = await made();
       for (const [good, bad] of calls[tool.name] ?? []) {

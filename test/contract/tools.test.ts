@@ -3,7 +3,7 @@ import { Ajv2020 } from "ajv/dist/2020.js";
 import addFormats from "ajv-formats";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
-import { scopes } from "../../src/auth/scopes.ts";
+import { scopeDescriptions } from "../../src/auth/scopes.ts";
 import { isAboutAlerts } from "../../src/tool.ts";
 import { tools } from "../../tools/index.ts";
 import { getWith, newToken } from "../support/agent.ts";
@@ -11,10 +11,10 @@ import { connectMcp, textOf } from "../support/mcp.ts";
 import { sharedTestService } from "../support/test-service.ts";
 import { verifies } from "../support/verifies.ts";
 
-/** Root of the tree without leaves: SHA-256 of nothing. */
+/** Root hash of an empty Merkle tree: SHA-256 of the empty string (RFC 6962 section 2.1). */
 const EMPTY_ROOT = "47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU=";
 
-/** Several questions for each tool; a tool without any fails the test below. */
+/** Several calls of each tool; a tool without any call fails the test below. */
 const questions: Readonly<Record<string, readonly Record<string, unknown>[]>> = {
   get_signal: [
     { symbol: "ALDER.SIM" },
@@ -79,7 +79,7 @@ const { base } = await sharedTestService();
 const token = await newToken(base);
 const client = await connectMcp(base, token);
 
-/** Published schemas of answers. */
+/** Published output schemas, by tool. */
 const listed = new Map(
   (await client.listTools()).tools.map(({ name, outputSchema }) => [name, outputSchema]),
 );
@@ -87,7 +87,7 @@ const listed = new Map(
 const ajv = new Ajv2020({ strict: false });
 addFormats.default(ajv);
 
-/** Tools that only read the market; those with effects or private data have their own tests. */
+/** Tools that only read the market; tools with effects or private data have their own tests. */
 const shared = tools.filter((tool) => !isAboutAlerts(tool));
 
 describe.each(shared)("$name", ({ name, routes, output }) => {
@@ -122,10 +122,10 @@ describe.each(shared)("$name", ({ name, routes, output }) => {
 });
 
 describe.each(tools)("$name", ({ name, input, scopes: needed }) => {
-  it("describes itself: name, title, scope, every input and the answer", () => {
+  it("describes its name, its title, its scope, every input and its answer", () => {
     expect(name).toMatch(/^[a-z][a-z0-9_]{0,63}$/);
     expect(needed.length).toBeGreaterThan(0);
-    expect(Object.keys(scopes)).toEqual(expect.arrayContaining([...needed]));
+    expect(Object.keys(scopeDescriptions)).toEqual(expect.arrayContaining([...needed]));
     const schema = z.toJSONSchema(input, { io: "input" });
     expect(schema.additionalProperties).toBe(false);
     for (const [member, property] of Object.entries(schema.properties ?? {})) {
@@ -151,14 +151,14 @@ interface Day {
 describe("the table of tools in README.md", () => {
   const readme = readFileSync(new URL("../../README.md", import.meta.url), "utf8");
 
-  it.each(tools)("names the scopes of $name", ({ name, scopes: needed }) => {
+  it.each(tools)("lists the scopes of $name", ({ name, scopes: needed }) => {
     const row = readme.split("\n").find((line) => line.startsWith(`| \`${name}\` |`)) ?? "";
     const named = [...(row.split(" | ")[2] ?? "").matchAll(/`([^`]+)`/g)].map(([, scope]) => scope);
     expect(named.sort()).toEqual([...needed].sort());
   });
 });
 
-describe("the context that get_factors shows next to its evidence", () => {
+describe("the context that get_factors shows in addition to its evidence", () => {
   const ask = async <T>(path: string) => (await (await getWith(token, base + path)).json()) as T;
   const inputsOf = async (symbol: string) => {
     const { factors } = await ask<{
@@ -168,7 +168,7 @@ describe("the context that get_factors shows next to its evidence", () => {
       factors[factor]?.inputs.find((input) => input.name === name);
   };
 
-  it("has indicators, attention and the last session's prints, all with weight 0", async () => {
+  it("has indicators, attention and the last session's prints, all with a weight of 0", async () => {
     const input = await inputsOf("ALDER.SIM");
     const names = ["rsi14", "macdOverAtr", "sma50OverSma200", "return1m", "return12m1"];
     for (const name of names) {
@@ -180,7 +180,7 @@ describe("the context that get_factors shows next to its evidence", () => {
     expect(input("darkpool", "blockVwapOverVwap")).toMatchObject({ unit: "ratio", weight: 0 });
   });
 
-  it("agrees with get_darkpool on the same session", async () => {
+  it("matches the figures of get_darkpool for the same session", async () => {
     const { items } = await ask<{ items: { symbol: string }[] }>(
       "/api/instruments?assetClass=stock&limit=10",
     );
@@ -241,7 +241,7 @@ describe("the list of tools", () => {
     expect(JSON.stringify(listed).length).toBeLessThan(28_000);
   });
 
-  it("answers an unknown tool as a protocol error", async () => {
+  it("answers a call of an unknown tool with a protocol error", async () => {
     await expect(client.callTool({ name: "no_such_tool", arguments: {} })).rejects.toMatchObject({
       code: -32602,
     });
@@ -252,14 +252,14 @@ describe("a symbol of the real market", () => {
   const read = async (query: string) =>
     (await getWith(token, `${base}/api/signals?${query}`)).json();
 
-  it("gets an error that says the sandbox is simulated and names a valid symbol", async () => {
+  it("is answered with an error that states that the sandbox is simulated and suggests a valid symbol", async () => {
     const { detail, next } = (await read("symbol=AAPL")) as { detail: string; next: string };
     expect(detail).toContain("this market is simulated");
     const [, named = ""] = /^Try (\S+) /.exec(next) ?? [];
     expect(await read(`symbol=${named}`)).toMatchObject({ symbol: named });
   });
 
-  it("is reported separately, and the other symbols of the list are answered", async () => {
+  it("is reported separately, while the other symbols of the list are answered", async () => {
     const page = await read("symbols=BYTEN.SIM,AAPL,ALDE.SIM,ALDER.SIM");
     expect(page).toMatchObject({
       items: [{ symbol: "ALDER.SIM" }, { symbol: "BYTEN.SIM" }],

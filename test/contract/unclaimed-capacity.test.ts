@@ -4,19 +4,22 @@ import { expect, it } from "vitest";
 import { type ClientRecord, clients } from "../../src/auth/agents/agent.ts";
 import { type AuditEntry, unsealedAudit } from "../../src/store/audit/entry.ts";
 import type { Records, Stored } from "../../src/store/port/records.ts";
-import { EXAMPLE_REGISTRATION, postJson, type Registered, tokenOf } from "../support/agent.ts";
+import { EXAMPLE_REGISTRATION, postJson, type RegisteredAgent, tokenOf } from "../support/agent.ts";
 import { type AuthServer, startAuthServer } from "../support/auth-server.ts";
 import { ALL_SCOPES, authorizationRequest, CALLBACK } from "../support/person.ts";
 import { describeEngines, type Engine } from "../support/stores.ts";
-import { consented, createVisitor, exchange } from "../support/visitor.ts";
+import { createVisitor, exchange, giveConsent } from "../support/visitor.ts";
 
 /** Capacity for unclaimed agents in these tests. */
 const CAPACITY = 50;
 
-/** Longer than a claim code lasts, in milliseconds. */
+/** Longer than the validity of a claim code, in milliseconds. */
 const ELEVEN_MINUTES_MS = 11 * 60_000;
 
-/** Longer than a process waits before it looks at what others have registered, in milliseconds. */
+/**
+ * Longer than a process waits before it rereads the registrations of other processes, in
+ * milliseconds.
+ */
 const A_MOMENT_MS = 1_001;
 
 interface Place {
@@ -46,13 +49,17 @@ const ask = (local: string, address: string, changes: object = {}) =>
     { "x-forwarded-for": address },
   );
 
-async function registered(local: string, address: string, changes?: object): Promise<Registered> {
+async function registered(
+  local: string,
+  address: string,
+  changes?: object,
+): Promise<RegisteredAgent> {
   const answer = await ask(local, address, changes);
   expect(answer.status).toBe(201);
-  return (await answer.json()) as Registered;
+  return (await answer.json()) as RegisteredAgent;
 }
 
-/** Registers one agent from each address. @returns Their ids. */
+/** Registers one agent from each IP address. @returns The agents' ids. */
 async function registeredAt(
   local: string,
   addresses: readonly string[],
@@ -62,8 +69,8 @@ async function registeredAt(
   return ids;
 }
 
-/** Updates an agent to metadata of 7,000 characters. */
-function grow(client: Registered, address: string): Promise<Response> {
+/** Updates an agent so that its metadata have 7,000 characters. */
+function grow(client: RegisteredAgent, address: string): Promise<Response> {
   const long = (host: string) => `https://${host}.example/${"a".repeat(1_650)}`;
   const links = { tos_uri: long("t"), policy_uri: long("p"), client_uri: long("c") };
   const { client_id } = client;
@@ -78,14 +85,14 @@ function grow(client: Registered, address: string): Promise<Response> {
   });
 }
 
-/** Agents of ordinary size, of 2,048 characters of metadata, that clients amount to. */
+/** Size of clients in units of an ordinary agent with 2,048 characters of metadata. */
 const sizeOf = (kept: readonly Stored<ClientRecord>[]): number =>
   kept.reduce(
     (size, { value }) => size + Math.ceil(JSON.stringify(value.metadata).length / 2_048),
     0,
   );
 
-/** The clients whose removal is in the audit. */
+/** Returns the clients whose deletion is in the audit log. */
 async function deletions(records: Records): Promise<readonly string[]> {
   const rows = await records.list(unsealedAudit, { limit: 10_000 });
   return rows
@@ -93,7 +100,7 @@ async function deletions(records: Records): Promise<readonly string[]> {
     .flatMap(({ action, target }) => (action === "client.deleted" ? [target] : []));
 }
 
-/** Registers many agents, one after another. @returns The answers. */
+/** Registers many agents sequentially. @returns The statuses. */
 async function flood(local: string, addresses: Iterable<string>): Promise<readonly number[]> {
   const statuses: number[] = [];
   for (const address of addresses) statuses.push((await ask(local, address)).status);
@@ -121,7 +128,7 @@ const PUBLIC = {
 };
 
 describeEngines("capacity for unclaimed agents", (engine) => {
-  it("is not exceeded by a flood from one site, and other sites are not affected", async () => {
+  it("is not exceeded by a flood from one site, which does not affect other sites", async () => {
     const { server, records, clock } = await place(engine);
     const before = await registered(server.local, "198.51.100.1");
     clock.aheadMs = ELEVEN_MINUTES_MS;
@@ -134,10 +141,10 @@ describeEngines("capacity for unclaimed agents", (engine) => {
     expect(kept).toContain(after.client_id);
   });
 
-  it("is not exceeded by a flood from many sites, and some remains for new networks", async () => {
+  it("is not exceeded by a flood from many sites, and a part remains for new networks", async () => {
     const { server, records } = await place(engine);
     await flood(server.local, fromSites(60, 5));
-    const newcomers: Registered[] = [];
+    const newcomers: RegisteredAgent[] = [];
     for (let site = 0; site < 20; site += 1) {
       newcomers.push(await registered(server.local, `203.0.${site}.1`));
     }
@@ -147,7 +154,7 @@ describeEngines("capacity for unclaimed agents", (engine) => {
     for (const client of newcomers) await tokenOf(server.local, client);
   });
 
-  it("is denied to a network that has used its share while all agents are active, with the time to retry", async () => {
+  it("is denied, with the time to retry, to a network that has used its share while all agents are active", async () => {
     const { server } = await place(engine);
     const statuses = await flood(server.local, fromSites(60, 5));
     expect(statuses).toContain(429);
@@ -156,7 +163,7 @@ describeEngines("capacity for unclaimed agents", (engine) => {
     expect(await refused.json()).toMatchObject({ error: "temporarily_unavailable" });
   });
 
-  it("is reclaimed from idle agents, not from active ones", async () => {
+  it("is reclaimed from idle agents, but not from active agents", async () => {
     const { server, records, clock } = await place(engine);
     const { local } = server;
     const idle = await registered(local, "198.51.100.1");
@@ -174,7 +181,7 @@ describeEngines("capacity for unclaimed agents", (engine) => {
     expect(kept).toContain(working.client_id);
   });
 
-  it("is not used up by one provider with an active agent at each of its sites", async () => {
+  it("is not used up by one provider that has an active agent at each of its sites", async () => {
     const { server } = await place(engine);
     const ofProvider = times(3 * CAPACITY, (at) => `2001:db8:${at.toString(16)}::1`);
     expect(await flood(server.local, ofProvider)).toContain(201);
@@ -182,7 +189,7 @@ describeEngines("capacity for unclaimed agents", (engine) => {
     expect(new Set(newcomers)).toEqual(new Set([201]));
   });
 
-  it("counts evictions and rejections", async () => {
+  it("has metrics that count evictions and rejections", async () => {
     const { server, records } = await place(engine);
     const statuses = await flood(server.local, fromSites(60, 5));
     const accepted = statuses.filter((status) => status === 201).length;
@@ -193,7 +200,7 @@ describeEngines("capacity for unclaimed agents", (engine) => {
     expect(server.capacityTally().evicted + server.capacityTally().refused).toBeGreaterThan(0);
   });
 
-  it("is charged for large registrations by their size", async () => {
+  it("is used in proportion to the size of large registrations", async () => {
     const { server, records } = await place(engine);
     const redirect_uris = times(10, (at) => `https://agent.example/${at}${"a".repeat(450)}`);
     for (const address of fromOneSite(CAPACITY)) {
@@ -202,7 +209,7 @@ describeEngines("capacity for unclaimed agents", (engine) => {
     expect((await keptOf(records)).size).toBeLessThanOrEqual(CAPACITY / 3);
   });
 
-  it("is charged for growing metadata, within the share of the network", async () => {
+  it("is used by growing metadata only within the share of the network", async () => {
     const { server, records, clock } = await place(engine);
     const others = await registeredAt(
       server.local,
@@ -218,7 +225,7 @@ describeEngines("capacity for unclaimed agents", (engine) => {
     for (const id of others) expect(kept.map(({ key }) => key)).toContain(id);
   });
 
-  it("is not used by agents that act for people, however many and large", async () => {
+  it("is not used by agents that act for people, however many and however large they are", async () => {
     const { server, records, clock } = await place(engine);
     const { local } = server;
     const others = await registeredAt(
@@ -227,17 +234,17 @@ describeEngines("capacity for unclaimed agents", (engine) => {
     );
     const person = createVisitor(server);
     await person.signIn();
-    const used = await consented(server, person, {
+    const used = await giveConsent(server, person, {
       client: await registered(local, "192.0.2.1", PUBLIC),
     });
     expect((await exchange(server, used.form)).status).toBe(200);
     clock.aheadMs = ELEVEN_MINUTES_MS;
     const attacker = createVisitor(server);
     await attacker.signIn("attacker@example.com");
-    const agents: Registered[] = [];
+    const agents: RegisteredAgent[] = [];
     for (let at = 0; at < CAPACITY - 10; at += 1) {
       const client = await registered(local, "203.0.113.1", PUBLIC);
-      const { form } = await consented(server, attacker, { client });
+      const { form } = await giveConsent(server, attacker, { client });
       expect((await exchange(server, form)).status).toBe(200);
       agents.push(client);
     }
@@ -262,7 +269,7 @@ describeEngines("capacity for unclaimed agents", (engine) => {
     }
   });
 
-  it("is available to a network without agents even when all of it is in use", async () => {
+  it("is available to a network without agents even when all of the capacity is in use", async () => {
     const { server, records } = await place(engine);
     await flood(server.local, fromSites(3 * CAPACITY, 1));
     const newcomers = await registeredAt(

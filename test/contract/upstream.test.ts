@@ -1,20 +1,20 @@
 import { decodeJwt, exportJWK, generateKeyPair, type JWTPayload, SignJWT } from "jose";
 import type { CustomFetch } from "openid-client";
 import { describe, expect, it } from "vitest";
-import { createUpstream } from "../../src/auth/accounts/upstream-sign-in.ts";
-import type { SignUp } from "../../src/config/config.ts";
+import { createUpstreamSignIn } from "../../src/auth/accounts/upstream-sign-in.ts";
+import type { SignUpMode } from "../../src/config/config.ts";
 import { Problem } from "../../src/problem.ts";
 import type { Records } from "../../src/store/port/records.ts";
 import { peopleOf } from "../support/account-parts.ts";
 import { startOpenIdProvider } from "../support/openid-provider.ts";
-import { describeEngines, dumped, embedded, openStore, slowed } from "../support/stores.ts";
+import { describeEngines, dumpStore, embedded, openStore, slowRecords } from "../support/stores.ts";
 
 const REDIRECT_URI = "http://127.0.0.1:1/sign-in/callback";
 const BROWSER = "the secret of a browser";
 const ADA = "ada@people.example";
 
 interface Choice {
-  readonly signUp?: SignUp;
+  readonly signUp?: SignUpMode;
   readonly accepted?: readonly string[];
   readonly authentication?: "client_secret_basic" | "client_secret_post";
   readonly through?: (records: Records) => Records;
@@ -31,14 +31,17 @@ async function begin(choice: Choice = {}) {
   const provider = await startOpenIdProvider({ redirectUri: REDIRECT_URI, authentication });
   const { accounts } = peopleOf(store, records);
   const failures: unknown[] = [];
-  const upstream = createUpstream({
+  const upstream = createUpstreamSignIn({
     choice: { issuer: provider.issuer, ...provider.client },
     ...{ redirectUri: REDIRECT_URI, records, accounts, signUp },
     ...(choice.fetch && { fetch: choice.fetch }),
     isAccepted: async (email) => accepted.includes(email),
     onError: (error) => failures.push(error),
   });
-  /** What the provider sends the browser back with. */
+  /**
+   * Signs in at the provider.
+   * @returns The callback URL to which the provider redirects the browser.
+   */
   const answer = async (change: (url: URL) => void = () => {}): Promise<URL> => {
     const url = await upstream.start(BROWSER, "/account");
     change(url);
@@ -47,7 +50,7 @@ async function begin(choice: Choice = {}) {
   return { store, provider, accounts, upstream, failures, answer };
 }
 
-/** What makes a provider say something else in its ID tokens, under a key of its own. */
+/** A `fetch` that replaces claims in the provider's ID tokens and signs them with a new key. */
 async function saying(claims: JWTPayload): Promise<CustomFetch> {
   const { privateKey, publicKey } = await generateKeyPair("RS256");
   const jwks = { keys: [{ ...(await exportJWK(publicKey)), alg: "RS256", use: "sig" }] };
@@ -76,7 +79,7 @@ async function problemOf(call: Promise<unknown>): Promise<Problem> {
 }
 
 describe("the sign-in with an external OpenID provider", () => {
-  it("uses PKCE, state and nonce, and requests the identity only", async () => {
+  it("uses PKCE, state and nonce, and requests only the identity", async () => {
     const { upstream, provider } = await begin();
     expect(upstream.name).toBe(new URL(provider.issuer).host);
     const url = await upstream.start(BROWSER, "/account");
@@ -112,7 +115,7 @@ describe("the sign-in with an external OpenID provider", () => {
     },
   );
 
-  it("never uses an account because it has the same email address", async () => {
+  it("never selects an account because of an equal email address", async () => {
     const { upstream, accounts, answer } = await begin();
     const own = await accounts.findOrCreateByEmail(ADA);
     const done = await upstream.finish(BROWSER, await answer());
@@ -137,7 +140,7 @@ describe("the sign-in with an external OpenID provider", () => {
   it("stores nothing that lets a reader of the store sign in", async () => {
     const { store, answer } = await begin();
     const back = await answer();
-    const kept = JSON.stringify(await dumped(store.store));
+    const kept = JSON.stringify(await dumpStore(store.store));
     expect(kept).toContain("upstream-attempts");
     expect(kept).not.toContain(BROWSER);
     expect(kept).not.toContain(back.searchParams.get("state"));
@@ -154,7 +157,7 @@ describe("the time of a sign-in with the provider", () => {
     expect(done?.signedInAt).toBe(authTime * 1000);
   });
 
-  it("counts as long ago when auth_time is missing", async () => {
+  it("is considered long ago when auth_time is missing", async () => {
     const { upstream, answer } = await begin({ fetch: await saying({ auth_time: undefined }) });
     const done = await upstream.finish(BROWSER, await answer());
     expect(done?.signedInAt).toBe(0);
@@ -183,7 +186,7 @@ describe("a callback is rejected", () => {
 
   describeEngines("when it was used before", (engine) => {
     it("under concurrent requests", async () => {
-      const { upstream, answer } = await begin({ through: slowed, engine });
+      const { upstream, answer } = await begin({ through: slowRecords, engine });
       const back = await answer();
       const all = Array.from({ length: 100 }, () => upstream.finish(BROWSER, back));
       expect((await Promise.all(all)).filter((done) => done !== undefined)).toHaveLength(1);
@@ -243,7 +246,7 @@ describe("a callback is rejected", () => {
 });
 
 describe("a person with an external account", () => {
-  it.each<[SignUp, boolean, boolean]>([
+  it.each<[SignUpMode, boolean, boolean]>([
     ["open", false, true],
     ["applications", false, false],
     ["applications", true, true],
@@ -257,7 +260,7 @@ describe("a person with an external account", () => {
     },
   );
 
-  it.each<SignUp>(["applications", "closed"])(
+  it.each<SignUpMode>(["applications", "closed"])(
     "may sign in again after an earlier sign-in, with SIGN_UP=%s",
     async (signUp) => {
       const { upstream, provider, accounts, answer } = await begin({ signUp });
@@ -289,7 +292,7 @@ describe("a person with an external account", () => {
 });
 
 describe("an unavailable provider", () => {
-  it("is reported as a problem until it answers again", async () => {
+  it("causes a problem document until it answers again", async () => {
     const { upstream, provider, failures } = await begin();
     await provider.stop();
     const problem = await problemOf(upstream.start(BROWSER, "/account"));
@@ -301,7 +304,7 @@ describe("an unavailable provider", () => {
   });
 
   it.each(["/token", "/jwks", "/me"])(
-    "causes a problem rather than a rejection when %s fails",
+    "causes a problem document rather than a rejection when %s fails",
     async (path) => {
       const { upstream, provider, answer } = await begin();
       const back = await answer();
@@ -318,16 +321,16 @@ describe("an unavailable provider", () => {
     expect(performance.now() - startedAt).toBeLessThan(8_000);
   });
 
-  it("causes a problem when it fails during the callback", async () => {
+  it("causes a problem document when it fails during the callback", async () => {
     const { upstream, provider, answer } = await begin();
     const back = await answer();
     await provider.stop();
     expect((await problemOf(upstream.finish(BROWSER, back))).status).toBe(503);
   });
 
-  it("causes a problem when its metadata name another issuer", async () => {
+  it("causes a problem document when its metadata contain another issuer", async () => {
     const { store, provider, accounts } = await begin();
-    const upstream = createUpstream({
+    const upstream = createUpstreamSignIn({
       choice: { issuer: provider.issuer.replace("127.0.0.1", "localhost"), ...provider.client },
       ...{ redirectUri: REDIRECT_URI, records: store.records, accounts, signUp: "open" },
       ...{ isAccepted: async () => false, onError: () => {} },

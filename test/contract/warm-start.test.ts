@@ -11,7 +11,7 @@ import { readConfig } from "../../src/config/config.ts";
 import { AuthenticatedFile } from "../../src/ingest/authenticated-file.ts";
 import { openScoring, type Scoring } from "../../src/ingest/create.ts";
 import { toolContext } from "../../src/service.ts";
-import type { Call } from "../../src/tool.ts";
+import type { ToolCall } from "../../src/tool.ts";
 import { getSignal } from "../../tools/get-signal.ts";
 import { atFileEnd } from "../support/file-end.ts";
 import { model, openStore } from "../support/stores.ts";
@@ -27,7 +27,10 @@ async function newFolder(): Promise<string> {
   return folder;
 }
 
-/** A process on a folder, this many days later, before its first refresh after a warm start. */
+/**
+ * A process on a data folder, this many days later, after its warm start and before its first
+ * refresh.
+ */
 async function processOn(folder: string, days = 0, seed = "1") {
   const warnings: string[] = [];
   const scoring = await openScoring({
@@ -40,7 +43,7 @@ async function processOn(folder: string, days = 0, seed = "1") {
   return { scoring, warnings };
 }
 
-/** The snapshot of every instrument, without the tables of peers. */
+/** The newest snapshot of every instrument, without its distribution tables. */
 const toldBy = ({ snapshots }: Scoring): unknown =>
   JSON.parse(JSON.stringify(snapshots.allNewest().map((one) => ({ ...one, tables: null }))));
 
@@ -49,7 +52,7 @@ async function computed(scoring: Scoring): Promise<void> {
   while (scoring.isWarm()) await turn();
 }
 
-/** A folder in which a run has ended. */
+/** Returns a data folder in which a run has ended. */
 async function leftFolder() {
   const folder = await newFolder();
   const { scoring } = await processOn(folder);
@@ -62,17 +65,17 @@ const answerOf = (scoring: Scoring, query: object) =>
   getSignal.run(
     getSignal.input.parse(query) as Parameters<typeof getSignal.run>[0],
     toolContext(scoring, {} as Parameters<typeof toolContext>[1]),
-    { scopes: new Set<Scope>() } as unknown as Call,
+    { scopes: new Set<Scope>() } as unknown as ToolCall,
   );
 
-it("scores of the previous run are shown, marked as such, until they are computed again", async () => {
+it("scores of the previous run are shown and marked as such until they are computed again", async () => {
   const { folder, told } = await leftFolder();
   const { scoring, warnings } = await processOn(folder, 2);
   expect(scoring.isWarm()).toBe(true);
   expect(toldBy(scoring)).toEqual(told);
   expect(scoring.knownUntil()).toBe(Math.floor(SANDBOX_NOW.getTime() / DAY_MS) * DAY_MS);
   expect(answerOf(scoring, { symbol: "ALDER.SIM" })).toMatchObject({ provisional: true });
-  // They stand in no history: nothing is recorded of them, and no alert fires on them.
+  // The restored scores belong to no history: they are neither recorded nor used for alerts.
   const asked = { symbol: "ALDER.SIM", from: "2026-11-20T00:00:00Z" };
   expect(() => answerOf(scoring, asked)).toThrow("not_ready");
   expect(scoring.snapshots.closedAfter("ALDER.SIM", 0)).toEqual([]);

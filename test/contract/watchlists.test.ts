@@ -8,7 +8,7 @@ import { tokensOf } from "../support/tokens.ts";
 const testService = await startTestService();
 const { base } = testService;
 
-/** What a request is answered with. */
+/** Sends a request. @returns Its status and JSON body. */
 async function ask(headers: Headers, path: string, method = "GET", body?: object) {
   const response = await fetch(`${base}${path}`, {
     method,
@@ -24,7 +24,7 @@ const setList = (headers: Headers, watchlist: string, symbols: readonly string[]
 const symbolsIn = ({ body }: { readonly body: Record<string, unknown> }) =>
   (body.items as { readonly symbol: string }[]).map(({ symbol }) => symbol);
 
-/** The names of all lists, each page of which is short. */
+/** Returns the names of all watchlists, read in short pages. */
 async function namesOnPages(headers: Headers): Promise<readonly string[]> {
   const seen: string[] = [];
   for (let cursor = ""; ; ) {
@@ -50,7 +50,7 @@ async function parties() {
 }
 
 describe("a watchlist", () => {
-  it("is made, changed, listed and deleted over REST and MCP alike", async () => {
+  it("is created, changed, listed and deleted in the same way over REST and MCP", async () => {
     const { mine, token } = await parties();
     const client = await connectMcp(base, token);
     const manage = async (args: Record<string, unknown>) =>
@@ -82,7 +82,7 @@ describe("a watchlist", () => {
     expect(seen).toEqual(names.sort());
   });
 
-  it("is listed once for a person's API key when several clients use the same names", async () => {
+  it("is listed once per client for a person's API key when several clients use the same name", async () => {
     const { mine, theirs, own } = await parties();
     const all = testService.service.market.instruments().map(({ symbol }) => symbol);
     const names = Array.from({ length: 12 }, (_, place) => `${place} ${"long ".repeat(19)}x`);
@@ -90,12 +90,12 @@ describe("a watchlist", () => {
     for (const name of names) for (const client of others) await setList(client, name, all);
     const twice = names.sort().flatMap((name) => [name, name]);
     expect(await namesOnPages(own)).toEqual(twice);
-    // Now pages end between other lists of one name.
+    // With one more list, page boundaries fall between lists with equal names.
     await setList(mine, "- one more", all);
     expect(await namesOnPages(own)).toEqual(["- one more", ...twice]);
   });
 
-  it("is rejected with a reason: an unknown symbol, a bad name, a bad action", async () => {
+  it("is rejected with a reason for an unknown symbol, an invalid name or a missing member", async () => {
     const { mine } = await parties();
     const symbols = ["ALDER.SIM"];
     for (const [body, status, code] of [
@@ -112,7 +112,7 @@ describe("a watchlist", () => {
     }
   });
 
-  it("stands for its symbols in get_signal, as JSON, as CSV and over MCP", async () => {
+  it("is replaced by its symbols in get_signal, as JSON, as CSV and over MCP", async () => {
     const { mine, theirs, token } = await parties();
     await setList(mine, "two", ["BYTEN.SIM", "ALDER.SIM"]);
     await setList(theirs, "two", ["BORUN.SIM"]);
@@ -132,7 +132,7 @@ describe("a watchlist", () => {
     expect((await ask(mine, "/api/signals?watchlist=none")).body.code).toBe("not_found");
   });
 
-  it("can be watched by an alert, and cannot be deleted meanwhile", async () => {
+  it("can be watched by an alert, and cannot be deleted while it is watched", async () => {
     const { mine } = await parties();
     await setList(mine, "Mine", ["ALDER.SIM"]);
     const made = await ask(mine, "/api/alerts", "POST", { watchlist: "mine" });
@@ -158,7 +158,7 @@ describe("a watchlist", () => {
 });
 
 describe("another application of the same person", () => {
-  it("learns only that a list exists", async () => {
+  it("learns only how many lists exist", async () => {
     const { mine, theirs, stranger } = await parties();
     await setList(mine, "secret plan", ["ALDER.SIM"]);
     const path = "/api/watchlists/secret%20plan";
@@ -188,7 +188,7 @@ describe("another application of the same person", () => {
     ]);
   });
 
-  it("can read and watch a list of the person's own API key, but not change it", async () => {
+  it("can read and watch a list of the person's own API key, but cannot change it", async () => {
     const { mine, stranger, own } = await parties();
     await setList(own, "House", ["ALDER.SIM"]);
     expect((await ask(mine, "/api/watchlists")).body).toEqual({
@@ -206,7 +206,7 @@ describe("another application of the same person", () => {
 });
 
 describe("writing a watchlist", () => {
-  it("needs alerts:write and signals:read", async () => {
+  it("requires alerts:write and signals:read", async () => {
     const person = testService.person();
     const wanted = { watchlist: "mine", symbols: ["ALDER.SIM"] };
     for (const scope of ["signals:read", "alerts:write"]) {

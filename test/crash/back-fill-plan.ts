@@ -7,7 +7,7 @@ const HOUR_MS = 3_600_000;
 
 /** Parameters of a backfill. */
 export interface BackFill {
-  /** Number of instruments, coins among them. */
+  /** Number of instruments, including coins. */
   readonly instruments: number;
   /** Length of the history in days. */
   readonly days: number;
@@ -15,16 +15,16 @@ export interface BackFill {
   readonly begins: number;
 }
 
-/** How the filler says what time it is, Unix milliseconds. */
+/** Request header with the filler's clock, in Unix milliseconds. */
 export const CLOCK_HEADER = "x-clock";
 
-/** Sessions that prints are asked for at most, with some to spare. */
+/** Number of sessions for which prints are requested, rounded up. */
 const PRINT_SESSIONS = 90;
 
-/** Requests an hour of the slowest provider of prints, which is asked twice a session. */
+/** Hourly request limit of the slowest provider of prints, which needs two requests per session. */
 const PRINT_REQUESTS_AN_HOUR = 3_000;
 
-/** Stocks with names of four letters, and coins. */
+/** Stocks with four-letter symbols, followed by the default coins. */
 function instrumentsOf({ instruments }: BackFill): readonly Instrument[] {
   const coins = DEFAULT_COINS.map(([symbol, name]) => namedInstrument(symbol, name));
   const stocks = Array.from({ length: instruments - coins.length }, (_, index) => {
@@ -37,7 +37,10 @@ function instrumentsOf({ instruments }: BackFill): readonly Instrument[] {
   return [...stocks, ...coins];
 }
 
-/** All providers. The density is low: what counts is how much is asked. */
+/**
+ * Test rigs of all providers. They serve sparse data, because the number of requests matters, not
+ * the volume.
+ */
 export const rigsOf = (plan: BackFill): readonly Rig[] =>
   rigsFor(instrumentsOf(plan), {
     tradesADay: 8,
@@ -45,7 +48,10 @@ export const rigsOf = (plan: BackFill): readonly Rig[] =>
     futuresEveryMs: 60_000,
   });
 
-/** What is wanted of a provider: two venues would tell of one bar, so each has coins of its own. */
+/**
+ * What is requested from a provider. Each coin has bars of one venue only, because two venues would
+ * report the same bar twice.
+ */
 export function optionsOf(plan: BackFill, { provider, settings }: Rig) {
   const coinbases = new Set(DEFAULT_COINS.slice(0, 6).map(([symbol]) => symbol as string));
   const isWanted = ({ symbol, assetClass }: Instrument) => {
@@ -59,7 +65,7 @@ export function optionsOf(plan: BackFill, { provider, settings }: Rig) {
   return { instruments, feeds: new Set(provider.feeds), historyFrom, settings };
 }
 
-/** When a provider has told all of it, Unix milliseconds. */
+/** Latest time by which a provider has delivered its whole history, Unix milliseconds. */
 export function endOf({ instruments, begins }: BackFill, { provider }: Rig): number {
   const isPrints = provider.feeds.includes("prints") && provider.classes.includes("stock");
   const hours = isPrints

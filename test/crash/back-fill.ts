@@ -13,20 +13,20 @@ import { openEmbedded } from "../../src/store/sqlite/open.ts";
 import type { Serve } from "../support/providers/drive.ts";
 import { type BackFill, CLOCK_HEADER, rigsOf } from "./back-fill-plan.ts";
 
-/** The process that fills. */
+/** Path of the script that runs the backfill. */
 const FILLER = fileURLToPath(new URL("./back-filler.ts", import.meta.url));
 
-/** The providers of a back-fill, all behind one address. */
+/** Local servers of all providers, behind one address. */
 interface BackFillServers {
   readonly origin: string;
-  /** Questions so far. */
+  /** Number of requests so far. */
   readonly asked: () => number;
-  /** By provider, when it was asked by its own clock, Unix milliseconds. */
+  /** Times of the requests by provider, on the clock of the requests, Unix milliseconds. */
   readonly askedAt: ReadonlyMap<string, readonly number[]>;
   close(): Promise<void>;
 }
 
-/** Starts the local servers; whoever asks says by which clock. */
+/** Starts the local servers. Each request carries the clock by which it is answered. */
 export async function startServers(plan: BackFill): Promise<BackFillServers> {
   const serves = new Map<string, Serve>(
     rigsOf(plan).map(({ provider, serve }) => [provider.id, serve()]),
@@ -43,7 +43,7 @@ export async function startServers(plan: BackFill): Promise<BackFillServers> {
     asked++;
     askedAt.get(id)?.push(now);
     const url = new URL(path, `http://${req.headers.host}`);
-    // By the clock of its answers; the machine's has nothing to do with it.
+    // The Date header follows the simulated clock of the request, not the clock of this machine.
     res.setHeader("date", new Date(now).toUTCString());
     const answer = serve({ method: req.method ?? "GET", url, headers, body }, now);
     res.writeHead(answer.status, answer.headers).end(answer.body);
@@ -63,10 +63,10 @@ export async function startServers(plan: BackFill): Promise<BackFillServers> {
 }
 
 /**
- * Lets a process fill a folder.
+ * Runs the backfill of a folder in a child process.
  *
- * @param killAt Questions to the servers after which it is killed; never unless given.
- * @returns Whether it came to its end.
+ * @param killAt Number of requests after which the child is killed; default: never.
+ * @returns Whether the child ran to its end.
  */
 export async function fill(
   { plan, folder, servers }: { plan: BackFill; folder: string; servers: BackFillServers },
@@ -96,15 +96,15 @@ function tailOf({ stderr }: ChildProcess): () => string {
   return () => tail;
 }
 
-/** What a folder holds that was public when the back-fill began. */
+/** The data in a folder that was public when the backfill began. */
 interface Content {
   readonly rows: number;
   readonly byProvider: Readonly<Record<string, number>>;
-  /** SHA-256 over all rows, without when they were observed. */
+  /** SHA-256 over all rows without their `observedAt`. */
   readonly digest: string;
 }
 
-/** Reads what a folder holds. */
+/** Reads the public data of a folder. */
 export async function contentIn(folder: string, { begins }: BackFill): Promise<Content> {
   const store = await openEmbedded({ folder, mode: "sandbox", now: Date.now });
   const hash = createHash("sha256");
@@ -119,10 +119,10 @@ export async function contentIn(folder: string, { begins }: BackFill): Promise<C
   return { rows, byProvider, digest: hash.digest("hex") };
 }
 
-/** What was public by an instant, Unix milliseconds. */
+/** Yields the rows that were public by an instant, Unix milliseconds. */
 async function* contentOf({ archive }: Store, by: number): AsyncGenerator<ReceivedObservation> {
   for (const feed of FEEDS) {
-    // How far back messages go depends on when they are asked for.
+    // Providers serve messages for a limited time, so only those of the last day are always complete.
     const from = feed === "mentions" ? by - 86_400_000 : 0;
     for await (const page of readObserved(archive, { feed, symbol: null, from })) {
       yield* page.filter(({ record }) => record.availableAt <= by);

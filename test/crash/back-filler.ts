@@ -2,17 +2,17 @@ import { createPoller } from "../../src/ingest/poller.ts";
 import { openProviderClient } from "../../src/ingest/provider-client.ts";
 import type { Store } from "../../src/store/port/store.ts";
 import { openEmbedded } from "../../src/store/sqlite/open.ts";
-import { follow } from "../support/providers/follow.ts";
+import { followProvider } from "../support/providers/follow.ts";
 import type { Rig } from "../support/providers/rigs.ts";
 import { type BackFill, CLOCK_HEADER, endOf, optionsOf, rigsOf } from "./back-fill-plan.ts";
 
-/** What this process does. */
+/** Command-line argument of this process, as JSON. */
 interface Task {
   readonly plan: BackFill;
   readonly folder: string;
-  /** Where the providers are, each under its id. */
+  /** Base URL of the local servers; each provider has its id as the first path segment. */
   readonly origin: string;
-  /** What their clocks showed when they were asked last, Unix milliseconds. */
+  /** Clock of the last request to each provider, Unix milliseconds. */
   readonly clocks: Readonly<Record<string, number>>;
 }
 
@@ -22,7 +22,7 @@ const store = await openEmbedded({ folder, mode: "sandbox", now: Date.now });
 await Promise.all(rigsOf(plan).map((rig) => fillFrom(rig, store)));
 await store.close();
 
-/** Asks one provider for all of its history, by a clock of its own. */
+/** Requests the whole history of one provider, on a simulated clock. */
 async function fillFrom(rig: Rig, { records, archive }: Store): Promise<void> {
   const { provider } = rig;
   const clock = { now: task.clocks[provider.id] ?? plan.begins };
@@ -38,6 +38,6 @@ async function fillFrom(rig: Rig, { records, archive }: Store): Promise<void> {
     ask: ({ headers, ...request }) =>
       line.ask({ ...request, headers: { ...headers, [CLOCK_HEADER]: String(now()) } }),
   });
-  await follow(poller, clock, endOf(plan, rig));
+  await followProvider(poller, clock, endOf(plan, rig));
   await line.close();
 }

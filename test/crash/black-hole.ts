@@ -3,20 +3,20 @@ import type { AddressInfo } from "node:net";
 import { connect, createServer, type Socket } from "node:net";
 import { join } from "node:path";
 
-/** A way to a database that can become a black hole. */
+/** A proxy in front of a database that can stop forwarding traffic. */
 export interface BlackHole {
-  /** Address of the database through it. */
+  /** Connection URL of the database through the proxy. */
   readonly url: string;
-  /** From now on connections are accepted and nothing is answered. */
+  /** Stops forwarding: connections are still accepted, but nothing is answered. */
   open(): void;
-  /** Everything that was swallowed goes on its way, as after a cut in a network. */
+  /** Resumes forwarding, including the data that was held back, as after a network outage. */
   close(): void;
-  /** Ends all connections. */
+  /** Closes the proxy and all connections. */
   end(): void;
 }
 
-/** Starts a proxy in front of a server on a Unix socket, which can stop answering. */
-export async function blackHole(url: string): Promise<BlackHole> {
+/** Starts a proxy in front of a server on a Unix socket. */
+export async function startBlackHole(url: string): Promise<BlackHole> {
   const target = join(new URL(url).searchParams.get("host") ?? "", ".s.PGSQL.5432");
   const sockets = new Set<Socket>();
   let isOpen = false;

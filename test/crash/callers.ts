@@ -3,16 +3,16 @@ import { Agent, type IncomingMessage, request } from "node:http";
 import { text } from "node:stream/consumers";
 import { setTimeout as pause } from "node:timers/promises";
 
-/** A request that is sent again and again, and what its answer must hold. */
+/** A request that is repeated, and text that its answer must contain. */
 interface Asked {
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
-  /** JSON; absent: the request is a GET. */
+  /** JSON body of a POST; absent: the request is a GET. */
   readonly body?: string;
   readonly holds: string;
 }
 
-/** Requests to a service, over REST and both eras of MCP. */
+/** Requests to a service over REST and both MCP eras. */
 export function questions(key: string): readonly Asked[] {
   const credential = { "x-api-key": key };
   const params = { name: "get_signal", arguments: { symbol: "ALDER.SIM" } };
@@ -49,29 +49,31 @@ export function questions(key: string): readonly Asked[] {
   ];
 }
 
-/** How callers call. */
+/** Options of the callers. */
 export interface CallersOptions {
   readonly base: string;
   readonly key: string;
-  /** Callers that keep their connection. */
+  /** Number of callers that reuse one connection. */
   readonly keeping: number;
-  /** Callers that make a connection for each request. */
+  /** Number of callers that open a new connection for each request. */
   readonly fresh: number;
-  /** Pause of a caller between two requests, in milliseconds; up to twice as long. */
+  /**
+   * Minimum pause of a caller between two requests, in milliseconds; the maximum is twice as long.
+   */
   readonly pauseMs: number;
 }
 
-/** Callers at work. */
+/** Running callers and their results. */
 export interface Callers {
-  /** Requests that were answered as they must be. */
+  /** Number of requests with a correct answer. */
   readonly answered: () => number;
-  /** What went wrong with the others, each with how often. */
+  /** Number of failures by description. */
   readonly failures: ReadonlyMap<string, number>;
-  /** Resolves when all have come to an end. */
+  /** Resolves when all callers have stopped. */
   stop(): Promise<void>;
 }
 
-/** Starts many callers, which never retry a request. */
+/** Starts callers that never retry a request. */
 export function startCallers(options: CallersOptions): Callers {
   const { base, key, keeping, fresh, pauseMs } = options;
   const asked = questions(key);
@@ -102,16 +104,16 @@ export function startCallers(options: CallersOptions): Callers {
   };
 }
 
-/** Prints the failures. @returns Their number. */
-export function tellFailures({ failures }: Pick<Callers, "failures">): number {
+/** Prints the failures to standard error. @returns Their number. */
+export function printFailures({ failures }: Pick<Callers, "failures">): number {
   for (const [fault, times] of failures) process.stderr.write(`${times} times: ${fault}\n`);
   return [...failures.values()].reduce((sum, times) => sum + times, 0);
 }
 
-/** Longest wait for an answer, in milliseconds. */
+/** Timeout of a request, in milliseconds. */
 const PATIENCE_MS = 10_000;
 
-/** The fault of an answer; `undefined`: none. */
+/** Sends a request. @returns What is wrong with the answer; `undefined`: nothing. */
 async function faultOf(base: string, asked: Asked, agent: Agent): Promise<string | undefined> {
   const { path, headers, body, holds } = asked;
   const method = body === undefined ? "GET" : "POST";

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import type { ChannelKind, ChannelTarget, ChatKind } from "../../src/alerts/channels/channel.ts";
-import { mails, openEmail } from "../../src/mail/outbox.ts";
+import { openEmail, queuedMails } from "../../src/mail/outbox.ts";
 import { openKeyring } from "../../src/store/keys/keyring.ts";
 import { createKeyringVault } from "../../src/store/keys/keyring-vault.ts";
 import { channelAlert } from "../support/channels.ts";
@@ -22,32 +22,40 @@ import { startWorker, type Worker } from "./workers.ts";
 
 const HOUR_MS = 3_600_000;
 
-/** How far clocks go between two kills: half a day, so that leases and retries are due, and a digest comes
- *  in every second life. */
+/**
+ * Step of the clock between two kills, in hours: half a day, so that leases and retries are due,
+ * and a digest falls into every second run.
+ */
 const LIFE_HOURS = 12.5;
 
-/** Kills before everything is let through: fewer than the ten attempts of a delivery. */
+/** Number of kills in a cycle: fewer than the ten attempts of a delivery. */
 const KILLS = 6;
 
-/** Events in each life, for every channel. */
+/** Number of events for every channel in each run of a process. */
 const EVENTS = 20;
 
 const EVENTS_PER_SECOND = 40;
 
-/** Time from the start of a process to its kill, in milliseconds. */
+/** Shortest and longest time from the start of a process to its kill, in milliseconds. */
 const LIVES_MS = { least: 300, most: 1_500 };
 
-/** Longest time until everything that waits is through, in milliseconds. */
+/** Timeout for the delivery of everything that is queued, in milliseconds. */
 const PATIENCE_MS = 120_000;
 
-/** Timeout of a request, in milliseconds: black holes hold a place for so long. */
+/**
+ * Timeout of a delivery request, in milliseconds: a server that never answers occupies a slot for
+ * that long.
+ */
 const TOTAL_MS = 500;
 
-/** Messages that a channel is sent in an hour while processes are killed: fewer than there are events, so
- *  that some are gathered. Then as many as there are. */
+/**
+ * Messages per channel and hour. `few` applies while processes are killed and is less than the
+ * number of events, so that the service gathers some of them into one message; `all` lets every
+ * event through.
+ */
 const MESSAGES = { few: 12, all: 10_000 };
 
-/** What each service does in turn, while processes are killed. */
+/** Successive reactions of each chat server while processes are killed. */
 const FAULTS: readonly ChatBehavior[] = [
   ...["takes", 500, "takes", "black-hole", "takes", "reset", "takes", "drip"],
   ...["takes", "redirect", "takes", "endless", "takes", "limited"],
@@ -55,24 +63,24 @@ const FAULTS: readonly ChatBehavior[] = [
 
 const CHATS: readonly ChatKind[] = ["slack", "discord", "telegram", "ntfy"];
 
-/** What came by one channel. */
+/** What one channel received. */
 interface Inbox {
   readonly kind: ChannelKind;
   readonly isDigest: boolean;
   readonly alertId: string;
-  /** The messages, in their order. */
+  /** The messages in order of arrival. */
   readonly texts: string[];
-  /** Keys of the emails that were read. */
+  /** Keys of the emails that are already in `texts`. */
   readonly read: Set<string>;
 }
 
 const TITLE = "kill -9 of processes that send to channels";
 
 /**
- * Kills processes while they send to every kind of channel, at once and by a daily digest, whose services
- * misbehave.
+ * Kills processes while they send to channels of every kind, both immediately and as a daily
+ * digest, and while the channels' servers misbehave.
  *
- * @param cycles How often there are six kills, after which everything must come.
+ * @param cycles Number of cycles. Each has six kills, after which every event must arrive.
  */
 export async function channelKills(cycles: number): Promise<Outcome> {
   const folder = await mkdtemp(join(tmpdir(), "channels-"));
@@ -83,7 +91,7 @@ export async function channelKills(cycles: number): Promise<Outcome> {
   }
 }
 
-/** The same on PostgreSQL. */
+/** Runs `channelKills` on PostgreSQL. */
 export async function channelKillsOnPostgres(cycles: number): Promise<Outcome> {
   const title = `PostgreSQL: ${TITLE}`;
   if (!postgresAvailable) return skip(title, "there is no PostgreSQL for this platform");
@@ -95,7 +103,7 @@ export async function channelKillsOnPostgres(cycles: number): Promise<Outcome> {
   }
 }
 
-/** @param address Of the store: a folder, or a database's URL. */
+/** @param address Folder of the store, or URL of its database. */
 async function killed(address: string, cycles: number): Promise<readonly Measure[]> {
   const trap = await startReceiver();
   const masterKey = randomBytes(32).toString("hex");
@@ -134,7 +142,7 @@ async function killed(address: string, cycles: number): Promise<readonly Measure
 type Chats = ReadonlyMap<string, ChatServer>;
 
 const keyOf = (kind: ChannelKind, isDigest: boolean): string =>
-  // There is one server of Telegram: its channels differ by their chat.
+  // Both Telegram channels share one server and differ by their chat.
   kind === "telegram" ? kind : `${kind} ${isDigest}`;
 
 async function startChats(location: string): Promise<Chats> {
@@ -146,7 +154,7 @@ async function startChats(location: string): Promise<Chats> {
   return new Map(await Promise.all(started));
 }
 
-/** Makes a channel of each kind that is sent everything at once, and one with a digest. */
+/** Creates two channels of each kind: one with immediate messages and one with a daily digest. */
 async function keepChannels(
   chats: Chats,
   address: string,
@@ -188,13 +196,16 @@ interface Scene {
 }
 
 interface Life {
-  /** Events that have been queued for each channel when it is over. */
+  /**
+   * Number of events that are queued for each channel at the end of this run, counted from the
+   * first run.
+   */
   readonly events: number;
   readonly aheadMs: number;
   readonly messagesPerHour: number;
 }
 
-/** A life that is not cut short. */
+/** A run of a process without a kill and without a low message limit. */
 const lastLife = (events: number, hours: number): Life => ({
   events,
   aheadMs: hours * HOUR_MS,
@@ -219,7 +230,7 @@ async function liveAndDie(scene: Scene, life: Life): Promise<void> {
   await worker.kill();
 }
 
-/** Runs until every chosen channel of a chat has got every event. */
+/** Runs a process until every selected chat channel has received every event. */
 async function letThrough(
   scene: Scene,
   life: Life,
@@ -240,7 +251,10 @@ async function letThrough(
   }
 }
 
-/** Waits until no attempt has ended for a while: emails have no server that could tell. */
+/**
+ * Waits until a second passes without a finished attempt. Emails have no server that could report
+ * their arrival.
+ */
 async function settled(worker: Worker): Promise<void> {
   for (let before = -1; before !== worker.figures().sent; ) {
     before = worker.figures().sent;
@@ -259,14 +273,16 @@ function readChats({ chats, inboxes }: Scene): void {
   }
 }
 
-/** Reads the emails that the outbox has accepted, in the commit that ends their delivery. They are read
- *  after every life, because the outbox drops them in time. */
+/**
+ * Reads the emails in the outbox, which get there in the commit that ends their delivery. This runs
+ * after every kill, because the outbox drops emails after a while.
+ */
 async function readEmails({ store: address, masterKey, inboxes }: Scene): Promise<void> {
   const store = await openStore(address);
   const { records } = store;
   const key = Buffer.from(masterKey, "hex");
   const vault = createKeyringVault(await openKeyring({ records, masterKey: key, now: Date.now }));
-  const kept = await records.list(mails, { limit: 10_000 });
+  const kept = await records.list(queuedMails, { limit: 10_000 });
   const opened = kept.map((mail) => ({ key: mail.key, ...openEmail(vault, mail) }));
   for (const { kind, isDigest, texts, read } of inboxes) {
     if (kind !== "email") continue;
@@ -277,7 +293,7 @@ async function readEmails({ store: address, masterKey, inboxes }: Scene): Promis
   await store.close();
 }
 
-/** How often each event was told. */
+/** How often each event appears in the messages. */
 function timesOf(texts: readonly string[]): ReadonlyMap<string, number> {
   const times = new Map<string, number>();
   for (const text of texts) {
@@ -298,13 +314,15 @@ function measuresOf({ kind, isDigest, texts }: Inbox, events: number, kills: num
     {
       name: `${name}: events in two messages that differ`,
       value: inTwo,
-      // What a killed process had just sent can come again in the digest of what exceeds the hour.
+      // An event that a process sent just before its kill can appear again in the summary of what
+      // exceeded the hourly limit.
       most: isDigest || kind === "email" ? 0 : 5 * kills,
     },
     {
       name: `${name}: messages that came again`,
       value: texts.length - different.length,
-      // A killed process has at most five under way. An email cannot come again: the outbox takes it in the commit that ends its delivery.
+      // A killed process has at most five deliveries in progress. An email cannot arrive twice: it enters
+      // the outbox in the commit that ends its delivery.
       most: kind === "email" ? 0 : 5 * kills,
     },
   ];

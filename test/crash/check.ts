@@ -5,7 +5,7 @@ import { openStore } from "./open-store.ts";
 import { contentsOf } from "./places.ts";
 import { writeReport } from "./write-report.ts";
 
-/** The file of an embedded store. */
+/** File name of an embedded store. */
 const FILE = "store.sqlite";
 
 const address = process.argv[2] ?? "";
@@ -17,7 +17,7 @@ try {
   writeReport({ is: "damaged", text: error instanceof Error ? error.message : String(error) });
 }
 
-/** Opens the store as a restart does and reports its contents. */
+/** Opens the store as a restart does, and reports its contents. */
 async function tellContents(): Promise<void> {
   const startedAt = performance.now();
   const store = await openStore(address);
@@ -28,7 +28,10 @@ async function tellContents(): Promise<void> {
   writeReport({ is: "complete" });
 }
 
-/** Looks whether a file holds together, more thoroughly than a start does. */
+/**
+ * Runs the integrity check of SQLite, which is more thorough than the check at the start of the
+ * service.
+ */
 function examine(file: string): void {
   const database = new DatabaseSync(join(address, file), { readOnly: true });
   const [found] = database.prepare("PRAGMA integrity_check").all();

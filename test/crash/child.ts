@@ -7,27 +7,30 @@ import { fileURLToPath } from "node:url";
 import { quotas } from "../../src/limits/quotas.ts";
 import type { Report } from "./reports.ts";
 
-/** A process of the harness. */
+/** A child process of the crash harness. */
 export interface Child {
-  /** Resolves when it has reported this, now or before; rejects when it ends without. */
+  /**
+   * Resolves once the process has sent a report of this kind, even if earlier; rejects when it
+   * exits without one.
+   */
   said<K extends Report["is"]>(is: K): Promise<Extract<Report, { is: K }>>;
   /** Asks the process to stop. */
   stop(): void;
-  /** Halts it wherever it is; from when this resolves it does nothing any more. */
+  /** Suspends the process (SIGSTOP). Resolves once all of its threads have stopped. */
   freeze(): Promise<void>;
-  /** Ends it as it stands: kill -9. */
+  /** Kills the process (SIGKILL). */
   kill(): void;
-  /** Resolves when it has ended and everything it had said was noted. */
+  /** Resolves when the process has exited and all its reports are recorded. */
   readonly ended: Promise<unknown>;
 }
 
-/** Part of a child's standard error that a message quotes, in characters. */
+/** Maximum length of the quoted standard error in an error message, in characters. */
 const QUOTED = 2_000;
 
 /** Maximum time for an expected report of a child process, in milliseconds. */
 const PATIENCE_MS = 60_000;
 
-/** No process lives longer, whatever it hangs on, in milliseconds. */
+/** Maximum lifetime of a process, in milliseconds; it ends processes that hang. */
 const LIFE_MS = 300_000;
 
 const scripts = {
@@ -37,12 +40,15 @@ const scripts = {
   "log-appender": fileURLToPath(new URL("./log-appender.ts", import.meta.url)),
 };
 
-/** A storm comes from one address: no limit is met, as the setting is written. */
+/**
+ * Value of `RATE_LIMITS` with limits that are never reached, although all load comes from one
+ * address.
+ */
 export const NO_LIMITS = Object.keys(quotas)
   .map((name) => `${name}=10000000/3600`)
   .join(" ");
 
-/** The service itself. */
+/** Path of the service's entry point. */
 const MAIN = fileURLToPath(new URL("../../src/main.ts", import.meta.url));
 
 const running = new Set<ChildProcess>();
@@ -50,13 +56,15 @@ process.once("exit", () => {
   for (const child of running) child.kill("SIGKILL");
 });
 
-/** A system call that is under way, such as a sync, comes to its end first. */
+/**
+ * Waits until all threads have stopped: a system call in progress, such as a sync, completes first.
+ */
 async function freeze(child: ChildProcess): Promise<void> {
   child.kill("SIGSTOP");
   while (isRunning(child)) await setTimeout(1);
 }
 
-/** Whether a process is neither halted (T) nor gone, as Linux tells in /proc. */
+/** Whether any thread is neither stopped (T) nor dead (Z, X), by its state in /proc. */
 function isRunning({ pid, exitCode, signalCode }: ChildProcess): boolean {
   if ((exitCode ?? signalCode) !== null) return false;
   const threads = readdirSync(`/proc/${pid}/task`);
@@ -65,7 +73,7 @@ function isRunning({ pid, exitCode, signalCode }: ChildProcess): boolean {
   );
 }
 
-/** Starts a script of this folder as a process and notes every line it says. */
+/** Starts a script of this folder as a child process and passes each of its reports to `note`. */
 export function startChild(
   script: keyof typeof scripts,
   args: readonly string[],
@@ -95,21 +103,21 @@ export function startChild(
   };
 }
 
-/** The service as a process of its own. */
+/** The service in a child process. */
 export type ServiceProcess = ReturnType<typeof startService>;
 
-/** Starts the service, on a free port unless told. @param env Its environment variables. */
+/** Starts the service, on a free port unless `env` has a PORT. @param env Environment variables. */
 export function startService(env: Readonly<Record<string, string>>) {
   const ready = Promise.withResolvers<string>();
   const all = { PATH: process.env.PATH, PORT: "0", LOG_LEVEL: "silent", ...env };
   const { child, ended, stderr } = start([MAIN], all, (line) => ready.resolve(line));
   ended.then(() => ready.reject(new Error(`the service ended: ${stderr()}`)));
   return {
-    /** Resolves with its address once it says that it is ready. */
+    /** Resolves with the base URL once the service is ready. */
     baseUrl: () => ready.promise.then((line) => (JSON.parse(line) as { baseUrl: string }).baseUrl),
     freeze: () => freeze(child),
     kill: () => void child.kill("SIGKILL"),
-    /** Asks it to stop. @returns Its exit code, and how long it took in milliseconds. */
+    /** Sends SIGTERM. @returns The exit code, and the time until the exit in milliseconds. */
     async stop() {
       const startedAt = performance.now();
       child.kill("SIGTERM");
@@ -131,7 +139,7 @@ function start(args: readonly string[], env: NodeJS.ProcessEnv, onLine: (line: s
   return { child, ended, stderr: tailOf(child) };
 }
 
-/** A line that a kill cut off says nothing. */
+/** Parses a report; `undefined` for a line that is incomplete because of a kill. */
 function parse(line: string): Report | undefined {
   try {
     return JSON.parse(line) as Report;

@@ -7,23 +7,29 @@ import { temporaryPlace } from "./disks.ts";
 
 type Env = Readonly<Record<string, string>>;
 
-/** A process of a cluster, and where it alone can be reached. */
+/** A process of a cluster, with the base URL of this process alone. */
 export interface Node extends ServiceProcess {
   readonly base: string;
 }
 
-/** Processes of the service on one database. */
+/** Several processes of the service that share one database. */
 export interface Cluster {
   readonly databaseUrl: string;
-  /** Starts another one, on a port of its own unless told, and waits until it is ready. */
+  /**
+   * Starts another process, on its own port unless `env` has a PORT, and waits until it is ready.
+   */
   start(env?: Env): Promise<Node>;
-  /** Makes an API key with scopes. */
+  /** Creates an API key with the given scopes. */
   newKey(scopes: string): Promise<string>;
-  /** Ends all that still run, as they stand. */
+  /** Kills all processes that still run. */
   end(): Promise<void>;
 }
 
-/** Makes room for processes on a database. @param env Variables that all of them have. */
+/**
+ * Prepares a cluster on a database without starting a process.
+ *
+ * @param env Environment variables of every process.
+ */
 export async function openCluster(databaseUrl: string, env: Env = {}): Promise<Cluster> {
   const { folder, remove } = await temporaryPlace();
   const shared = {
@@ -49,7 +55,7 @@ export async function openCluster(databaseUrl: string, env: Env = {}): Promise<C
   };
 }
 
-/** A TCP port of the loopback address that nobody uses now. */
+/** Finds a TCP port of the loopback address that is not in use. */
 export async function freePort(): Promise<string> {
   const server = createServer().listen(0, "127.0.0.1");
   await once(server, "listening");

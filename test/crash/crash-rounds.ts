@@ -5,33 +5,36 @@ import { createLedger } from "./ledger.ts";
 import type { Measure } from "./outcome.ts";
 import { checkStore, type Finding, promises } from "./store-check.ts";
 
-/** How often and how a store is crashed. */
+/** How, and how often, a store is crashed. */
 export interface CrashRounds {
-  /** Where the stores are created. */
+  /** Folder in which the stores are created. */
   readonly folder: string;
   readonly rounds: number;
-  /** Whether a refusal is an answer, or the disk has gone and nothing is known any more. */
+  /**
+   * `go on`: the writer treats a refusal as an answer. `fall silent`: the disk is gone, so that the
+   * writer reports nothing any more.
+   */
   readonly onRefusal: "go on" | "fall silent";
-  /** Ends the writer, whatever it is doing, and makes the folder ready to be opened again. */
+  /** Ends the writer at an arbitrary moment, and makes the folder usable again. */
   crash(writer: Child): Promise<void>;
 }
 
-/** Records that lie in the store while it is crashed. */
+/** Number of records in the store before the crashes. */
 const FILL = 10_000;
 
-/** Goal for opening a store of that size, in milliseconds. */
+/** Goal for opening a store with `FILL` records, in milliseconds. */
 const OPEN_MS = 1_000;
 
-/** Longest storm before a crash, in milliseconds. */
+/** Maximum duration of the write load before a crash, in milliseconds. */
 const STORM_MS = 1_000;
 
-/** Interval, in rounds, at which the crash comes while the store is being opened. */
+/** Every fifth crash happens while the store is being opened. */
 const EARLY_EVERY = 5;
 
-/** Span in which an early crash comes after the start, in milliseconds. */
+/** Maximum delay of an early crash after the start of the process, in milliseconds. */
 const EARLY_MS = 40;
 
-/** Crashes a store while it is created, every time another one, half as many times. */
+/** Crashes stores during their creation: a new store each time, in half as many rounds. */
 export async function creationRounds(options: CrashRounds): Promise<readonly Measure[]> {
   let unusable = 0;
   const rounds = Math.ceil(options.rounds / 2);
@@ -51,7 +54,7 @@ export async function creationRounds(options: CrashRounds): Promise<readonly Mea
   ];
 }
 
-/** Crashes a store again and again in the midst of a storm and checks it every time. */
+/** Crashes one store repeatedly under write load, and checks it after every crash. */
 export async function crashRounds(options: CrashRounds): Promise<readonly Measure[]> {
   const { rounds } = options;
   const folder = join(options.folder, "store");

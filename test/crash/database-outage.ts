@@ -1,42 +1,44 @@
 import { setTimeout as pause } from "node:timers/promises";
 import { EXAMPLE_REGISTRATION, postJson } from "../support/agent.ts";
 import { postgresAvailable, startPostgres } from "../support/postgres.ts";
-import { blackHole } from "./black-hole.ts";
+import { startBlackHole } from "./black-hole.ts";
 import { questions } from "./callers.ts";
 import { type Cluster, openCluster } from "./cluster.ts";
 import { type Measure, type Outcome, skip } from "./outcome.ts";
 
-/** `/readyz` says so after this many milliseconds. */
+/** Maximum time until `/readyz` reports the outage, in milliseconds. */
 const NOTICED_MS = 5_000;
 
-/** What cannot be done is refused within this time, in milliseconds. */
+/** Maximum time until a request that needs the database is refused, in milliseconds. */
 const REFUSAL_MS = 3_000;
 
-/** `/api/health` answers within this time, in milliseconds. */
+/** Maximum response time of `/api/health`, in milliseconds. */
 const HEALTH_MS = 1_000;
 
 /** Maximum time to recovery, in milliseconds. */
 const HEAL_MS = 5_000;
 
-/** Who was let in a moment before still is, in milliseconds (`credential-cache.ts`). */
+/**
+ * Time for which a credential is accepted from the cache (`credential-cache.ts`), in milliseconds.
+ */
 const REMEMBERED_MS = 1_500;
 
-/** Time without faults before and after the outage, in milliseconds, in which a process settles. */
+/** Time before and after the outage in which no request may fail, in milliseconds. */
 const CALM_MS = 5_000;
 
-/** Pause of a caller between two requests, in milliseconds. */
+/** Pause between two requests of a caller, in milliseconds. */
 const PAUSE_MS = 100;
 
-/** When waiting for something is given up, in milliseconds. */
+/** Maximum wait for recovery, in milliseconds. */
 const PATIENCE_MS = 30_000;
 
 const TITLE = "a database that takes connections and does not answer";
 
-/** Stops the database of two processes from answering while they serve requests of every kind. */
+/** Makes the database of two processes unresponsive while they serve requests of every kind. */
 export async function databaseOutage(seconds: number): Promise<Outcome> {
   if (!postgresAvailable) return skip(TITLE, "there is no PostgreSQL for this platform");
   const server = await startPostgres();
-  const hole = await blackHole(await server.createDatabase());
+  const hole = await startBlackHole(await server.createDatabase());
   const cluster = await openCluster(hole.url);
   try {
     const measures = await silence(cluster, { ...hole, seconds });
@@ -48,14 +50,14 @@ export async function databaseOutage(seconds: number): Promise<Outcome> {
   }
 }
 
-/** How an answer was, and when. */
+/** Status and timing of one answer. */
 interface Seen {
   readonly name: string;
-  /** Number of the process. */
+  /** Index of the process. */
   readonly node: number;
   readonly status: number;
   readonly retryAfter: string | null;
-  /** Milliseconds from the request to the end of the answer. */
+  /** Time from the request to the end of the answer, in milliseconds. */
   readonly tookMs: number;
   /** When the request was sent, by `performance.now`. */
   readonly at: number;
@@ -99,7 +101,7 @@ async function silence(cluster: Cluster, { open, close, seconds }: Silence) {
   ];
 }
 
-/** The requests that are repeated, by name. */
+/** The repeated requests, by name. */
 function questionsTo(base: string, key: string): Readonly<Record<string, () => Promise<Response>>> {
   const headers = { "x-api-key": key };
   const get = (path: string) => () => fetch(base + path, { headers });
@@ -128,13 +130,17 @@ async function look(ask: () => Promise<Response>): Promise<Omit<Seen, "name" | "
 
 const isRefused = ({ status }: Seen): boolean => status >= 400;
 
-/** Whether the newest answer to everything was good, and asked for after the silence. */
+/** Whether the latest answer of every kind succeeded and its request was sent after the outage. */
 function isWell(seen: readonly Seen[], heardAt: number): boolean {
   const newest = new Map(seen.map((one) => [`${one.node} ${one.name}`, one]));
   return [...newest.values()].every((one) => !isRefused(one) && one.at > heardAt);
 }
 
-/** @param times When the silence began and ended. */
+/**
+ * Judges the answers before and during the outage.
+ *
+ * @param times Start and end of the outage, by `performance.now`.
+ */
 function judged(
   seen: readonly Seen[],
   { silentAt, heardAt }: { readonly silentAt: number; readonly heardAt: number },
@@ -147,7 +153,7 @@ function judged(
   const refused = work.filter(isRefused);
   const strange = refused.filter(({ status, retryAfter }) => status !== 503 || retryAfter === null);
   const allowed = work.filter((one) => !isRefused(one) && one.at > silentAt + REMEMBERED_MS);
-  // What is asked just before the end of the silence is answered after it.
+  // A request that was sent just before the end of the outage may be answered after it.
   const wrong = allowed.filter(({ at, tookMs }) => at + tookMs < heardAt);
   const noticed = [0, 1].map((process) => {
     const first = during.find(

@@ -1,7 +1,7 @@
 import { setTimeout } from "node:timers/promises";
 import { put, remove } from "../../src/store/port/operations.ts";
 import { type Cluster, postgresAvailable, startPostgres } from "../support/postgres.ts";
-import { blackHole } from "./black-hole.ts";
+import { startBlackHole } from "./black-hole.ts";
 import { type Child, startChild } from "./child.ts";
 import { createLedger, type Ledger } from "./ledger.ts";
 import { openStore } from "./open-store.ts";
@@ -10,38 +10,42 @@ import { createPace, type Pace, untilHealed } from "./pace.ts";
 import { documentOf, slots } from "./places.ts";
 import { checkStore, promises } from "./store-check.ts";
 
-/** Writers of each process: 20 in all. */
+/** Number of writers of each process, 20 in total. */
 const LANES = [7, 7, 6];
 
-/** Storm before and after each blow, in milliseconds. */
+/** Duration of the write load before and after each disturbance, in milliseconds. */
 const CALM_MS = 1_000;
 
-/** Goal for the time without service around a restart, in milliseconds. */
+/** Goal for the longest time without an acknowledged write around a restart, in milliseconds. */
 const GAP_MS = 1_000;
 
-/** Budget for trying again before a write is refused, in milliseconds. */
+/** Time for which the store retries a write before it refuses it, in milliseconds. */
 const RETRY_BUDGET_MS = 2_000;
 
-/** A write that cannot be done is refused within this time, in milliseconds. */
+/** Maximum time until a write that cannot be done is refused, in milliseconds. */
 const REFUSAL_MS = 3_000;
 
-/** Goal for writing again once the network is back, in milliseconds. */
+/** Goal for the time from the return of the network until writes succeed, in milliseconds. */
 const HEAL_MS = 3_000;
 
-/** Goal for the time until a record that one process removed is gone for all, in milliseconds. */
+/** Goal for the time until all processes see the removal of a record, in milliseconds. */
 const REVOKED_MS = 1_000;
 
-/** How often that is measured. */
+/** Number of measured removals. */
 const REVOCATIONS = 50;
 
 type Scenario = (cluster: Cluster) => Promise<readonly Measure[]>;
 
-/** Restarts the database under a storm of three processes, once in order and once by a crash. */
-export function restarts(): Promise<Outcome> {
+/**
+ * Restarts the database under the write load of three processes: once gracefully, and once as a
+ * crash.
+ */
+export function databaseRestarts(): Promise<Outcome> {
   return onPostgres("PostgreSQL: restart under 20 writers in 3 processes", async (cluster) => {
     const url = await cluster.createDatabase();
     const storm = await startStorm(url);
-    // What was done just before the end of a server that stays away for the whole budget.
+    // If the server stays away for the whole retry budget, a write just before its end may be applied
+    // although it is refused.
     storm.ledger.silence(Number.POSITIVE_INFINITY);
     const measures: Measure[] = [];
     let longestAway = 0;
@@ -73,11 +77,11 @@ export function restarts(): Promise<Outcome> {
   });
 }
 
-/** Swallows everything between the processes and the database. @param seconds How long. */
-export function swallowed(seconds: number): Promise<Outcome> {
+/** Drops all traffic between the processes and the database. @param seconds Duration. */
+export function databaseBlackHole(seconds: number): Promise<Outcome> {
   return onPostgres("PostgreSQL: black hole under 20 writers in 3 processes", async (cluster) => {
     const url = await cluster.createDatabase();
-    const hole = await blackHole(url);
+    const hole = await startBlackHole(url);
     const { ledger, pace, end } = await startStorm(hole.url);
     pace.restart();
     ledger.silence(Date.now());
@@ -102,8 +106,8 @@ export function swallowed(seconds: number): Promise<Outcome> {
   });
 }
 
-/** Removes records in one process while two others look at them. */
-export function revocation(): Promise<Outcome> {
+/** Removes records in one process and measures when two other processes see it. */
+export function removalSeenByProcesses(): Promise<Outcome> {
   return onPostgres("PostgreSQL: a removal seen by 2 other processes", async (cluster) => {
     const url = await cluster.createDatabase();
     const store = await openStore(url);
@@ -142,7 +146,7 @@ async function onPostgres(title: string, scenario: Scenario): Promise<Outcome> {
   }
 }
 
-/** Three processes that write into one database. */
+/** Three processes that write to one database. */
 interface Storm {
   readonly ledger: Ledger;
   readonly pace: Pace;

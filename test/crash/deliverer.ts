@@ -1,17 +1,17 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { alerts, type StoredAlert } from "../../src/alerts/alert.ts";
 import {
-  ATTEMPT_KIND,
+  ATTEMPT_ARCHIVE_KIND,
   deliveries,
-  EVENTS_KEPT_MS,
+  EVENT_RETENTION_MS,
   enqueueDelivery,
   queueGroup,
 } from "../../src/alerts/delivery/delivery.ts";
-import { createSender, type Sender } from "../../src/alerts/delivery/sender.ts";
+import { createWebhookSender, type WebhookSender } from "../../src/alerts/delivery/sender.ts";
 import { DeliveryWorker } from "../../src/alerts/delivery/worker.ts";
 import { createAuditor } from "../../src/auth/auditor.ts";
 import { allScopes } from "../../src/auth/scopes.ts";
-import { schedule } from "../../src/lib/loop.ts";
+import { scheduleTimer } from "../../src/lib/loop.ts";
 import { createLimits } from "../../src/limits/memory-limits.ts";
 import type { QuotaOverrides } from "../../src/limits/quota-state.ts";
 import { createSteadyClock } from "../../src/process/steady-clock.ts";
@@ -25,34 +25,34 @@ import { openPostgres } from "../../src/store/postgres/open.ts";
 import { openEmbedded } from "../../src/store/sqlite/open.ts";
 import { outletsOn, shiftBody } from "../support/channels.ts";
 
-// A process that queues events, or delivers them, or both, as the service does, until it is told to
-// stop or killed.
+// A process that queues events, delivers them, or both, with the code of the service, until it is
+// stopped or killed.
 
 /** Options of the deliverer process, as JSON in its first argument. */
 export interface DelivererOptions {
-  /** A folder, or a database's URL. */
+  /** Folder of the store, or URL of its database. */
   readonly store: string;
-  /** 32 bytes in hexadecimal. */
+  /** Master key: 32 bytes as hexadecimal digits. */
   readonly masterKey: string;
-  /** How far clocks are ahead, in milliseconds, so that leases of killed processes have expired. */
+  /** Offset of the clock in milliseconds, which makes leases of killed processes expire. */
   readonly aheadMs: number;
   readonly delivers: boolean;
-  /** Absent: it queues nothing. */
+  /** What to queue; absent: nothing. */
   readonly queues?: Queuing;
-  /** Ids of the alerts for which it tells whether something is left to be sent. */
+  /** Ids of the alerts whose remaining deliveries are reported. */
   readonly watches: readonly string[];
-  /** Server of the Telegram Bot API. */
+  /** Base URL of the Telegram Bot API. */
   readonly telegramUrl?: string;
-  /** Timeout of a request, in milliseconds; absent: that of the service. */
+  /** Timeout of a delivery request in milliseconds; absent: that of the service. */
   readonly totalMs?: number;
-  /** Messages that a channel is sent in an hour; absent: as the service sends. */
+  /** Messages per channel and hour; absent: the limit of the service. */
   readonly messagesPerHour?: number;
 }
 
 /** The deliveries to queue. */
 export interface Queuing {
   readonly events: number;
-  /** Whether each goes to every alert, or to one in turn. */
+  /** `all`: each event goes to every alert. `one`: each event goes to a single alert, in turn. */
   readonly to: "all" | "one";
   readonly perSecond: number;
   /** Ids of the alerts. */
@@ -62,23 +62,26 @@ export interface Queuing {
 /** A report of the deliverer process. */
 export type DelivererReport =
   | { readonly is: "ready" }
-  /** Attempts that ended. */
+  /** Number of finished attempts. */
   | { readonly is: "sent"; readonly sent: number }
-  /** Alerts that it watches for which something is left. */
+  /** Number of watched alerts that still have queued deliveries. */
   | { readonly is: "left"; readonly left: number }
-  /** Memory in bytes: what is in use, and what the process has taken. */
+  /** Memory in bytes: live heap with external memory, and resident memory. */
   | { readonly is: "memory"; readonly live: number; readonly rss: number };
 
-/** Characters that make an event as long as they usually are. */
+/** Padding that gives an event its usual length, in characters. */
 const PADDING = "x".repeat(1_200);
 
-/** Pauses between two reports, in milliseconds; for one of memory all of it is looked through. */
+/**
+ * Intervals of the reports, in milliseconds. Memory is reported rarely, because each report runs a
+ * full garbage collection.
+ */
 const REPORT_EVERY_MS = { sent: 50, left: 250, memory: 2_000 };
 
 /** Pause of the queuing loop when nothing is due to be queued, in milliseconds. */
 const TICK_MS = 5;
 
-/** How many events were queued, in the same commit as they are. */
+/** Number of queued events, stored in the same commit as the events. */
 const progress = collection<number>("storm-progress");
 const PROGRESS_KEY = "events";
 
@@ -93,17 +96,17 @@ function openStore({ store, aheadMs }: DelivererOptions): Promise<Store> {
   return openPostgres({ url: store, mode: "sandbox", ...(aheadMs > 0 && { now: steady }) });
 }
 
-/** Starts the process's part. @returns Stops it. */
+/** Starts the process's work. @returns A function that stops it. */
 async function start(options: DelivererOptions): Promise<() => Promise<void>> {
   const store = await openStore(options);
   const { records } = store;
   const masterKey = Buffer.from(options.masterKey, "hex");
   const keyring = await openKeyring({ records, masterKey, now: Date.now });
   const onError = (error: unknown) => void process.stderr.write(`${error}\n`);
-  const retentionMs = { [ATTEMPT_KIND]: EVENTS_KEPT_MS };
+  const retentionMs = { [ATTEMPT_ARCHIVE_KIND]: EVENT_RETENTION_MS };
   const maintenance = startMaintenance({ store, keyring, retentionMs, now: Date.now, onError });
   const sender = counting(
-    createSender({
+    createWebhookSender({
       ...{ schemes: ["https:", "http:"], isAllowed: () => true },
       now: Date.now,
       ...(options.totalMs !== undefined && { totalMs: options.totalMs }),
@@ -116,7 +119,7 @@ async function start(options: DelivererOptions): Promise<() => Promise<void>> {
     scopesOf: async () => new Set(allScopes),
     limits: createLimits({ overrides: overridesOf(options) }),
     channels: outletsOn(createKeyringVault(keyring), now, options.telegramUrl),
-    ...{ monotonic: () => performance.now(), schedule, onError },
+    ...{ monotonic: () => performance.now(), schedule: scheduleTimer, onError },
     audit: createAuditor({ hashAddress: keyring.hashAddress, now }),
   });
   if (options.delivers) worker.start();
@@ -142,12 +145,12 @@ const overridesOf = ({ messagesPerHour }: DelivererOptions): QuotaOverrides =>
     ? {}
     : { "channel-messages": { points: messagesPerHour, windowSeconds: 3_600 } };
 
-function counting(sender: Sender) {
+function counting(sender: WebhookSender) {
   let sent = 0;
   return {
     sent: () => sent,
     close: sender.close,
-    async send(outgoing: Parameters<Sender["send"]>[0]) {
+    async send(outgoing: Parameters<WebhookSender["send"]>[0]) {
       try {
         return await sender.send(outgoing);
       } finally {
@@ -173,7 +176,7 @@ function reportMemory(): void {
   say({ is: "memory", live: heapUsed + external, rss });
 }
 
-/** Queues at an even pace, from where a process before came to. */
+/** Queues events at a steady rate; continues where an earlier process stopped. */
 async function queue(records: Records, queuing: Queuing): Promise<void> {
   const { events, perSecond, alertIds, to } = queuing;
   const found = await Promise.all(alertIds.map((id) => records.get(alerts, id)));

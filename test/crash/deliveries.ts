@@ -9,26 +9,28 @@ import { createKeyringVault } from "../../src/store/keys/keyring-vault.ts";
 import { createCertificate } from "../support/certificate.ts";
 import { startPostgres } from "../support/postgres.ts";
 import {
-  type Received,
+  type ReceivedRequest,
   type Receiver,
   type ReceiverOptions,
   startReceiver,
 } from "../support/receivers.ts";
-import { type Hooked, hooked, kept } from "../support/webhook-alerts.ts";
+import { storeWebhookAlert, type WebhookAlert, webhookAlert } from "../support/webhook-alerts.ts";
 import { openStore } from "./open-store.ts";
 import type { Measure, Outcome } from "./outcome.ts";
 import { startWorker, type Worker } from "./workers.ts";
 
-/** A lease of a delivery, and a little more, in milliseconds. */
+/** Slightly more than the lease of a delivery, in milliseconds. */
 const LEASE_MS = 61_000;
 
-/** Receivers that take everything. */
+/** Number of receivers that accept everything. */
 const HEALTHY = 7;
 
-/** How long they think before they answer, in milliseconds: a kill finds some at it. */
+/**
+ * Response time of a healthy receiver, in milliseconds, so that a kill interrupts some deliveries.
+ */
 const THINKS_MS = 25;
 
-/** What the other three do, delivery by delivery. */
+/** Behavior of the three faulty receivers: reactions in turn, or an untrusted certificate. */
 const BAD: readonly ReceiverOptions[] = [
   { inTurn: ["black-hole", "drip", "reset"] },
   { inTurn: [500, 302, "endless"] },
@@ -44,25 +46,30 @@ const MEGABYTE = 1024 * 1024;
 export interface DeliveryStorm {
   readonly engine: "embedded" | "postgres";
   readonly events: number;
-  /** Whether each goes to all ten receivers, or to one in turn. */
+  /**
+   * `all`: each event goes to all ten receivers. `one`: each event goes to a single receiver, in
+   * turn.
+   */
   readonly to: "all" | "one";
   readonly perSecond: number;
-  /** Processes that deliver; the one of the embedded store queues too. */
+  /** Number of delivering processes. On the embedded store, the only process also queues. */
   readonly workers: number;
-  /** Which of them are killed once a third has arrived, and what happens then. `all`: another one
-   *  begins, with a clock for which their leases are over; `one`: another one begins as well, the
-   *  others go on, and the leases end by themselves. */
+  /**
+   * Which of them are killed once a third of the events has arrived. `all`: all of them, and a new
+   * process starts with a clock for which their leases have expired. `one`: one of them, and a new
+   * process starts as well; the others continue, and the leases expire in real time.
+   */
   readonly kill: "none" | "one" | "all";
-  /** Goals where nothing else runs; absent: neither times nor memory are judged. */
+  /** Goals on an otherwise idle machine; absent: time and memory are only reported. */
   readonly goals?: {
-    /** 99th percentile of the time from queued to received, in milliseconds. */
+    /** 99th percentile of the time from queuing to arrival, in milliseconds. */
     readonly p99Ms: number;
-    /** Live memory more than before the storm, in megabytes. */
+    /** Growth of live memory during the load, in megabytes. */
     readonly memoryMb: number;
   };
 }
 
-/** Sends events to ten receivers, of which three do everything that a receiver should not. */
+/** Sends events to ten receivers, three of which are faulty. */
 export async function deliveryStorm(storm: DeliveryStorm): Promise<Outcome> {
   const place = await placeOf(storm.engine);
   const trap = await startReceiver();
@@ -97,20 +104,20 @@ async function placeOf(engine: DeliveryStorm["engine"]): Promise<Place> {
   return { address, leave: () => rm(address, { recursive: true }) };
 }
 
-/** A receiver, the alert that points to it, and the received deliveries. */
+/** A receiver, its alert, and the deliveries that arrived. */
 interface Inbox {
   readonly receiver: Receiver;
   readonly isHealthy: boolean;
-  readonly hook: { alert: Hooked | undefined };
-  /** How often each event came. */
+  readonly hook: { alert: WebhookAlert | undefined };
+  /** Number of arrivals of each event. */
   readonly times: Map<string, number>;
-  /** From queued to received, in milliseconds. */
+  /** Times from queuing to arrival, in milliseconds. */
   readonly tookMs: number[];
-  /** Emits `third` and `all`. */
+  /** Emits `third` after a third of the events, and `all` after all of them. */
   readonly events: EventEmitter;
 }
 
-/** Events that each receiver is to get. */
+/** Number of events that each receiver must get. */
 const wantedBy = ({ events, to }: DeliveryStorm): number =>
   to === "all" ? events : Math.floor(events / (HEALTHY + BAD.length));
 
@@ -129,10 +136,10 @@ async function startInbox(
   isHealthy: boolean,
 ): Promise<Inbox> {
   const inbox = {
-    ...{ isHealthy, hook: { alert: undefined as Hooked | undefined } },
+    ...{ isHealthy, hook: { alert: undefined as WebhookAlert | undefined } },
     ...{ times: new Map<string, number>(), tookMs: [] as number[], events: new EventEmitter() },
   };
-  const onReceived = ({ id, at, body }: Received): void => {
+  const onReceived = ({ id, at, body }: ReceivedRequest): void => {
     inbox.times.set(id, (inbox.times.get(id) ?? 0) + 1);
     const { timestamp } = JSON.parse(body) as { timestamp: string };
     inbox.tookMs.push(at - Date.parse(timestamp));
@@ -140,7 +147,7 @@ async function startInbox(
     if (size === Math.floor(wanted / 3)) inbox.events.emit("third");
     if (size === wanted) inbox.events.emit("all");
   };
-  const verify = ({ body, headers }: Received) =>
+  const verify = ({ body, headers }: ReceivedRequest) =>
     new Webhook(inbox.hook.alert?.secret ?? "").verify(body, headers as Record<string, string>);
   const receiver = await startReceiver({ ...options, onReceived, verify });
   return { ...inbox, receiver };
@@ -151,7 +158,7 @@ interface Kept {
   readonly masterKey: string;
 }
 
-/** Makes the alerts, each of another owner. */
+/** Stores one alert per receiver, each with a different owner. */
 async function keepAlerts(inboxes: readonly Inbox[], { store: address, masterKey }: Kept) {
   const store = await openStore(address);
   const { records } = store;
@@ -159,13 +166,16 @@ async function keepAlerts(inboxes: readonly Inbox[], { store: address, masterKey
   const vault = createKeyringVault(await openKeyring({ records, masterKey: key, now: Date.now }));
   for (const [at, { hook, receiver }] of inboxes.entries()) {
     const owner = { kind: "agent", id: `agent-${at}`, accountId: undefined } as const;
-    hook.alert = hooked({ url: receiver.url, owner, vault });
-    await records.commit([kept(hook.alert)]);
+    hook.alert = webhookAlert({ url: receiver.url, owner, vault });
+    await records.commit([storeWebhookAlert(hook.alert)]);
   }
   await store.close();
 }
 
-/** Runs the load until every healthy receiver has got everything. @returns The processes that delivered. */
+/**
+ * Runs the load until every healthy receiver has got every event. @returns The delivering
+ * processes.
+ */
 async function blow(
   storm: DeliveryStorm,
   { inboxes, ...kept }: Kept & { readonly inboxes: readonly Inbox[] },
@@ -195,7 +205,7 @@ async function blow(
       await work(kill === "all" ? LEASE_MS : 0);
     }
     await all;
-    // What was under way when a process was killed comes again when its lease ends.
+    // Deliveries that a kill interrupted arrive again when their lease has expired.
     await Promise.race(started.map((worker) => worker.cleared()));
     return started.filter(({ delivers }) => delivers);
   } finally {
@@ -233,7 +243,10 @@ function delivered(storm: DeliveryStorm, inboxes: readonly Inbox[]): Measure[] {
   ];
 }
 
-/** A killed process has at most five under way to each receiver. */
+/**
+ * Maximum number of duplicates: a killed process has at most five deliveries in progress per
+ * receiver.
+ */
 function mostTwice({ kill, workers }: DeliveryStorm, wanted: number): number {
   const killed = { none: 0, one: 1, all: workers }[kill];
   return killed && Math.max(wanted * TWICE, killed * HEALTHY * 5);

@@ -9,23 +9,28 @@ import { createPace, untilHealed } from "./pace.ts";
 import type { Report } from "./reports.ts";
 import { checkStore, contentsCollector, promises } from "./store-check.ts";
 
-/** Size of the disks that get full, in megabytes: without the ballast, all that a storm writes has
- *  room, the write-ahead log of 4 MB too. */
+/**
+ * Size of the disk, in megabytes: large enough for everything that the load writes, including the
+ * write-ahead log of 4 MB.
+ */
 const TIGHT_MB = 32;
 
 /** Size of the disk of the records while only the archive has no space, in megabytes. */
 const _ROOMY_MB = 128;
 
-/** Storm before the disk is filled, and before a kill on the full disk, in milliseconds. */
+/**
+ * Duration of the write load before the disk is filled, and of the full disk before a kill, in
+ * milliseconds.
+ */
 const CALM_MS = 500;
 
-/** Goal for writing again once there is space, in milliseconds. */
+/** Goal for the time from the return of free space until writes succeed, in milliseconds. */
 const HEAL_MS = 1_000;
 
-/** Between two looks whether the store has let go of some space, in milliseconds. */
+/** Interval at which space that the store releases is filled again, in milliseconds. */
 const REFILL_MS = 50;
 
-/** Writes while the disk is full. @param seconds How long it is full. */
+/** Writes while the disk is full. @param seconds Time for which the disk is full. */
 export async function diskFull(seconds: number): Promise<Outcome> {
   const title = "disk full";
   const disk = await smallDisk(TIGHT_MB);
@@ -41,7 +46,7 @@ export async function diskFull(seconds: number): Promise<Outcome> {
 interface Places {
   /** Folder of the store. */
   readonly folder: string;
-  /** The disk that gets full. */
+  /** Mount point of the disk that is filled. */
   readonly full: string;
 }
 
@@ -76,7 +81,7 @@ async function fullFor(seconds: number, places: Places): Promise<readonly Measur
   ];
 }
 
-/** @returns What is wrong with the files once there is space again. */
+/** Kills a writer while the disk is full. @returns Damage found once there is free space again. */
 async function killWhileFull(places: Places, ledger: Ledger): Promise<readonly string[]> {
   const writer = startWriter(places, 1, ledger.note);
   await writer.said("held");
@@ -94,7 +99,7 @@ function startWriter({ folder }: Places, life: number, note: (report: Report) =>
   return startChild("writer", args, note);
 }
 
-/** Fills a disk, and keeps it full. @returns Makes space. */
+/** Fills a disk and keeps it full. @returns A function that frees the space. */
 function putBallast(disk: string): () => void {
   const path = join(disk, "ballast");
   const file = openSync(path, "w");

@@ -7,27 +7,27 @@ import { promisify } from "node:util";
 
 const run = promisify(execFile);
 
-/** A temporary folder that is removed when the process ends, however it ends. */
-export interface Place {
+/** A temporary folder that is removed when this process exits for any reason. */
+export interface DiskPlace {
   readonly folder: string;
-  /** Removes everything. */
+  /** Unmounts and removes the folder. */
   remove(): Promise<void>;
 }
 
 /** A file system that can be stopped as by a power failure. */
-export interface CrashableDisk extends Place {
-  /** Stops the file system as it stands: what was not synced to the disk is gone. */
+export interface CrashableDisk extends DiskPlace {
+  /** Stops the file system immediately: data that was not synced to the disk is lost. */
   cut(): Promise<void>;
-  /** Mounts it again; nobody may have a file of it open. */
+  /** Mounts the file system again; no process may have one of its files open. */
   restore(): Promise<void>;
 }
 
-/** The reason why this machine cannot mount such a file system. */
-export interface Missing {
+/** The reason why this machine cannot mount a test file system. */
+export interface MissingDisk {
   readonly missing: string;
 }
 
-/** Waits for the end of the process that made a place, then unmounts and removes it. */
+/** Shell script that waits until its parent process exits, then unmounts and removes the folder. */
 const JANITOR = `
   cat >/dev/null
   for _ in $(seq 100); do
@@ -38,24 +38,24 @@ const JANITOR = `
   rm -rf "$1"
 `;
 
-/** Size of the ext4 image; it takes only what is written to it. */
+/** Size of the ext4 image in bytes. The file is sparse, so it occupies only what is written. */
 const IMAGE_BYTES = 512 * 1024 * 1024;
 
 /** EXT4_IOC_SHUTDOWN of Linux (fs/ext4/ext4.h), _IOR('X', 125, __u32). */
 const SHUTDOWN = "0x8004587D";
 
-/** EXT4_GOING_FLAGS_NOLOGFLUSH: not even the journal is written before the stop. */
+/** EXT4_GOING_FLAGS_NOLOGFLUSH: stops without even flushing the journal. */
 const WITHOUT_FLUSH = "2";
 
-/** Node cannot call ioctl; Perl is part of every Debian. */
+/** Perl script for the ioctl: Node cannot call ioctl, and every Debian system has Perl. */
 const CUT = `
   open(my $disk, "<", $ARGV[0]) or die "$!\\n";
   my $flags = pack("L", ${WITHOUT_FLUSH});
   ioctl($disk, ${SHUTDOWN}, $flags) or die "ioctl: $!\\n";
 `;
 
-/** A file system in memory that is soon full. */
-export function smallDisk(megabytes: number): Promise<Place | Missing> {
+/** A small tmpfs, which is filled quickly. */
+export function smallDisk(megabytes: number): Promise<DiskPlace | MissingDisk> {
   return attempt(async (place) => {
     const options = ["-o", `size=${megabytes}m,mode=700`];
     await run("mount", ["-t", "tmpfs", ...options, "tmpfs", place.folder]);
@@ -63,8 +63,8 @@ export function smallDisk(megabytes: number): Promise<Place | Missing> {
   });
 }
 
-/** An ext4 file system in a file. */
-export function crashableDisk(): Promise<CrashableDisk | Missing> {
+/** An ext4 file system in an image file. */
+export function crashableDisk(): Promise<CrashableDisk | MissingDisk> {
   return attempt(async (place) => {
     const { folder } = place;
     const image = join(folder, "../image");
@@ -84,7 +84,9 @@ export function crashableDisk(): Promise<CrashableDisk | Missing> {
   });
 }
 
-async function attempt<D extends Place>(make: (place: Place) => Promise<D>): Promise<D | Missing> {
+async function attempt<D extends DiskPlace>(
+  make: (place: DiskPlace) => Promise<D>,
+): Promise<D | MissingDisk> {
   if (process.platform !== "linux") return { missing: "mounts of one's own need Linux" };
   if (process.getuid?.() !== 0) return { missing: "mounting needs root" };
   const place = await temporaryPlace();
@@ -96,14 +98,14 @@ async function attempt<D extends Place>(make: (place: Place) => Promise<D>): Pro
   }
 }
 
-/** What a command said before it failed. */
+/** Describes a failed command by its standard error. */
 function reasonOf(error: unknown): string {
   const { cmd, stderr } = error as { readonly cmd?: string; readonly stderr?: string };
   return cmd === undefined ? String(error) : `${cmd.split(" ", 1)}: ${stderr?.trim()}`;
 }
 
-/** An empty folder on the disk of temporary files. */
-export async function temporaryPlace(): Promise<Place> {
+/** Creates an empty temporary folder. */
+export async function temporaryPlace(): Promise<DiskPlace> {
   const place = await mkdtemp(join(tmpdir(), "crash-"));
   const folder = join(place, "disk");
   await mkdir(folder);

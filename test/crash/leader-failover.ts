@@ -2,27 +2,27 @@ import { PROGRESS_KEY, progressRecords } from "../../src/alerts/rules/evaluation
 import { leases } from "../../src/store/lease.ts";
 import type { Records } from "../../src/store/port/records.ts";
 import { type Receiver, startReceiver } from "../support/receivers.ts";
-import { type Callers, startCallers, tellFailures } from "./callers.ts";
+import { type Callers, printFailures, startCallers } from "./callers.ts";
 import { type Cluster, openCluster } from "./cluster.ts";
 import { onCluster } from "./on-cluster.ts";
 import { openStore } from "./open-store.ts";
 import type { Measure, Outcome } from "./outcome.ts";
 import { until } from "./until.ts";
-import { type Asker, eventsFor, type Told, watch } from "./watching.ts";
+import { type EventAsker, eventsFor, type ReceivedEvent, watchEvents } from "./watching.ts";
 
-/** Length of a session, in seconds: alerts fire in most of them. */
+/** Length of a session in seconds; alerts fire in most sessions. */
 const SESSION_SECONDS = "4";
 
-/** What all processes have. */
+/** Environment variables of every process. */
 const ENV = { SANDBOX_SESSION_SECONDS: SESSION_SECONDS, ALLOW_INSECURE_WEBHOOKS: "1" };
 
-/** Who asks each of the processes that go on. */
+/** Callers of each process that keeps running. */
 const CALLERS = { keeping: 5, fresh: 2, pauseMs: 300 };
 
-/** Another process leads after this many milliseconds. */
+/** Goal for the time until another process becomes the leader, in milliseconds. */
 const GOAL_MS = 10_000;
 
-/** Attempts to let two services begin to watch at the same session. */
+/** Maximum number of attempts to start watching at the same session in both clusters. */
 const ATTEMPTS = 12;
 
 /** Interval at which the delivered events are read, in milliseconds. */
@@ -32,19 +32,25 @@ const BUSY = "the machine is too busy";
 
 const SCOPES = "signals:read alerts:write";
 
-/** A delivery that a killed process had taken comes again within this time, in milliseconds. */
+/**
+ * Maximum time until a delivery that a killed process had claimed is delivered by another one, in
+ * milliseconds.
+ */
 const LEASE_MS = 75_000;
 
-/** Events before the kill and after it. */
+/** Number of events to wait for before the kill, and again after it. */
 const EVENTS = 20;
 
 /** Options of the failover. */
 export interface Failover {
-  /** Whether to wait until what the killed process had taken was delivered by another. */
+  /**
+   * Whether to wait until the deliveries that the killed process had claimed are delivered by
+   * another process.
+   */
   readonly untilDelivered: boolean;
 }
 
-/** Kills the process that leads, by kill -9, while alerts fire and many call. */
+/** Kills the leader of three processes (SIGKILL) while alerts fire and callers send requests. */
 export function leaderFailover(how: Failover): Promise<Outcome> {
   return onCluster("kill -9 of the leader of 3 processes", ENV, async (cluster, server) => {
     const apart = await openCluster(await server.createDatabase(), ENV);
@@ -56,7 +62,7 @@ export function leaderFailover(how: Failover): Promise<Outcome> {
   });
 }
 
-/** @param apart What nothing happens to. */
+/** @param apart Control cluster, which is not disturbed. */
 async function kill(
   cluster: Cluster,
   apart: Cluster,
@@ -75,7 +81,7 @@ async function kill(
     );
     for (const asker of [one, two]) calling.push(startCallers({ ...asker, ...CALLERS }));
 
-    // Right after a delivery there are others under way.
+    // More deliveries are in progress shortly after one arrives.
     await receiver.arrived(receiver.received.length + 1);
     leader.kill();
     const killedAt = performance.now();
@@ -94,7 +100,7 @@ async function kill(
       ...compared(events, undisturbed),
       { name: "events not delivered yet", value: undelivered(), ...goal },
       { name: "requests to the others answered", value: sum(calling, answeredBy), least: 50 },
-      { name: "of these failed", value: sum(calling, tellFailures), most: 0 },
+      { name: "of these failed", value: sum(calling, printFailures), most: 0 },
     ];
   } finally {
     await stopCalling();
@@ -103,12 +109,15 @@ async function kill(
   }
 }
 
-/** A cluster with the records of its store. */
+/** A cluster, with direct access to its records. */
 interface Kept extends Cluster {
   readonly records: Records;
 }
 
-/** Starts the process that leads, two others and one apart, all of which have told the same events. */
+/**
+ * Starts the leader, two other processes and the control, and waits until all of them have reported
+ * the same events.
+ */
 async function setStage(cluster: Kept, apart: Kept, receiver: Receiver) {
   const { records } = cluster;
   const leader = await cluster.start();
@@ -119,25 +128,31 @@ async function setStage(cluster: Kept, apart: Kept, receiver: Receiver) {
   const decided = () => Promise.all([records, apart.records].map(decidedUntil));
   for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
     const key = await cluster.newKey(SCOPES);
-    const control: Asker = { base: alone.base, key: await apart.newKey(SCOPES) };
-    const [one, two] = others.map(({ base }): Asker => ({ base, key })) as [Asker, Asker];
+    const control: EventAsker = { base: alone.base, key: await apart.newKey(SCOPES) };
+    const [one, two] = others.map(({ base }): EventAsker => ({ base, key })) as [
+      EventAsker,
+      EventAsker,
+    ];
     const begin = await bothDecided(decided);
     const delivery = { type: "webhook", url: receiver.url };
     await Promise.all([
-      watch({ base: leader.base, key }, { attempt, delivery }),
-      watch(control, { attempt }),
+      watchEvents({ base: leader.base, key }, { attempt, delivery }),
+      watchEvents(control, { attempt }),
     ]);
     if ((await decided()).some((until) => until !== begin)) continue;
     await Promise.all([untilTold(one, EVENTS), untilTold(control, EVENTS)]);
     if ((await holderIn(records)) !== holder) throw new Error(`${BUSY}: the leader lost its lease`);
-    // A decision may have been under way, and may have read the alerts before they were made.
+    // A decision in progress may have read the alerts before they were created.
     const { lost, odd } = difference(await eventsFor(one), await eventsFor(control));
     if (lost + odd === 0) return { leader, holder, one, two, control };
   }
   throw new Error(`${BUSY}: ${ATTEMPTS} attempts to begin at the same session`);
 }
 
-/** Waits until two services have just decided the same session. @returns When it closed. */
+/**
+ * Waits until both clusters have just decided the same session. @returns Its close, Unix
+ * milliseconds.
+ */
 async function bothDecided(decided: () => Promise<readonly number[]>): Promise<number> {
   const [before] = await decided();
   let now = before;
@@ -149,7 +164,7 @@ async function bothDecided(decided: () => Promise<readonly number[]>): Promise<n
   return now ?? 0;
 }
 
-/** The last session that is decided, by its close, Unix milliseconds of the market. */
+/** Close of the last decided session, in Unix milliseconds of market time. */
 async function decidedUntil(records: Records): Promise<number> {
   return (await records.get(progressRecords, PROGRESS_KEY))?.value.until ?? 0;
 }
@@ -158,11 +173,14 @@ async function holderIn(records: Records): Promise<string | undefined> {
   return (await records.get(leases, "leader"))?.value.holder;
 }
 
-const untilTold = (asker: Asker, events: number): Promise<void> =>
+const untilTold = (asker: EventAsker, events: number): Promise<void> =>
   until(async () => (await eventsFor(asker)).length >= events, { everyMs: READ_MS });
 
-/** What the cluster told, against what a process told that nothing happened to. */
-function compared(events: readonly Told[], control: readonly Told[]): readonly Measure[] {
+/** Compares the events of the cluster with those of the undisturbed control. */
+function compared(
+  events: readonly ReceivedEvent[],
+  control: readonly ReceivedEvent[],
+): readonly Measure[] {
   const { lost, odd } = difference(events, control);
   return [
     { name: "events", value: events.length, least: 2 * EVENTS },
@@ -173,8 +191,8 @@ function compared(events: readonly Told[], control: readonly Told[]): readonly M
   ];
 }
 
-/** Events of sessions that both have told of; one of the two may be ahead. */
-function difference(events: readonly Told[], control: readonly Told[]) {
+/** Counts events that only one side reported, in sessions that both sides have completed. */
+function difference(events: readonly ReceivedEvent[], control: readonly ReceivedEvent[]) {
   const end = [events, control].map((all) => all.at(-1)?.asOf ?? "").sort()[0] ?? "";
   const [here, there] = [events, control].map((all) =>
     namesOf(all.filter(({ asOf }) => asOf < end)),
@@ -182,14 +200,14 @@ function difference(events: readonly Told[], control: readonly Told[]) {
   return { lost: missingIn(there, here), odd: missingIn(here, there) };
 }
 
-const namesOf = (events: readonly Told[]): ReadonlySet<string> =>
+const namesOf = (events: readonly ReceivedEvent[]): ReadonlySet<string> =>
   new Set(events.map(({ type, symbol, asOf }) => `${type} ${symbol} ${asOf}`));
 
 const missingIn = (these: ReadonlySet<string>, there: ReadonlySet<string>): number =>
   [...these].filter((one) => !there.has(one)).length;
 
-/** Instruments whose events are not numbered from 1 on, each number once. */
-function gapsIn(events: readonly Told[]): number {
+/** Number of instruments whose event numbers are not exactly 1, 2, 3 and so on. */
+function gapsIn(events: readonly ReceivedEvent[]): number {
   const bySymbol = [...Map.groupBy(events, ({ symbol }) => symbol).values()];
   return bySymbol.filter((own) => {
     const numbers = own.map(({ sequence }) => sequence).sort((a, b) => a - b);
@@ -197,7 +215,7 @@ function gapsIn(events: readonly Told[]): number {
   }).length;
 }
 
-function undeliveredOf(events: readonly Told[], { received }: Receiver): number {
+function undeliveredOf(events: readonly ReceivedEvent[], { received }: Receiver): number {
   const bodies = received.map(({ body }) => JSON.parse(body) as Delivered);
   const delivered = new Set(bodies.map(({ data }) => data.eventId));
   return events.filter(({ id }) => !delivered.has(id)).length;

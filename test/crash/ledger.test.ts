@@ -14,7 +14,7 @@ const ended = (is: Ending["is"], lane = "0.0"): Ending => ({
   ...(is === "refused" && { code: "store_unavailable" }),
 });
 
-/** What a ledger finds wrong, without what is right. */
+/** Tally of the given reports against the given contents, without the counts that are no faults. */
 function found(
   reports: readonly (Attempt | Ending)[],
   contents: readonly (readonly [string, Seen])[],

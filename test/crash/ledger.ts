@@ -1,39 +1,49 @@
 import type { Attempt, Ending, Report, Seen, Standing } from "./reports.ts";
 
-/** What a store owes, and how often it did not pay. All counts. */
+/** Results of comparing a store with its ledger. All values are counts. */
 export interface Tally {
-  /** Attempts that held. */
+  /** Commits that the store acknowledged. */
   acknowledged: number;
-  /** Attempts that failed, and reads before an attempt. */
+  /** Refused commits, and refused reads before a commit. */
   refused: number;
-  /** Refusals that were no `store_unavailable`. */
+  /** Refusals with a code other than `store_unavailable`. */
   strange: number;
   /** Keys whose value is not the last acknowledged one. */
   lost: number;
-  /** Commits of which one part is there and another is not. */
+  /** Commits that are only partly in the store. */
   half: number;
-  /** Keys that have a refused value, or one whose condition failed. */
+  /** Keys with a value that was refused, or whose condition failed. */
   refusedVisible: number;
-  /** Refused writes that may have been applied before the answer was lost; not in `refusedVisible`. */
+  /**
+   * Refused writes that may have been applied before the answer was lost; `refusedVisible` does not
+   * count them.
+   */
   uncertain: number;
-  /** Commits that did not hold though they had to, or the other way round, or held twice. */
+  /**
+   * Conditional commits with the wrong result: applied against the condition, not applied although
+   * it was fulfilled, or applied for two writers.
+   */
   wrong: number;
 }
 
-/** Follows the reports of writers and knows what must be in their store. */
+/** Follows the reports of writers and knows what their store must contain. */
 export interface Ledger {
   readonly tally: Readonly<Tally>;
   /** Records a report of a writer. */
   note(report: Report): void;
-  /** From this instant, in milliseconds since the epoch, no answer comes through: what was begun
-   *  before may be done although it is refused, and nobody can know. */
+  /**
+   * Declares that no answer arrives any more from this instant on, in Unix milliseconds. A write
+   * that began earlier and is refused may still have been applied.
+   */
   silence(at: number): void;
-  /** Compares with what is in the store while nobody writes; an attempt without an ending may
-   *  have happened or not. */
+  /**
+   * Compares the ledger with the contents of the store while no process writes. A commit without an
+   * ending may have been applied or not.
+   */
   settle(contents: ReadonlyMap<string, Seen>): void;
 }
 
-/** Place that counts the places that begin with `won/`. */
+/** Place with the number of places whose name begins with `won/`. */
 export const COUNTER = "counter";
 
 /** Creates the ledger of an empty store. */
@@ -62,9 +72,9 @@ export function createLedger(): Ledger {
 }
 
 interface Book {
-  /** Last acknowledged value, by key. */
+  /** Last acknowledged value by place. */
   readonly standing: Map<string, string>;
-  /** Writes that were refused or did not hold, as `<place>=<seen>`. */
+  /** Writes that were refused or whose condition failed, as `<place>=<seen>`. */
   readonly refused: Set<string>;
   /** Refused writes that may still have been applied. */
   readonly uncertain: Set<string>;
@@ -73,7 +83,7 @@ interface Book {
 interface Account {
   readonly tally: Tally;
   readonly book: Book;
-  /** Attempts without an ending, by lane. */
+  /** Unfinished commits by lane. */
   readonly underWay: Map<string, Attempt>;
   silentSince: number;
 }
@@ -120,7 +130,10 @@ function doubt({ effects }: Attempt, { book }: Account): void {
   for (const [place, seen] of effects) book.uncertain.add(`${place}=${seen}`);
 }
 
-/** Several lanes may compete for a key that begins with `won/`, and one gets it, once. */
+/**
+ * Whether a place was already won: several lanes may compete for a `won/` place, but only one may
+ * get it.
+ */
 function isTakenTwice([place]: Standing, { standing }: Book): boolean {
   return place.startsWith("won/") && standing.has(place);
 }
@@ -130,7 +143,9 @@ function set([place, seen]: Standing, { standing }: Book): void {
   else standing.set(place, seen);
 }
 
-/** Finds out whether an attempt without an ending happened. */
+/**
+ * Finds out from the contents whether an unfinished commit was applied, and records its effects.
+ */
 function resolve(
   effects: readonly Standing[],
   contents: ReadonlyMap<string, Seen>,
@@ -152,7 +167,7 @@ function compareAll(contents: ReadonlyMap<string, Seen>, account: Account): void
   }
 }
 
-/** Counts a difference once: from then on, what is there counts as what was acknowledged. */
+/** Counts a difference only once, by recording the found value as the expected one. */
 function compare([place, seen]: Standing, { book, tally }: Account): void {
   if ((book.standing.get(place) ?? null) === seen) return;
   if (book.refused.has(`${place}=${seen}`)) tally.refusedVisible++;

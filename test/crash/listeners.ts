@@ -1,15 +1,18 @@
 import { setTimeout as pause } from "node:timers/promises";
 
-/** Pause before a listener whose stream has ended comes back, in milliseconds. */
+/** Pause before a listener reconnects, in milliseconds. */
 const COME_BACK_MS = 200;
 
-/** A client of the event stream that reconnects whenever it ends. */
+/** A client of the event stream that reconnects whenever the stream ends. */
 export interface Listener {
-  /** Leaves. @returns How often the stream had ended in good order, and how often otherwise. */
+  /**
+   * Disconnects for good. @returns How often the stream had ended normally, and how often it was
+   * cut.
+   */
   leave(): Promise<{ readonly ended: number; readonly cut: number }>;
 }
 
-/** Opens the stream of events of a key's owner, again and again. */
+/** Opens the event stream of a key's owner, repeatedly. */
 export function startListener(base: string, key: string): Listener {
   const left = new AbortController();
   const times = { ended: 0, cut: 0 };

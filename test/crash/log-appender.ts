@@ -1,11 +1,11 @@
 import { readFileSync } from "node:fs";
 import { isDeepStrictEqual, parseArgs } from "node:util";
-import { recordTerms } from "../../src/grading/track-record.ts";
+import { trackRecordTerms } from "../../src/grading/track-record.ts";
 import { GradedRuns } from "../../src/log/graded-runs.ts";
 import type { LogState } from "../../src/log/log-state.ts";
 import type { KnownLog } from "../../src/log/verify/known-log.ts";
 import { verifyLog } from "../../src/log/verify/verify-log.ts";
-import { servedBy } from "../support/log-source.ts";
+import { logSourceOf } from "../support/log-source.ts";
 import { closeOf, DAY_MS, Sessions, signalLog } from "../support/signal-log.ts";
 import { openStore } from "./open-store.ts";
 import { writeReport } from "./write-report.ts";
@@ -13,17 +13,23 @@ import { writeReport } from "./write-report.ts";
 const { values } = parseArgs({
   options: {
     store: { type: "string", default: "" },
-    /** Where log-head is. */
+    /** Folder of the log-head file. */
     folder: { type: "string", default: "" },
-    /** Completes the open run and verifies everything against what was told. */
+    /**
+     * File with the served checkpoints. If present, the process completes the open run and verifies
+     * the log against them.
+     */
     told: { type: "string" },
   },
 });
 
-/** Signals of each run. */
+/** Symbols of the signals in each run. */
 const SYMBOLS = Array.from({ length: 10_000 }, (_, at) => `S${String(at).padStart(5, "0")}`);
 
-/** Sessions before the first one of a process: prices of everything that is not settled yet. */
+/**
+ * Number of sessions before the first one of a process; they provide the prices for all open
+ * forecasts.
+ */
 const PAST_DAYS = 40;
 
 const dayOf = (close: number): number => Math.round((close - closeOf(0)) / DAY_MS);
@@ -32,9 +38,12 @@ writeReport({ is: "start" });
 const isCheck = values.told !== undefined;
 const store = await openStore(values.store);
 const sessions = new Sessions();
-/** The last session that has closed. */
+/** Day of the last closed session. */
 let closed = 0;
-/** The last session that has scores: those of one more are there before any process can log it. */
+/**
+ * Day of the last session with scores. Scores exist for one session ahead, before any process can
+ * log it.
+ */
 let scored = -1;
 const log = signalLog(store, sessions, {
   folder: values.folder,
@@ -53,7 +62,7 @@ writeReport({ is: "log open", inside: insideOf(before) });
 if (values.told === undefined) await appendForever();
 else await verifyAll(values.told);
 
-/** The day of the open run, or of the last complete one. */
+/** Day of the open run or, without one, of the last complete run. */
 function dayOfLastRun(state: LogState | undefined): number {
   return Math.max(0, dayOf(state?.open?.close ?? state?.recordedUntil.stock ?? closeOf(0)));
 }
@@ -67,12 +76,13 @@ function score(): void {
   for (; scored <= closed; scored++) sessions.close(scored + 1, "stock", SYMBOLS);
 }
 
-/** Appends runs and settlements, a session after the other, and tells each checkpoint once it is
- *  served. */
+/**
+ * Appends runs and settlements session by session, and reports each checkpoint once it is served.
+ */
 async function appendForever(): Promise<void> {
   let isSettling = false;
   for (let told = ""; ; ) {
-    // Another process may be at a later session.
+    // Another process may have reached a later session.
     closed = Math.max(closed, dayOfLastRun((await log.store.state())?.value));
     score();
     if ((await log.writer.tick()) === 0) closed += 1;
@@ -95,7 +105,7 @@ async function verifyAll(path: string): Promise<void> {
     size = 0,
     records = [],
   } = await verifyLog({
-    ...{ source: servedBy(log), keys: [], known },
+    ...{ source: logSourceOf(log), keys: [], known },
     ...{ prices: sessions.market, now: Date.now },
   });
   const graded = new GradedRuns(log.store);
@@ -103,7 +113,7 @@ async function verifyAll(path: string): Promise<void> {
   const differing = records.filter(({ figures }) => {
     const { assetClass, horizon } = figures;
     return !isDeepStrictEqual(
-      graded.record(assetClass, horizon, recordTerms(0), 0).figures,
+      graded.record(assetClass, horizon, trackRecordTerms(0), 0).figures,
       figures,
     );
   });

@@ -5,41 +5,44 @@ import { parseCheckpoint } from "../../src/log/checkpoint.ts";
 import { postgresAvailable, startPostgres } from "../support/postgres.ts";
 import { type Child, startChild } from "./child.ts";
 import { crashableDisk, temporaryPlace } from "./disks.ts";
-import { kill } from "./kills.ts";
+import { killWriter } from "./kills.ts";
 import { type Measure, type Outcome, skip } from "./outcome.ts";
-import { cut } from "./power-cuts.ts";
+import { cutPower } from "./power-cuts.ts";
 import type { Report } from "./reports.ts";
 
-/** Longest time before a crash, in milliseconds; a run takes about half of it. */
+/** Maximum time before a crash, in milliseconds; a run takes about half as long. */
 const APPEND_MS = 2_000;
 
-/** What the whole log is verified by; without witnesses times stay claimed. */
+/**
+ * Checks that must be proved for the whole log. The check of times is missing, because the log has
+ * no witnesses.
+ */
 const CHECKS = ["tree", "history", "entries", "methods", "runs", "settlements", "outcomes"];
 
 /** How a log is crashed while runs of 10,000 signals and their settlements are appended. */
 interface LogCrashes {
   /** Folder of the store, or URL of its database. */
   readonly store: string;
-  /** Folder of each process that appends, with its log-head. */
+  /** Folder of the log-head file of each appending process. */
   readonly folders: readonly string[];
   readonly rounds: number;
-  /** Ends the process, and makes the store ready to be opened again. */
+  /** Ends the process and makes the store usable again. */
   crash(appender: Child): Promise<void>;
 }
 
-/** Ends the process by kill -9. */
+/** Kills the appending process (SIGKILL). */
 export async function logKills(rounds: number): Promise<Outcome> {
   const { folder, remove } = await temporaryPlace();
   const store = join(folder, "store");
   try {
-    const measures = await crashed({ store, folders: [store], rounds, crash: kill });
+    const measures = await crashed({ store, folders: [store], rounds, crash: killWriter });
     return { title: "kill -9 while runs are logged", measures };
   } finally {
     await remove();
   }
 }
 
-/** Two processes append to one log; each is killed in turn while the other goes on. */
+/** Runs two processes that append to one log; each in turn is killed while the other continues. */
 export async function logKillsOnPostgres(rounds: number): Promise<Outcome> {
   const title = "PostgreSQL: kill -9 of one of two processes while runs are logged";
   if (!postgresAvailable) return skip(title, "there is no PostgreSQL for this platform");
@@ -48,20 +51,20 @@ export async function logKillsOnPostgres(rounds: number): Promise<Outcome> {
   try {
     const store = await server.createDatabase();
     const folders = ["one", "other"].map((name) => join(folder, name));
-    return { title, measures: await crashed({ store, folders, rounds, crash: kill }) };
+    return { title, measures: await crashed({ store, folders, rounds, crash: killWriter }) };
   } finally {
     await server.stop();
     await remove();
   }
 }
 
-/** Cuts the power of the disk, with log-head on it. */
+/** Cuts the power of the disk that holds the store and log-head. */
 export async function logPowerCuts(rounds: number): Promise<Outcome> {
   const title = "power cut while runs are logged";
   const disk = await crashableDisk();
   if ("missing" in disk) return skip(title, disk.missing);
   const store = join(disk.folder, "store");
-  const crash = (appender: Child) => cut(disk, appender);
+  const crash = (appender: Child) => cutPower(disk, appender);
   try {
     return { title, measures: await crashed({ store, folders: [store], rounds, crash }) };
   } finally {
@@ -77,7 +80,7 @@ async function crashed(options: LogCrashes): Promise<readonly Measure[]> {
     return startChild("log-appender", [`--store=${store}`, `--folder=${folder}`], told.note);
   };
   const running = folders.map((_, at) => start(at));
-  // The first runs are settled when others have followed.
+  // The first runs are settled only after later ones have been appended.
   await running[0]?.said("log settling");
   for (let round = 0; round < rounds; round++) {
     const at = round % folders.length;
@@ -134,9 +137,9 @@ async function verified({ store, folders }: LogCrashes, told: Told): Promise<rea
   ];
 }
 
-/** What the processes told before they were crashed. */
+/** Collects what the processes reported before they crashed. */
 class Told {
-  /** Roots in base64 of the checkpoints that were served, by size. */
+  /** Roots of the served checkpoints in base64, by tree size. */
   readonly roots = new Map<number, string>();
   origin = "";
   contradictions = 0;

@@ -2,7 +2,11 @@ import { postgresAvailable, type Cluster as Server, startPostgres } from "../sup
 import { type Cluster, openCluster } from "./cluster.ts";
 import { type Measure, type Outcome, skip } from "./outcome.ts";
 
-/** Runs a scenario with processes on a database of their own. @param env What all of them have. */
+/**
+ * Runs a scenario with processes on a new database.
+ *
+ * @param env Environment variables of every process.
+ */
 export async function onCluster(
   title: string,
   env: Readonly<Record<string, string>>,

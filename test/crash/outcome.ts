@@ -2,11 +2,11 @@
 export interface Measure {
   readonly name: string;
   readonly value: number;
-  /** For example `ms`; absent for a count. */
+  /** Unit such as `ms`; absent for a count. */
   readonly unit?: string;
-  /** What the number must not exceed. */
+  /** Upper limit, inclusive. */
   readonly most?: number;
-  /** What the number must reach. */
+  /** Lower limit, inclusive. */
   readonly least?: number;
 }
 
@@ -14,26 +14,26 @@ export interface Measure {
 export interface Outcome {
   readonly title: string;
   readonly measures: readonly Measure[];
-  /** Why it could not be run on this machine. */
+  /** Why the scenario could not run on this machine; absent: it ran. */
   readonly skipped?: string;
 }
 
-/** Prints that a scenario was skipped. */
+/** Prints that a scenario is skipped. @returns Its outcome. */
 export function skip(title: string, reason: string): Outcome {
   process.stderr.write(`\nSKIPPED: ${title}: ${reason}\n\n`);
   return { title, measures: [], skipped: reason };
 }
 
 /**
- * What missed its goal, in words.
+ * Describes the measures that missed their goal, one per line.
  *
- * @param slack Times may be this many times their goal, where other work has the processor too.
+ * @param slack Factor by which times may exceed their goal, for machines with other load.
  */
-export function missed({ measures }: Outcome, slack = 1): readonly string[] {
+export function missedMeasures({ measures }: Outcome, slack = 1): readonly string[] {
   return measures.filter((measure) => !isMet(measure, slack)).map(line);
 }
 
-/** The outcome as lines of a table. */
+/** Formats an outcome as a table. */
 export function table({ title, measures, skipped }: Outcome): string {
   const lines = measures.map((measure) => `  ${isMet(measure) ? "    " : "MISS"} ${line(measure)}`);
   return [title, ...(skipped === undefined ? lines : [`  SKIPPED: ${skipped}`])].join("\n");

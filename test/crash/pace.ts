@@ -1,34 +1,37 @@
 import { setTimeout } from "node:timers/promises";
 import type { Report } from "./reports.ts";
 
-/** How writers get on, by this process's clock, in milliseconds, and since `restart`. */
+/** Timing of the writers since `restart`, in milliseconds by this process's clock. */
 export interface Pace {
   note(report: Report): void;
-  /** Starts again. */
+  /** Resets the counters and times. */
   restart(): void;
-  /** Writes that were acknowledged, by all lanes together. */
+  /** Number of acknowledged writes of all lanes. */
   acknowledged(): number;
-  /** Longest time without one. */
+  /** Longest time without an acknowledged write of any lane. */
   longestGap(): number;
-  /** Longest time that a lane waited for one answer. */
+  /** Longest time that any lane waited for an answer. */
   longestWait(): number;
-  /** Instant of the last refusal of all times; minus infinity when there was none. */
+  /**
+   * Instant of the last refusal, by `performance.now`, even before `restart`; minus infinity when
+   * there was none.
+   */
   lastRefusal(): number;
-  /** Resolves with the instant of the next acknowledgement. */
+  /** Resolves with the instant of the next acknowledgment, by `performance.now`. */
   nextAcknowledgement(): Promise<number>;
 }
 
-/** When waiting for writers to be served again is given up, in milliseconds. */
+/** Maximum wait for the recovery of the writers, in milliseconds. */
 const PATIENCE_MS = 10_000;
 
 /** Time without a refusal after which writers count as recovered, in milliseconds. */
 const CALM_MS = 500;
 
 /**
- * Waits until writers that were refused are served again.
+ * Waits until the store accepts writes again.
  *
- * @returns Milliseconds from now to the first acknowledgement or the last refusal, whichever is
- *   later.
+ * @returns Time from the call to the first acknowledgment or to the last refusal, whichever is
+ * later, in milliseconds.
  */
 export async function untilHealed(pace: Pace): Promise<number> {
   const since = performance.now();
@@ -41,7 +44,7 @@ export async function untilHealed(pace: Pace): Promise<number> {
   return Math.max(wroteAt, pace.lastRefusal()) - since;
 }
 
-/** Measures how writers get on. */
+/** Creates the measurement of the writers' timing. */
 export function createPace(): Pace {
   const heardAt = new Map<string, number>();
   const listeners: ((at: number) => void)[] = [];

@@ -3,47 +3,50 @@ import type { Store } from "../../src/store/port/store.ts";
 import { COUNTER } from "./ledger.ts";
 import type { Seen, Standing } from "./reports.ts";
 
-/** What the storm writes. */
+/** A value that the write load stores. */
 export interface Document {
-  /** Names the step that wrote it. */
+  /** Id of the step that wrote it. */
   readonly mark: string;
-  /** Follows from the mark, so that a torn value is noticed. */
+  /** Derived from the mark, so that a partly written value is detected. */
   readonly text: string;
 }
 
-/** Records that belong to one lane each. */
+/** Records that only one lane writes. */
 export const slots = collection<Document>("slot");
 
-/** Records that stay unchanged while others are written. */
+/** Records that stay unchanged during the write load. */
 export const filler = collection<Document>("filler");
 
-/** Keys that all lanes compete for; one lane gets each. */
+/** Keys that all lanes compete for; only one lane may get each key. */
 export const won = collection<Document>("won");
 
-/** Number of taken keys. */
+/** Number of records in `won`. */
 export const counter = collection<{ readonly count: number }>("counter");
 
 /** Key of the only counter. */
 export const contest = "contest";
 
-/** Kind of the archive rows that the storm writes. */
+/** Kind of the archive rows that the write load appends. */
 export const ROW_KIND = "storm";
 
-/** Rows and records that are read at once. */
+/** Maximum number of rows or records per read. */
 const PAGE = 5_000;
 
-/** A value of about 450 bytes of JSON. */
+/** Creates a value of about 450 bytes as JSON. */
 export function documentOf(mark: string): Document {
   return { mark, text: mark.padStart(24, ".").repeat(16) };
 }
 
-/** The group of a lane. */
+/** Name of the record group of a lane. */
 export function familyOf(lane: string): string {
   return `family.${lane}`;
 }
 
-/** What stands where a record is. */
-export function seen(stored: Stored<Document> | undefined): Seen {
+/**
+ * What the ledger records for a stored record: its mark, with an asterisk if the record is
+ * consumed.
+ */
+export function seenDocument(stored: Stored<Document> | undefined): Seen {
   if (stored === undefined) return null;
   return stored.consumedAt === undefined ? markOf(stored.value) : `${markOf(stored.value)}*`;
 }
@@ -54,11 +57,11 @@ function markOf(value: unknown): string {
   return isWhole ? mark : `torn ${JSON.stringify(value)}`;
 }
 
-/** Everything that the storm left in a store. */
+/** Yields everything that the write load left in a store. */
 export async function* contentsOf(store: Store): AsyncGenerator<readonly Standing[]> {
   for (const from of [slots, filler, won]) {
     for await (const page of pagesOf(store, from)) {
-      yield page.map((stored) => [`${from.name}/${stored.key}`, seen(stored)]);
+      yield page.map((stored) => [`${from.name}/${stored.key}`, seenDocument(stored)]);
     }
   }
   const count = (await store.records.get(counter, contest))?.value.count ?? 0;

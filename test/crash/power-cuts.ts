@@ -5,13 +5,15 @@ import { type Outcome, skip } from "./outcome.ts";
 
 const TITLE = "power cut in a write storm";
 
-/** Stops the file system under writers, so that only what was synced is left:during a
- *  storm, and while they create their store. */
+/**
+ * Cuts the power of the file system, so that only synced data is left, during a write load and
+ * while writers create their store.
+ */
 export async function powerCuts(rounds: number): Promise<Outcome> {
   const disk = await crashableDisk();
   if ("missing" in disk) return skip(TITLE, disk.missing);
   const { folder } = disk;
-  const crash = (writer: Child) => cut(disk, writer);
+  const crash = (writer: Child) => cutPower(disk, writer);
   const options = { folder, rounds, onRefusal: "fall silent", crash } as const;
   try {
     const measures = [...(await crashRounds(options)), ...(await creationRounds(options))];
@@ -21,9 +23,11 @@ export async function powerCuts(rounds: number): Promise<Outcome> {
   }
 }
 
-/** The writer is halted first: a sync that the kernel is doing while the file system is shut down
- *  may report success and not be done, which no lost power could tell anybody. */
-export async function cut(disk: CrashableDisk, writer: Child): Promise<void> {
+/**
+ * Suspends the writer before the cut. Otherwise, a sync during the shutdown of the file system may
+ * report success without having written, which no real power loss could do.
+ */
+export async function cutPower(disk: CrashableDisk, writer: Child): Promise<void> {
   await writer.freeze();
   await disk.cut();
   writer.kill();

@@ -18,40 +18,40 @@ import {
   documentOf,
   familyOf,
   ROW_KIND,
-  seen,
+  seenDocument,
   slots,
   won,
 } from "./places.ts";
 import type { Attempt, Standing } from "./reports.ts";
 
-/** A step of a lane, ready to be tried. */
+/** A prepared step of a lane. */
 export interface Step extends Pick<Attempt, "found" | "effects" | "expects"> {
-  /** @returns Whether it held. */
+  /** Executes the step. @returns Whether its condition was fulfilled. */
   run(): Promise<boolean>;
 }
 
-/** Where a lane is. */
+/** Current state of a lane. */
 export interface Position {
   readonly store: Store;
   readonly lane: string;
-  /** Counts the steps of the lane. */
+  /** Number of the step within the lane. */
   readonly step: number;
-  /** Names what this step writes; never used by another step. */
+  /** Unique mark of the values that this step writes. */
   readonly mark: string;
 }
 
-/** Slots of a lane, by number. A prime, so that every recipe meets every slot. */
+/** Number of slots of a lane: a prime, so that every recipe is applied to every slot. */
 const SLOTS = 23;
 
-/** Interval, in steps, at which all lanes try to take the same key. */
+/** Interval, in steps, at which all lanes compete for the same key. */
 const CONTEST_EVERY = 101;
 
-/** Members of the group that is granted and revoked as a whole. */
+/** Numbers of the records in the group that is written and removed as a whole. */
 const FAMILY = [0, 1, 2];
 
 type Recipe = (at: Position) => Promise<Step>;
 
-/** Makes the next step of a lane after reading what it builds on. */
+/** Reads the records that the next step of a lane depends on, and prepares the step. */
 export function nextStep(at: Position): Promise<Step> {
   if (at.step % CONTEST_EVERY === 0) return tryForPlace(at);
   const recipe = recipes[at.step % recipes.length] as Recipe;
@@ -76,18 +76,22 @@ const recipes: readonly Recipe[] = [
 interface Slot {
   readonly key: string;
   readonly stored: Stored<Document> | undefined;
-  /** The key and its value now. */
+  /** Place of the slot, and its current value. */
   readonly standing: Standing;
-  /** The key and its value after this step. */
+  /** Place of the slot, and its value after this step. */
   readonly written: Standing;
 }
 
-/** Reads one of the lane's slots; `nth` gives others of the same step. */
+/**
+ * Reads one of the lane's slots.
+ *
+ * @param nth Selects a different slot within the same step.
+ */
 async function slotOf({ store, lane, step, mark }: Position, nth = 0): Promise<Slot> {
   const key = `${lane}.${(step + nth) % SLOTS}`;
   const stored = await store.records.get(slots, key);
   const place = `slot/${key}`;
-  return { key, stored, standing: [place, seen(stored)], written: [place, mark] };
+  return { key, stored, standing: [place, seenDocument(stored)], written: [place, mark] };
 }
 
 async function write(at: Position): Promise<Step> {
@@ -101,7 +105,7 @@ async function change(at: Position): Promise<Step> {
   const { key, stored, standing, written } = await slotOf(at);
   const value = documentOf(at.mark);
   const operation = stored ? replace(slots, stored, { value }) : put(slots, { key, value });
-  // A replacement keeps the use that was made.
+  // A consumed record stays consumed when it is replaced.
   const after = stored?.consumedAt === undefined ? at.mark : `${at.mark}*`;
   return commits(at, [operation], { found: [standing], effects: [[written[0], after]] });
 }
@@ -131,7 +135,7 @@ async function writePair(at: Position): Promise<Step> {
   );
 }
 
-/** Uses one record up and writes another, as a code becomes a token. */
+/** Consumes one record and writes another, as in the exchange of a code for a token. */
 async function exchange(at: Position): Promise<Step> {
   const [code, token] = [await slotOf(at), await slotOf(at, 1)];
   const [place, before] = code.standing;
@@ -144,7 +148,7 @@ async function exchange(at: Position): Promise<Step> {
   });
 }
 
-/** Two writes of which the second never holds. */
+/** Prepares two writes in one commit; the condition of the second always fails. */
 async function breakPair(at: Position): Promise<Step> {
   const [first, second] = [await slotOf(at), await slotOf(at, 1)];
   const value = documentOf(at.mark);
@@ -188,7 +192,7 @@ async function revoke(at: Position): Promise<Step> {
   return commits(at, [removeGroup(familyOf(at.lane))], { found: [], effects });
 }
 
-/** Raises the counter and takes the place of its number, unless another lane was faster. */
+/** Raises the counter and takes the place of its number, unless another lane is faster. */
 async function tryForPlace(at: Position): Promise<Step> {
   const stored = await at.store.records.get(counter, contest);
   const number = stored?.value.count ?? 0;

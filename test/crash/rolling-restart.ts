@@ -1,23 +1,23 @@
 import { setTimeout as pause } from "node:timers/promises";
-import { startCallers, tellFailures } from "./callers.ts";
+import { printFailures, startCallers } from "./callers.ts";
 import { type Cluster, freePort } from "./cluster.ts";
 import { startListener } from "./listeners.ts";
 import { onCluster } from "./on-cluster.ts";
 import type { Measure, Outcome } from "./outcome.ts";
 
-/** Callers that keep a connection, and callers that open one for each request. */
+/** Callers that keep their connection, and callers that open a connection for each request. */
 const CALLERS = { keeping: 60, fresh: 12, pauseMs: 700 };
 
-/** Open streams of events. */
+/** Number of open event streams. */
 const STREAMS = 3;
 
-/** Load before and after each restart, in milliseconds. */
+/** Duration of the load before and after each restart, in milliseconds. */
 const CALM_MS = 500;
 
-/** Goal for the time from the signal to the end of a process, in milliseconds. */
+/** Goal for the time from SIGTERM to the exit of a process, in milliseconds. */
 const EXIT_MS = 10_000;
 
-/** Replaces the one process that serves a port by the next, while many call. */
+/** Replaces the process that serves a port, repeatedly and under load. */
 export function rollingRestarts(rounds: number): Promise<Outcome> {
   return onCluster("rolling restarts under load", {}, (cluster) => restart(cluster, rounds));
 }
@@ -45,7 +45,7 @@ async function restart(cluster: Cluster, rounds: number): Promise<readonly Measu
   return [
     { name: "restarts", value: rounds },
     { name: "requests answered", value: callers.answered(), least: rounds * 50 },
-    { name: "requests failed", value: tellFailures(callers), most: 0 },
+    { name: "requests failed", value: printFailures(callers), most: 0 },
     { name: "streams ended in good order", value: sum(broken.map(({ ended }) => ended)), least: 1 },
     { name: "streams cut or refused", value: sum(broken.map(({ cut }) => cut)), most: 0 },
     { name: "signal to end, longest", unit: "ms", value: Math.max(...exits), most: EXIT_MS },

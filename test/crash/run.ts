@@ -1,12 +1,12 @@
 import { parseArgs } from "node:util";
 import { channelKills, channelKillsOnPostgres } from "./channel-kills.ts";
-import { restarts, revocation, swallowed } from "./database.ts";
+import { databaseBlackHole, databaseRestarts, removalSeenByProcesses } from "./database.ts";
 import { databaseOutage } from "./database-outage.ts";
 import { diskFull } from "./disk-full.ts";
-import { kills } from "./kills.ts";
+import { processKills } from "./kills.ts";
 import { leaderFailover } from "./leader-failover.ts";
 import { logKills, logKillsOnPostgres, logPowerCuts } from "./log-crashes.ts";
-import { missed, type Outcome, table } from "./outcome.ts";
+import { missedMeasures, type Outcome, table } from "./outcome.ts";
 import { powerCuts } from "./power-cuts.ts";
 import { rollingRestarts } from "./rolling-restart.ts";
 import { serviceKills } from "./service-kills.ts";
@@ -35,14 +35,14 @@ const { values } = parseArgs({
   },
 });
 
-/** The scenarios; the number is a duration or a count. */
+/** The scenarios. The number in an option is a duration or a count. */
 const scenarios: Readonly<Record<string, () => Promise<Outcome>>> = {
-  kills: () => kills(Number(values.kills)),
+  kills: () => processKills(Number(values.kills)),
   "power-cuts": () => powerCuts(Number(values["power-cuts"])),
   "disk-full": () => diskFull(Number(values["seconds-full"])),
-  "postgres-restarts": restarts,
-  "postgres-black-hole": () => swallowed(Number(values["seconds-swallowed"])),
-  "postgres-revocation": revocation,
+  "postgres-restarts": databaseRestarts,
+  "postgres-black-hole": () => databaseBlackHole(Number(values["seconds-swallowed"])),
+  "postgres-revocation": removalSeenByProcesses,
   "service-kills": () => serviceKills(Number(values.service)),
   "channel-kills": () => channelKills(Number(values.channels)),
   "channel-kills-postgres": () => channelKillsOnPostgres(Number(values.channels)),
@@ -66,12 +66,15 @@ async function main(): Promise<void> {
   }
 }
 
-/** @returns Whether every goal was met, or the machine does not allow the scenario. */
+/**
+ * Runs a scenario and prints its outcome. @returns Whether every goal was met, or the scenario was
+ * skipped.
+ */
 async function tell(name: string, scenario: () => Promise<Outcome>): Promise<boolean> {
   try {
     const outcome = await scenario();
     process.stdout.write(`${table(outcome)}\n\n`);
-    return missed(outcome).length === 0;
+    return missedMeasures(outcome).length === 0;
   } catch (error) {
     process.stdout.write(
       `${name}\n  FAILED: ${error instanceof Error ? error.message : error}\n\n`,

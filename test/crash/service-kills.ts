@@ -1,29 +1,31 @@
 import { setTimeout } from "node:timers/promises";
-import { getWith, postForm, type Registered, register, tokenOf } from "../support/agent.ts";
+import { getWith, postForm, type RegisteredAgent, register, tokenOf } from "../support/agent.ts";
 import { NO_LIMITS, startService } from "./child.ts";
 import { temporaryPlace } from "./disks.ts";
 import type { Outcome } from "./outcome.ts";
 
-/** Agents side by side. */
+/** Number of concurrent agents. */
 const AGENTS = 8;
 
-/** Storm before a kill, in milliseconds. */
+/** Base of the random duration of the load before a kill, in milliseconds. */
 const STORM_MS = 800;
 
-/** Goal from the start of the process to its ready line, in milliseconds; `architecture.md` asks
- *  for the first correct answer in that time. */
+/**
+ * Goal for the time from the start of the process to its ready line, in milliseconds;
+ * `architecture.md` requires even the first correct answer within that time.
+ */
 const READY_MS = 2_000;
 
-/** What the service promised to agents. */
+/** What the service has acknowledged to agents. */
 interface Promises {
-  readonly registered: Registered[];
-  /** Clients that took their registration back. */
-  readonly removed: Registered[];
-  /** Tokens that were good and then revoked. */
+  readonly registered: RegisteredAgent[];
+  /** Clients that deleted their registration. */
+  readonly removed: RegisteredAgent[];
+  /** Tokens that worked and were then revoked. */
   readonly revoked: string[];
 }
 
-/** Ends the whole service by kill -9 while agents register, get tokens and revoke them. */
+/** Kills the service (SIGKILL) while agents register, get tokens and revoke them. */
 export async function serviceKills(rounds: number): Promise<Outcome> {
   const { folder, remove } = await temporaryPlace();
   const promises: Promises = { registered: [], removed: [], revoked: [] };
@@ -59,7 +61,7 @@ export async function serviceKills(rounds: number): Promise<Outcome> {
   };
 }
 
-/** Registers agents until the service is killed. */
+/** Registers agents in a loop until the service is killed. */
 async function agent(base: string, { registered, removed, revoked }: Promises): Promise<void> {
   try {
     for (;;) {
@@ -76,12 +78,12 @@ async function agent(base: string, { registered, removed, revoked }: Promises): 
       if (await unregister(client)) removed.push(client);
     }
   } catch (error) {
-    // `fetch` fails with this when the connection breaks.
+    // `fetch` throws a TypeError when the connection breaks.
     if (!(error instanceof TypeError)) throw error;
   }
 }
 
-async function unregister(client: Registered): Promise<boolean> {
+async function unregister(client: RegisteredAgent): Promise<boolean> {
   const { status } = await fetch(client.registration_client_uri, {
     method: "DELETE",
     headers: { authorization: `Bearer ${client.registration_access_token}` },
@@ -105,7 +107,7 @@ async function countBroken(
   }
 }
 
-async function tokenStatus(base: string, client: Registered): Promise<number> {
+async function tokenStatus(base: string, client: RegisteredAgent): Promise<number> {
   const { client_id, client_secret } = client;
   const grant = { grant_type: "client_credentials", client_id, client_secret };
   const response = await postForm(`${base}/oauth/token`, grant);

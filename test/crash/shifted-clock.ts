@@ -1,6 +1,6 @@
-// Loaded before the service, this lets its parent process set the wall clock of it, as an operator or
-// a time server would; clocks that are never set go on. The parent sends by how many milliseconds the
-// clock is off, and gets the same back.
+// Preloaded into the service process, this module lets the parent process shift its wall clock, as
+// an operator or a time server would; monotonic clocks are not affected. The parent sends the
+// offset in milliseconds, and receives the same number as a confirmation.
 
 const RealDate = globalThis.Date;
 let offMs = 0;

@@ -3,16 +3,16 @@ import type { Ledger } from "./ledger.ts";
 import type { Measure } from "./outcome.ts";
 import type { Report, Seen } from "./reports.ts";
 
-/** How a store was found after its writers had ended. */
+/** State of a store after its writers have ended. */
 export interface Finding {
-  /** Time that opening it took in a new process, in milliseconds. */
+  /** Time to open it in a new process, in milliseconds. */
   readonly openMs: number;
   readonly records: number;
-  /** Why the store cannot be opened, or the faults of its files. */
+  /** Why the store cannot be opened, or which faults its files have. */
   readonly damages: readonly string[];
 }
 
-/** Opens a store in a new process and compares what is in it with what was acknowledged. */
+/** Opens a store in a new process and compares its contents with the ledger. */
 export async function checkStore(address: string, ledger: Ledger): Promise<Finding> {
   const contents = contentsCollector();
   const damages: string[] = [];
@@ -29,7 +29,7 @@ export async function checkStore(address: string, ledger: Ledger): Promise<Findi
   return { openMs: opened.ms, records: opened.records, damages };
 }
 
-/** Gathers what a process says is in the store. */
+/** Collects the contents of a store from the reports of a process. */
 export function contentsCollector() {
   const map = new Map<string, Seen>();
   let isComplete = false;
@@ -44,7 +44,7 @@ export function contentsCollector() {
   };
 }
 
-/** What every scenario owes. */
+/** Measures that every scenario must meet. */
 export function promises({ tally }: Ledger): readonly Measure[] {
   return [
     { name: "writes acknowledged", value: tally.acknowledged, least: 1 },

@@ -4,27 +4,30 @@ import type { Store } from "../../src/store/port/store.ts";
 import { nextStep, type Position } from "./recipes.ts";
 import type { Report } from "./reports.ts";
 
-/** How a storm blows. */
+/** Options of a write load. */
 export interface StormOptions {
   readonly store: Store;
-  /** Names the process; lanes are `<process>.<number>`. */
+  /** Name of the process; its lanes are called `<process>.<number>`. */
   readonly process: string;
-  /** How often the process was started before. */
+  /** Number of earlier runs of the process. */
   readonly life: number;
-  /** Writers side by side. */
+  /** Number of concurrent writers. */
   readonly lanes: number;
-  /** Between two steps of a lane, in milliseconds. */
+  /** Pause between two steps of a lane, in milliseconds. */
   readonly pauseMs: number;
-  /** Whether a refusal is an answer, or the disk has gone and nothing is known any more. */
+  /**
+   * `go on`: a refusal is reported as an answer. `fall silent`: the disk is gone, so that nothing
+   * is reported any more.
+   */
   readonly onRefusal: "go on" | "fall silent";
   report(report: Report): void;
   isOver(): boolean;
 }
 
-/** Time after a refusal until a lane tries again, in milliseconds. */
+/** Pause of a lane after a refusal, in milliseconds. */
 const AFTER_REFUSAL_MS = 10;
 
-/** Writes from all lanes until it is over; everything is reported before and after. */
+/** Writes from all lanes until `isOver`; each commit is reported before and after. */
 export async function storm(options: StormOptions): Promise<void> {
   await Promise.all(Array.from({ length: options.lanes }, (_, number) => lane(options, number)));
 }
@@ -32,7 +35,7 @@ export async function storm(options: StormOptions): Promise<void> {
 async function lane(options: StormOptions, number: number): Promise<void> {
   const { store, process, life, pauseMs } = options;
   const name = `${process}.${number}`;
-  // Each life begins at another recipe and slot.
+  // Each run begins with a different recipe and slot.
   for (let step = life * 31 + number * 17; !options.isOver(); step++) {
     const mark = `${process}.${life}.${number}.${step}`;
     const refusal = await advance(options, { store, lane: name, step, mark });
@@ -45,7 +48,7 @@ function pause(ms: number): Promise<unknown> {
   return ms === 0 ? setImmediate() : setTimeout(ms);
 }
 
-/** @returns What went wrong, or `undefined`. */
+/** Executes one step. @returns The error of a refused step, or `undefined`. */
 async function advance({ report, onRefusal }: StormOptions, at: Position): Promise<unknown> {
   const { lane } = at;
   let ending: "refused" | "unread" = "unread";

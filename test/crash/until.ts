@@ -1,16 +1,16 @@
 import { setTimeout as pause } from "node:timers/promises";
 
-/** When waiting for something is given up, and how often is looked, in milliseconds. */
+/** Default maximum wait, and default interval of the checks, in milliseconds. */
 const PATIENCE_MS = 60_000;
 const LOOK_MS = 50;
 
-/** How long something is waited for, and how often is looked, in milliseconds. */
+/** Maximum wait, and interval of the checks, in milliseconds. */
 interface Waiting {
   readonly patienceMs?: number;
   readonly everyMs?: number;
 }
 
-/** Waits until a condition holds. @throws {Error} When that takes too long. */
+/** Waits until a condition is fulfilled. @throws {Error} When the maximum wait is over. */
 export async function until(
   isSo: () => Promise<boolean>,
   { patienceMs = PATIENCE_MS, everyMs = LOOK_MS }: Waiting = {},

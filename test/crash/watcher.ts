@@ -3,10 +3,10 @@ import { openStore } from "./open-store.ts";
 import { slots } from "./places.ts";
 import { writeReport } from "./write-report.ts";
 
-/** Between two looks, in milliseconds. */
+/** Interval of the checks, in milliseconds. */
 const LOOK_MS = 1;
 
-/** When looking is given up, in milliseconds. */
+/** Maximum lifetime of the watcher, in milliseconds. */
 const PATIENCE_MS = 20_000;
 
 const [address = "", ...keys] = process.argv.slice(2);

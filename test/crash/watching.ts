@@ -1,14 +1,14 @@
 import { setTimeout as pause } from "node:timers/promises";
 import { postJson } from "../support/agent.ts";
 
-/** Who asks which process. */
-export interface Asker {
+/** A client of one process. */
+export interface EventAsker {
   readonly base: string;
   readonly key: string;
 }
 
-/** An event, as far as it is looked at. */
-export interface Told {
+/** The parts of an event that are compared. */
+export interface ReceivedEvent {
   readonly id: string;
   readonly symbol: string;
   readonly sequence: number;
@@ -16,16 +16,19 @@ export interface Told {
   readonly type: string;
 }
 
-/** Options of a watching client. */
+/** Options of the alerts. */
 interface Watching {
-  /** Number of the attempt. Alerts with equal thresholds share state; those of two attempts do not. */
+  /**
+   * Number of the attempt. Alerts with the same thresholds share state, so each attempt has its own
+   * thresholds.
+   */
   readonly attempt: number;
   readonly delivery?: object;
 }
 
-/** Makes alerts for everything, which fire about as often as they can. */
-export async function watch(
-  { base, key }: Asker,
+/** Creates alerts for all instruments, with low thresholds so that they fire often. */
+export async function watchEvents(
+  { base, key }: EventAsker,
   { attempt, delivery = { type: "poll" } }: Watching,
 ): Promise<void> {
   const often = {
@@ -41,9 +44,9 @@ export async function watch(
   await Promise.all(making);
 }
 
-/** All events of a caller. */
-export async function eventsFor(asker: Asker): Promise<readonly Told[]> {
-  const told: Told[] = [];
+/** Reads all events of a client. */
+export async function eventsFor(asker: EventAsker): Promise<readonly ReceivedEvent[]> {
+  const told: ReceivedEvent[] = [];
   for (let cursor = ""; ; ) {
     const page = await pageFor(asker, cursor);
     told.push(...page.events.map(({ type, data }) => ({ ...data, type, id: data.eventId })));
@@ -52,8 +55,8 @@ export async function eventsFor(asker: Asker): Promise<readonly Told[]> {
   }
 }
 
-/** Who is asked to come later, where much else runs, does. */
-async function pageFor({ base, key }: Asker, cursor: string): Promise<Page> {
+/** Reads a page of events, and repeats after a 503 as its Retry-After says. */
+async function pageFor({ base, key }: EventAsker, cursor: string): Promise<Page> {
   const url = `${base}/api/alerts/events?limit=100${cursor}`;
   for (;;) {
     const answer = await fetch(url, { headers: { "x-api-key": key } });
@@ -67,7 +70,7 @@ async function pageFor({ base, key }: Asker, cursor: string): Promise<Page> {
 interface Page {
   readonly events: readonly {
     readonly type: string;
-    readonly data: Omit<Told, "id" | "type"> & { readonly eventId: string };
+    readonly data: Omit<ReceivedEvent, "id" | "type"> & { readonly eventId: string };
   }[];
   readonly nextCursor: string | null;
   readonly hasMore: boolean;

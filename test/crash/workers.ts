@@ -5,30 +5,33 @@ import type { DelivererOptions, DelivererReport } from "./deliverer.ts";
 
 const SCRIPT = fileURLToPath(new URL("./deliverer.ts", import.meta.url));
 
-/** What a worker said of itself. */
+/** Measurements that a worker reports. */
 export interface Figures {
-  /** Attempts that ended. */
+  /** Number of finished attempts. */
   readonly sent: number;
-  /** Memory in use, in bytes: when it was ready, and the most since then. */
+  /** Live memory in bytes: when the worker was ready, and the maximum since then. */
   readonly firstBytes: number;
   readonly mostBytes: number;
-  /** Maximum resident memory of the process, in bytes, including garbage. */
+  /** Maximum resident memory in bytes, including garbage. */
   readonly rss: number;
 }
 
-/** A process that queues or delivers. */
+/** A child process that queues events, delivers them, or both. */
 export interface Worker {
   readonly delivers: boolean;
   figures(): Figures;
-  /** Resolves when the process reports that its work is done; never once it has ended. */
+  /**
+   * Resolves when the process reports that no delivery is left; stays pending if the process ends
+   * first.
+   */
   cleared(): Promise<void>;
-  /** Ends it as it stands: kill -9. */
+  /** Kills the process (SIGKILL). */
   kill(): Promise<void>;
-  /** Stops the process, if it still runs. */
+  /** Stops the process if it is still running. */
   stop(): Promise<void>;
 }
 
-/** Starts a worker, which ends with this process. */
+/** Starts a worker; it exits when this process exits. */
 export async function startWorker(options: DelivererOptions): Promise<Worker> {
   const child = fork(SCRIPT, [JSON.stringify(options)], { execArgv: ["--expose-gc"] });
   const ended = once(child, "exit");

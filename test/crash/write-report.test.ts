@@ -5,12 +5,12 @@ import { expect, it } from "vitest";
 
 const LINES = 50;
 
-/** Longer than a pipe takes at once. */
+/** Number of places that make a report longer than the capacity of a pipe. */
 const PLACES = 20_000;
 
 const SCRIPT = `
   import { writeReport } from ${JSON.stringify(new URL("write-report.ts", import.meta.url).href)};
-  // Makes the pipe non-blocking, as loading process.stdout does.
+  // Reading `process.stdout` makes the pipe non-blocking.
   process.stdout.isTTY;
   const contents = Array.from({ length: ${PLACES} }, (_, at) => ["slot/" + at, "x"]);
   process.stderr.write("ready");
@@ -22,7 +22,7 @@ it("a report arrives complete when its reader is slower than its writer", async 
   const child = spawn(process.execPath, ["--input-type=module", "-e", SCRIPT], {
     stdio: ["ignore", "pipe", "pipe"],
   });
-  // Nothing is read until the writer has begun to write into the full pipe.
+  // Reading starts only after the writer has begun to fill the pipe.
   await once(child.stderr, "data");
   const lines = (await text(child.stdout)).trimEnd().split("\n");
   expect(lines).toHaveLength(LINES + 1);

@@ -4,12 +4,12 @@ import type { Report } from "./reports.ts";
 /** Pause while the pipe is full, in milliseconds. */
 const FULL_PIPE_MS = 1;
 
-/** Never changes: waiting for it is a pause that blocks, so that lines keep their order. */
+/** Never changes: waiting for it blocks the thread, so that lines keep their order. */
 const never = new Int32Array(new SharedArrayBuffer(4));
 
 /**
- * Writes a line to the harness; all of it is in the pipe when this returns, so that no end of the
- * process takes it back. A pipe whose reader is slow takes a part of the bytes, or none (EAGAIN).
+ * Writes a report to standard output, synchronously, so that a later kill of the process cannot
+ * lose it. A full pipe takes only a part of the bytes, or none (EAGAIN).
  */
 export function writeReport(report: Report): void {
   const line = Buffer.from(`${JSON.stringify(report)}\n`);

@@ -7,7 +7,7 @@ import type { Standing } from "./reports.ts";
 import { storm } from "./storm.ts";
 import { writeReport } from "./write-report.ts";
 
-/** Records that are written at once while the store is filled. */
+/** Number of records per commit while the store is filled. */
 const FILL_BATCH = 500;
 
 const { values } = parseArgs({
@@ -29,7 +29,7 @@ process.once("SIGTERM", () => {
 
 await main();
 
-/** Writes until SIGTERM, then says what it sees and closes the store. */
+/** Writes until SIGTERM, then reports the contents of the store and closes it. */
 async function main(): Promise<void> {
   writeReport({ is: "start" });
   const startedAt = performance.now();
@@ -54,7 +54,7 @@ async function main(): Promise<void> {
   await store.close();
 }
 
-/** Writes records that stay. */
+/** Writes records that stay unchanged during the write load. */
 async function fill(store: Store, records: number): Promise<void> {
   for (let first = 0; first < records; first += FILL_BATCH) {
     const keys = Array.from({ length: Math.min(FILL_BATCH, records - first) }, (_, i) =>

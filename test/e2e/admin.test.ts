@@ -10,8 +10,8 @@ import { Intake } from "../../src/applications/intake.ts";
 import { ApiKeys } from "../../src/auth/keys/api-keys.ts";
 import { LastUseTracker } from "../../src/auth/last-use.ts";
 import { runProgram } from "../../src/cli/program.ts";
-import { mails } from "../../src/mail/outbox.ts";
-import { audited } from "../../src/store/audit/entry.ts";
+import { queuedMails } from "../../src/mail/outbox.ts";
+import { auditSteps } from "../../src/store/audit/entry.ts";
 import type { Store, StoreMode } from "../../src/store/port/store.ts";
 import { openPostgres } from "../../src/store/postgres/open.ts";
 import { openEmbedded } from "../../src/store/sqlite/open.ts";
@@ -19,12 +19,12 @@ import { postJson } from "../support/agent.ts";
 import { createDatabase, postgresAvailable } from "../support/postgres.ts";
 import { startProcess, temporaryFolder } from "../support/process.ts";
 import { startStoreServer } from "../support/store-server.ts";
-import { dumped } from "../support/stores.ts";
+import { dumpStore } from "../support/stores.ts";
 
 const root = mkdtempSync(join(tmpdir(), "admin-"));
 afterAll(() => rmSync(root, { recursive: true }));
 
-/** Where a store is, for the commands and for a server. */
+/** Location of a store, as settings for commands and a server. */
 interface Place {
   readonly env: Readonly<Record<string, string>>;
   open(mode?: StoreMode): Promise<Store>;
@@ -45,7 +45,7 @@ async function postgresPlace(): Promise<Place> {
   return { env: { ...env, DATABASE_URL: url }, open };
 }
 
-/** Runs a command line to its end, without a terminal. */
+/** Runs a command line to completion, without a terminal. */
 async function run(argv: readonly string[], { env }: Place) {
   const said = { out: "", err: "" };
   const into = (name: keyof typeof said) =>
@@ -66,7 +66,7 @@ async function run(argv: readonly string[], { env }: Place) {
   return { code, ...said };
 }
 
-/** Runs a command line that has to succeed. @returns Its result. */
+/** Runs a command line that must succeed. @returns Its JSON result. */
 async function done(argv: readonly string[], place: Place): Promise<Record<string, unknown>> {
   const { code, out, err } = await run([...argv, "--json"], place);
   expect({ code, err }).toEqual({ code: 0, err: "" });
@@ -76,16 +76,16 @@ async function done(argv: readonly string[], place: Place): Promise<Record<strin
 const listOf = async (argv: readonly string[], place: Place, name: string) =>
   (await done(argv, place))[name] as readonly Readonly<Record<string, unknown>>[];
 
-/** The keys and the intake of a store, as a service has them. */
+/** Opens the API keys and the intake of a store as the service does. */
 function partsOf({ records, identity: { mode } }: Store) {
   const now = () => new Date();
-  const audit = (entry: Parameters<typeof audited>[0]) => audited(entry, Date.now());
+  const audit = (entry: Parameters<typeof auditSteps>[0]) => auditSteps(entry, Date.now());
   const lastUse = new LastUseTracker({ records, now, onError: () => {} });
   const keys = new ApiKeys({ records, mode, now, audit, lastUse });
   return { keys, intake: new Intake({ records, mode, now, audit, keys, hashAddress: String }) };
 }
 
-/** Does something with a store while nobody else has it. */
+/** Runs an action on a store while no other process has it open. */
 async function using<T>(
   { open }: Place,
   work: (store: Store & ReturnType<typeof partsOf>) => Promise<T>,
@@ -101,16 +101,16 @@ async function using<T>(
 const ada = { name: "Ada", email: "ada@host.example", focus: "quant" } as const;
 const eve = { name: "Eve", email: "eve@host.example", focus: undefined };
 
-/** Two who apply. @returns Their tokens. */
+/** Submits two applications. @returns Their queue tokens. */
 const apply = (place: Place) =>
   using(place, async ({ intake }) => [
     (await intake.apply(ada)).queueToken,
     (await intake.apply(eve)).queueToken,
   ]);
 
-/** What the audit says was done, whether it was chained yet or not. */
+/** Returns the actions of all audit rows, whether or not they are already in the hash chain. */
 async function auditedActions(store: Store): Promise<readonly (string | undefined)[]> {
-  return (await dumped(store)).map(({ text }) => /"action":"([^"]+)"/.exec(text)?.[1]);
+  return (await dumpStore(store)).map(({ text }) => /"action":"([^"]+)"/.exec(text)?.[1]);
 }
 
 const engines = [
@@ -125,7 +125,10 @@ const ways = engines.flatMap((engine) => [
 for (const { engine, isMissing, newPlace, way, isServed } of ways) {
   const note = isMissing ? " (SKIPPED: PostgreSQL does not run here)" : "";
 
-  /** Has commands done as they are in this round. @returns Ends it. */
+  /**
+   * Starts a server if commands are to run through one in this round.
+   * @returns A function that stops it.
+   */
   async function begin({ env }: Place): Promise<() => Promise<void>> {
     if (!isServed) return async () => undefined;
     const stop = await startStoreServer(env);
@@ -161,12 +164,12 @@ for (const { engine, isMissing, newPlace, way, isServed } of ways) {
       await end();
       await using(place, async ({ keys, ...store }) => {
         expect(await keys.find(String(key))).toMatchObject({ id, scopes: facts.scopes });
-        expect(JSON.stringify(await dumped(store))).not.toContain(String(key).slice(13));
+        expect(JSON.stringify(await dumpStore(store))).not.toContain(String(key).slice(13));
         expect(await auditedActions(store)).toContain("key.created");
       });
     });
 
-    it("print the key on a line of its own", async () => {
+    it("print a new key on its own line", async () => {
       const place = await newPlace();
       await using(place, async () => undefined);
       await begin(place);
@@ -177,7 +180,7 @@ for (const { engine, isMissing, newPlace, way, isServed } of ways) {
       expect(out).toContain("only now");
     });
 
-    it("revoke a key, and report an unknown one", async () => {
+    it("revoke a key, and report an unknown key", async () => {
       const place = await newPlace();
       await using(place, async () => undefined);
       const end = await begin(place);
@@ -212,7 +215,7 @@ for (const { engine, isMissing, newPlace, way, isServed } of ways) {
       expect(out).not.toContain("eve@");
     });
 
-    it("accept an applicant with a key and an email, once", async () => {
+    it("accept an applicant once, with a key and an email", async () => {
       const place = await newPlace();
       await apply(place);
       const end = await begin(place);
@@ -232,7 +235,7 @@ for (const { engine, isMissing, newPlace, way, isServed } of ways) {
         expect(await intake.isAccepted(eve.email)).toBe(false);
         const key = await keys.find(String(accepted.key));
         expect(key).toMatchObject({ name: "Ada", scopes: ["signals:read"] });
-        expect(await records.list(mails, { limit: 10 })).toHaveLength(1);
+        expect(await records.list(queuedMails, { limit: 10 })).toHaveLength(1);
       });
     });
 
@@ -266,7 +269,7 @@ for (const { engine, isMissing, newPlace, way, isServed } of ways) {
       expect(await listOf(none, place, "applications")).toEqual([]);
     });
 
-    it("accept without a key by default, and reject", async () => {
+    it("accept an applicant without a key by default, and reject an applicant", async () => {
       const place = await newPlace();
       const [, queueToken] = await apply(place);
       const end = await begin(place);

@@ -6,7 +6,7 @@ import { describe, expect, it, vi } from "vitest";
 import { newKey } from "../support/admin.ts";
 import { postJson } from "../support/agent.ts";
 import { startProcess, temporaryFolder } from "../support/process.ts";
-import { type Received, startReceiver } from "../support/receivers.ts";
+import { type ReceivedRequest, startReceiver } from "../support/receivers.ts";
 import { sharedFolder } from "../support/shared.ts";
 import { smallMarket } from "../support/small-market.ts";
 import { verifies } from "../support/verifies.ts";
@@ -15,7 +15,7 @@ vi.setConfig({ testTimeout: 600_000 });
 
 const real = sharedFolder("market", "alerts from a replay of real history");
 
-/** What of an event's body the promises are about. */
+/** The members of an event body that the tests check. */
 interface Sent {
   readonly type: string;
   readonly data: {
@@ -35,14 +35,14 @@ interface Page {
 
 interface Play {
   readonly folder: string;
-  /** From when to when, in ISO dates. */
+  /** The period of the replay, as two ISO dates. */
   readonly span: string;
   readonly daysPerSecond: number;
-  /** What the alert is on. */
+  /** The filter of the alert. */
   readonly watched: object;
 }
 
-/** Plays history to its end, with an alert from its first moment on. */
+/** Replays history to its end, with an alert that exists from the start. */
 async function play({ folder, span, daysPerSecond, watched }: Play) {
   const DATA_DIR = temporaryFolder();
   const start = (speed: number) =>
@@ -50,12 +50,12 @@ async function play({ folder, span, daysPerSecond, watched }: Play) {
       ...{ DATA_DIR, MARKET: `files:${folder}`, REPLAY: `${span}@${speed}` },
       ALLOW_INSECURE_WEBHOOKS: "1",
     });
-  // Time stands still, however long it takes to make the alert.
+  // A replay this slow practically stands still while the alert is being created.
   const still = await start(0.00001);
   const key = await newKey({ DATA_DIR }, "alerts:write signals:read");
   const headers = { "x-api-key": key };
   const secrets: string[] = [];
-  const verify = ({ body, headers: sent }: Received) =>
+  const verify = ({ body, headers: sent }: ReceivedRequest) =>
     new Webhook(secrets[0] ?? "").verify(body, sent as Record<string, string>);
   const receiver = await startReceiver({ verify });
   const made = await postJson(
@@ -93,8 +93,8 @@ async function play({ folder, span, daysPerSecond, watched }: Play) {
   return { receiver, all };
 }
 
-/** Events that the receiver got, without the challenge. */
-const eventsIn = (received: readonly Received[]): readonly Sent[] =>
+/** Parses the events that the receiver got, without the challenge. */
+const eventsIn = (received: readonly ReceivedRequest[]): readonly Sent[] =>
   received.map(({ body }) => JSON.parse(body) as Sent).filter(({ data }) => data.symbol);
 
 function expectNoGap(sent: readonly Sent[]): void {
@@ -133,7 +133,7 @@ describe("a replay of history with an alert", () => {
       const sent = await expectAllDelivered(
         {
           folder: await smallMarket(),
-          // From after the listing of LATE, so that the alert may name it from the first moment.
+          // Begins after the listing of LATE, so that the alert can refer to it from the start.
           span: "2013-12-01/2014-01-07",
           daysPerSecond: 6,
           watched: { symbols: ["ACME", "LATE", "FUND", "COIN-USD"] },
@@ -144,7 +144,7 @@ describe("a replay of history with an alert", () => {
     },
   );
 
-  it.skipIf(real.isMissing)("works on real history", { tags: ["nightly"] }, async () => {
+  it.skipIf(real.isMissing)("emits events on real history", { tags: ["nightly"] }, async () => {
     expectBothTypes(
       await expectAllDelivered(
         {

@@ -10,7 +10,7 @@ import { startTestService } from "../support/test-service.ts";
 
 type Json = Readonly<Record<string, unknown>>;
 
-/** What of an OpenAPI document a client goes by. */
+/** The parts of an OpenAPI document that a client uses. */
 interface Document extends Json {
   readonly servers: readonly { readonly url: string }[];
   readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>;
@@ -45,10 +45,10 @@ addFormats.default(ajv);
 ajv.addFormat("base64url", /^[\w-]*$/);
 ajv.addSchema({ $id: "described", ...document });
 
-/** A client that knows no path, no method and no parameter but those of the document. */
+/** A client that knows only the paths, methods and parameters of the document. */
 const client = createClient<Record<string, never>>({ baseUrl: document.servers[0]?.url ?? "" });
 
-/** Where each operation is, by its id. */
+/** Method and path of each operation, by operationId. */
 const places = new Map(
   Object.entries(document.paths).flatMap(([path, methods]) =>
     Object.entries(methods).map(
@@ -57,7 +57,7 @@ const places = new Map(
   ),
 );
 
-/** What a caller says beyond the example of the document. */
+/** Input of a call that replaces the example in the document. */
 interface Said {
   readonly token?: string;
   readonly path?: Json;
@@ -65,8 +65,10 @@ interface Said {
   readonly body?: Json;
 }
 
-/** Calls an operation as its example does, but for what is said. @returns Its answer, which is as it
- *  is described. */
+/**
+ * Calls an operation with its documented example and the given changes.
+ * @returns The answer, after validation against its documented schema.
+ */
 async function call(id: string, said: Said = {}, wanted = 200): Promise<Record<string, string>> {
   const place = places.get(id);
   if (place === undefined) throw new Error(`${id} is not described`);
@@ -97,14 +99,14 @@ async function call(id: string, said: Said = {}, wanted = 200): Promise<Record<s
   return answer as Record<string, string>;
 }
 
-/** How a client reads the answer of an operation: by the media type that is described. */
+/** Chooses how to parse the answer of an operation by its documented media type. */
 function parserOf({ responses }: Operation): "json" | "text" {
   const { content = {} } = (responses[200] ?? {}) as { readonly content?: Json };
   const [mediaType = "application/json"] = Object.keys(content);
   return /\bjson\b/.test(mediaType) ? "json" : "text";
 }
 
-/** Examples of parameters that stand in a place. */
+/** Example values of the parameters in one location, such as path or query. */
 function examplesIn({ parameters = [] }: Operation, place: Parameter["in"]): Json {
   const entries = parameters.flatMap(({ name, in: where, example, schema }) => {
     const value = example ?? schema.examples?.[0];
@@ -130,7 +132,7 @@ function expectDescribed(
   expect(validate(answer), ajv.errorsText(validate.errors)).toBe(true);
 }
 
-/** Registers the agent of the example. @returns What it was given. */
+/** Registers the agent of the documented example. @returns The registration. */
 async function registered() {
   const agent = await call("register_client", {}, 201);
   return agent as typeof agent & { readonly claim: never };
@@ -141,7 +143,7 @@ const tokenFor = ({ client_id, client_secret }: Record<string, string>) =>
     body: { grant_type: "client_credentials", client_id, client_secret },
   });
 
-/** Looks until something is so. */
+/** Polls until a condition holds. */
 async function until(isSo: () => Promise<boolean>): Promise<void> {
   while (!(await isSo()));
 }

@@ -12,12 +12,12 @@ const testService = await startTestService();
 const { base } = testService;
 const browser = await startBrowser();
 
-/** oidc-provider tells the time by the clock of the machine. */
+/** oidc-provider uses the system clock, so the test clock follows it. */
 beforeEach(() => {
   testService.clock.now = new Date();
 });
 
-/** A page, with what the browser complained about and whom else it asked. */
+/** A browser page, with its console errors and its requests to other origins. */
 interface Watched {
   readonly page: Page;
   readonly complaints: readonly string[];
@@ -40,16 +40,16 @@ async function openReference(
   return { page, complaints };
 }
 
-/** For what another window decides. */
+/** Timeout in milliseconds for results that depend on another window. */
 const PATIENT = { timeout: 60_000 };
 
 const operation = (page: Page, id: string): Locator => page.locator(`article[id="${id}"]`);
 
-/** How far below the upper edge of the window something stands, in CSS pixels. */
+/** Distance of an element from the top edge of the viewport, in CSS pixels. */
 const topOf = (part: Locator): Promise<number> =>
   part.evaluate((element) => element.getBoundingClientRect().top);
 
-/** Signs in at the window that was opened, and allows what is asked for. */
+/** Signs in in the opened window, and consents to the request. */
 async function consent(window: Page): Promise<void> {
   const email = "reader@example.com";
   await window.getByLabel("Your email address").fill(email);
@@ -61,7 +61,7 @@ async function consent(window: Page): Promise<void> {
   await window.getByRole("button", { name: "Allow selected access" }).click();
 }
 
-/** Sends the request of an operation as it stands there. @returns What is shown of the answer. */
+/** Sends the displayed request of an operation. @returns The displayed answer. */
 async function tried(page: Page, id: string, status = "200 in"): Promise<string> {
   const block = operation(page, id);
   await block.getByRole("button", { name: /^Send/ }).click();
@@ -72,14 +72,17 @@ async function tried(page: Page, id: string, status = "200 in"): Promise<string>
 
 const widthOf = (page: Page) => page.evaluate("document.documentElement.scrollWidth");
 
-/** Opens everything, and lays out what is not in sight yet. */
+/** Opens all collapsed parts, and forces the layout of parts outside the viewport. */
 const layOut = (page: Page) =>
   page.evaluate(`
     for (const one of document.querySelectorAll("details")) { one.removeAttribute("name"); one.open = true; }
     for (const one of document.querySelectorAll("article")) one.style.contentVisibility = "visible";
   `);
 
-/** One operation of each kind. All are made by one template, and axe takes minutes for all of them. */
+/**
+ * One operation of each kind. One template renders all operations, and axe would take minutes for
+ * all.
+ */
 const KINDS = [
   "register_client",
   "get_signal",
@@ -89,7 +92,7 @@ const KINDS = [
   "call_mcp",
 ];
 
-/** Leaves the operations of each kind. */
+/** Removes all operations except one of each kind from the page. */
 const onlyKinds = (page: Page) =>
   page.evaluate(`
     for (const one of document.querySelectorAll("article")) {
@@ -100,7 +103,7 @@ const onlyKinds = (page: Page) =>
 describe("the API reference in a browser", () => {
   verifies(
     "4.10/reference",
-    "is readable from 320 to 1920 pixels, in light and dark, with everything open",
+    "is readable from 320 to 1920 pixels, in light and dark mode, with all parts expanded",
     async () => {
       const { page, complaints } = await openReference();
       for (const width of [320, 390, 1280, 1920]) {
@@ -119,7 +122,7 @@ describe("the API reference in a browser", () => {
   );
 
   it.each(["light", "dark"] as const)(
-    "has no accessibility faults that axe can find: %s",
+    "has no accessibility violations that axe can find: %s",
     async (colorScheme) => {
       const { page } = await openReference({ colorScheme });
       await onlyKinds(page);
@@ -135,7 +138,7 @@ describe("the API reference in a browser", () => {
     await signal.getByText("curl -sS").waitFor();
     await signal.getByText("Python", { exact: true }).click();
     expect(await signal.getByText("import urllib.request").isVisible()).toBe(true);
-    // Codes of an operation share a name, so that one is open at a time.
+    // The code samples of an operation share a `name`, so that only one is open at a time.
     expect(await signal.getByText("curl -sS").isVisible()).toBe(false);
     expect(await signal.getByRole("button").count()).toBe(0);
     await page.getByRole("link", { name: "Markdown", exact: true }).click();
@@ -144,7 +147,7 @@ describe("the API reference in a browser", () => {
     );
   });
 
-  it("opens at the operation that a link on the home page names, and at links to earlier versions of the page", async () => {
+  it("opens at the operation in a link from the home page or from an earlier version of the page", async () => {
     const { page, complaints } = await openReference({}, "/");
     await page.getByRole("link", { name: "work every number out again" }).click();
     await expect.poll(() => topOf(operation(page, "get_factors"))).toBeLessThan(200);
@@ -159,7 +162,7 @@ describe("the API reference in a browser", () => {
     expect(complaints).toEqual([]);
   });
 
-  it("redirects to the canonical host name, and sends calls from there", async () => {
+  it("redirects to the canonical host name, from which it can call the API", async () => {
     const elsewhere = base.replace("127.0.0.1", "localhost");
     const page = await (await browser.newContext()).newPage();
     await page.goto(`${elsewhere}/docs/api#get_health`);
@@ -167,7 +170,7 @@ describe("the API reference in a browser", () => {
     expect(await tried(page, "get_health")).toContain('"simulated": true');
   });
 
-  it("sends a call with a token, and shows the error without one", async () => {
+  it("calls the API with a token, and shows the error of a call without one", async () => {
     const { page } = await openReference();
     expect(await tried(page, "get_signal", "401 in")).toContain('"next": "Get a token at');
     await page.getByLabel("Token or API key").fill(await newToken(base));
@@ -176,12 +179,12 @@ describe("the API reference in a browser", () => {
     const request = operation(page, "get_signal").getByLabel("Request");
     await request.fill("/api/signals?symbol=BYTEN.SIM");
     expect(await tried(page, "get_signal")).toContain('"symbol": "BYTEN.SIM"');
-    // The credential goes to this service only.
+    // The page sends the credential only to this service.
     await request.fill("https://elsewhere.example/api/signals");
     expect(await tried(page, "get_signal", "The request failed")).toContain("not of this service");
   });
 
-  it("sends calls for a person who signs in and allows it", async () => {
+  it("calls the API for a person who signs in and consents", async () => {
     const { page } = await openReference();
     const opening = page.waitForEvent("popup");
     await page.getByRole("button", { name: "Sign in and allow this page" }).click();
@@ -191,7 +194,7 @@ describe("the API reference in a browser", () => {
     expect(await tried(page, "list_watchlists")).toContain('"watchlists": []');
   });
 
-  it("copies the code of a language", async () => {
+  it("copies the code sample in the selected language", async () => {
     const { page } = await openReference({ permissions: ["clipboard-read", "clipboard-write"] });
     await operation(page, "get_health").getByLabel("Copy the code in curl").click();
     await page.getByText("Copied.", { exact: true }).waitFor();

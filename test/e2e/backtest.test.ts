@@ -11,18 +11,18 @@ import { sessionsBetween } from "../../src/market/calendar.ts";
 import type { BacktestResult } from "../../src/research/backtest/run-backtest.ts";
 import { startBrowser } from "../support/browser.ts";
 import { PROGRAM } from "../support/program.ts";
-import { FOLDER, isMissing, reduced } from "../support/real-market.ts";
+import { FOLDER, isMissing, reducedMarketFolder } from "../support/real-market.ts";
 
-/** Ten years of a whole market take half a minute, and more on a busy machine. */
+/** Ten years of a whole market take about 30 s, and longer on a busy machine. */
 vi.setConfig({ testTimeout: 240_000 });
 
 const root = mkdtempSync(join(tmpdir(), "backtest-"));
 afterAll(() => rmSync(root, { recursive: true }));
 
-/** Runs the backtest to its end. */
+/** Runs the backtest command to completion. */
 const backtest = (...args: readonly string[]) => runWith({}, "backtest", ...args);
 
-/** Runs a command to its end. */
+/** Runs a command to completion. */
 async function runWith(settings: Readonly<Record<string, string>>, ...args: readonly string[]) {
   const child = spawn(process.execPath, [PROGRAM, ...args], {
     cwd: root,
@@ -38,7 +38,7 @@ async function runWith(settings: Readonly<Record<string, string>>, ...args: read
   return { code, ...said };
 }
 
-/** Writes an invented market folder: twelve stocks whose drifts differ for ever. */
+/** Writes a synthetic market folder: twelve stocks with permanently different drifts. */
 function writeMarket(): string {
   const folder = join(root, "market");
   mkdirSync(join(folder, "bars"), { recursive: true });
@@ -90,7 +90,7 @@ describe("market-signal backtest", () => {
   it("prints colors when they are enabled", async () => {
     const settings = { FORCE_COLOR: "1" };
     const { stdout } = await runWith(settings, "backtest", "--market", market, ...PERIOD);
-    // ECMA-48 SGR: bold.
+    // ECMA-48 SGR sequence for bold.
     expect(stdout).toContain("\u001b[1mBacktest of the composite score");
   });
 
@@ -117,7 +117,7 @@ describe("market-signal backtest", () => {
     }
   });
 
-  it("explains one score number by number", async () => {
+  it("explains the calculation of one score number by number", async () => {
     const explain = ["explain", "s11", "--market", market, "--date", "2014-06-28"];
     const { code, stdout } = await runWith({}, ...explain);
     expect(code).toBe(0);
@@ -130,7 +130,7 @@ describe("market-signal backtest", () => {
     expect(stdout).toMatch(/score {2}= 100 Phi\(Z\) = \d+\.\d{6}/);
   });
 
-  it("explains an error, with its exit code", async () => {
+  it("explains an error, and exits with the code for that error", async () => {
     const usage = await backtest("--market", market, "--from", "2013-06-01");
     expect(usage).toMatchObject({ code: 2, stdout: "" });
     expect(usage.stderr).toContain("--to: is missing");
@@ -147,10 +147,10 @@ describe("market-signal backtest", () => {
   });
 });
 
-describe.skipIf(isMissing)("on real history", { tags: ["nightly"] }, () => {
+describe.skipIf(isMissing)("market-signal backtest on real history", { tags: ["nightly"] }, () => {
   it("finds the correlation of messages with the return of the same day", async () => {
     const spoken = readdirSync(join(FOLDER, "mentions")).map((name) => name.slice(0, -6));
-    const folder = await reduced({ symbols: spoken, lastDate: "2015-12-31" });
+    const folder = await reducedMarketFolder({ symbols: spoken, lastDate: "2015-12-31" });
     const period = ["--from", "2014-01-02", "--to", "2015-12-31", "--factor", "social"];
     const { stdout } = await backtest("--market", folder, ...period, "--json");
     const { sameDay, verdict } = (JSON.parse(stdout) as BacktestResult).classes[0] ?? {};
@@ -159,7 +159,7 @@ describe.skipIf(isMissing)("on real history", { tags: ["nightly"] }, () => {
     expect(verdict).toBe("no_evidence");
   });
 
-  it("agrees with an independent backtest on the composite", async () => {
+  it("agrees with an independent backtest on the composite score", async () => {
     const period = ["--from", "2014-07-01", "--to", "2024-12-06"];
     const { stdout } = await backtest("--market", FOLDER, ...period, "--json");
     const [stock] = (JSON.parse(stdout) as BacktestResult).classes;

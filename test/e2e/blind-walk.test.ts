@@ -3,15 +3,15 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import pkg from "../../package.json" with { type: "json" };
-import { scopes } from "../../src/auth/scopes.ts";
+import { scopeDescriptions } from "../../src/auth/scopes.ts";
 import { tools } from "../../tools/index.ts";
 import { paths } from "../../wellknown/paths.ts";
-import { say } from "../support/checks-list.ts";
+import { printLines } from "../support/checks-list.ts";
 import { type WalkedCall, walk } from "../support/checks-walk.ts";
 import { startTestServiceProcess } from "../support/test-service-process.ts";
 import { verifies } from "../support/verifies.ts";
 
-/** What the walk consists of. */
+/** Source files of the script. */
 const sources = [
   "./blind-walk.test.ts",
   "../support/checks-walk.ts",
@@ -19,7 +19,7 @@ const sources = [
   "../support/checks-arguments.ts",
 ].map((file) => ({ file, text: readFileSync(new URL(file, import.meta.url), "utf8") }));
 
-/** What a registration answers, as far as a person needs it. */
+/** The parts of a registration answer that a person needs. */
 interface Claimable {
   readonly client_id: string;
   readonly claim: { readonly code: string };
@@ -34,7 +34,7 @@ const walked = await walk({
   },
 });
 
-/** How many calls ended how, by tool. */
+/** Counts the outcomes of calls by tool. */
 function table(calls: readonly WalkedCall[]): readonly string[] {
   const counts = Object.groupBy(calls, ({ tool }) => tool);
   return Object.entries(counts).map(([tool, own = []]) => {
@@ -47,7 +47,7 @@ function table(calls: readonly WalkedCall[]): readonly string[] {
 const forbidden = walked.alone.filter(({ outcome }) => outcome === "forbidden");
 const refused = [...walked.alone, ...walked.claimed].filter(({ outcome }) => outcome === "refused");
 
-say([
+printLines([
   `blind walk from ${baseUrl}`,
   ...walked.steps.map((step) => `  ${step}`),
   "  a refusal for want of scope in full:",
@@ -58,7 +58,7 @@ say([
   ...table(walked.claimed),
 ]);
 
-/** Tools that ended in success at least once. */
+/** Returns the tools that succeeded at least once. */
 const successful = (calls: readonly WalkedCall[]) =>
   new Set(calls.filter(({ outcome }) => outcome === "ok").map(({ tool }) => tool));
 
@@ -72,14 +72,14 @@ describe("a script that knows only the standards and the base URL", () => {
     expect([...successful(walked.alone)].toSorted()).toEqual(open.toSorted());
   });
 
-  it("calls every tool successfully once a person has claimed it", () => {
+  it("calls every tool successfully once a person has claimed its agent", () => {
     expect([...successful(walked.claimed)].toSorted()).toEqual(
       walked.tools.map(({ name }) => name).toSorted(),
     );
     expect(walked.claimed.filter(({ outcome }) => outcome === "forbidden")).toEqual([]);
   });
 
-  it("learns the missing scope from the error, and how to get it", () => {
+  it("learns from the error which scope is missing and how to get it", () => {
     expect(forbidden.length).toBeGreaterThan(0);
     for (const { tool, scopes: named, words } of forbidden) {
       const needed = tools.find(({ name }) => name === tool)?.scopes ?? [];
@@ -91,7 +91,7 @@ describe("a script that knows only the standards and the base URL", () => {
     expect(walked.advice).toMatch(/^## .*claimed$/m);
   });
 
-  it("gets only documented errors, each with a next step", () => {
+  it("gets only documented errors, each with a hint on what to do next", () => {
     expect(refused.length).toBeGreaterThan(0);
     for (const { tool, sent, words } of refused) {
       const told = `${tool} ${JSON.stringify(sent)}: ${words}`;
@@ -110,18 +110,20 @@ describe("a script that knows only the standards and the base URL", () => {
   });
 });
 
-/** Whether a call had no more than what its tool requires. */
+/** Whether a call contained only the members that its tool requires. */
 function isLeast(tool: string, sent: object): boolean {
   const { required = [] } = walked.tools.find(({ name }) => name === tool)?.inputSchema ?? {};
   return Object.keys(sent).length === required.length;
 }
 
 describe("the script", () => {
-  const nouns = Object.keys(scopes).map((scope) => scope.split(":")[0]?.replace(/s$/, "") ?? "");
+  const nouns = Object.keys(scopeDescriptions).map(
+    (scope) => scope.split(":")[0]?.replace(/s$/, "") ?? "",
+  );
   const own = Object.values(paths).filter((path) => !/^\/(\.well-known\/.*)?$/.test(path));
   const words = [
     ...nouns,
-    ...Object.keys(scopes),
+    ...Object.keys(scopeDescriptions),
     ...tools.map(({ name }) => name),
     ...tools.flatMap(({ routes }) => routes.map(({ path }) => path)),
     ...[pkg.name, pkg.name.replace("-", " "), pkg.name.split("-")[0] ?? ""],

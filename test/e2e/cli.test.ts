@@ -20,8 +20,8 @@ import { Readable, Writable } from "node:stream";
 import { fileURLToPath } from "node:url";
 import { gunzipSync, gzipSync } from "node:zlib";
 import { afterAll, describe, expect, it, onTestFinished } from "vitest";
-import { Sessions } from "../../src/auth/accounts/browser-sessions.ts";
-import { SignIn } from "../../src/auth/accounts/email-code-sign-in.ts";
+import { BrowserSessions } from "../../src/auth/accounts/browser-sessions.ts";
+import { EmailCodeSignIn } from "../../src/auth/accounts/email-code-sign-in.ts";
 import { runProgram } from "../../src/cli/program.ts";
 import { createOutbox } from "../../src/mail/outbox.ts";
 import { openKeyring } from "../../src/store/keys/keyring.ts";
@@ -36,22 +36,23 @@ import { peopleOf } from "../support/account-parts.ts";
 import { createDatabase, postgresAvailable } from "../support/postgres.ts";
 import { PROGRAM } from "../support/program.ts";
 import { startStoreServer } from "../support/store-server.ts";
-import { dumped } from "../support/stores.ts";
+import { dumpStore } from "../support/stores.ts";
 
-// What a process of its own adds nothing to is done in this one, which saves most of the time.
+// Commands run in this process where a separate process would test nothing more, which saves most
+// of the time.
 const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 const root = mkdtempSync(join(tmpdir(), "cli-"));
 afterAll(() => rmSync(root, { recursive: true }));
 
 type Env = Readonly<Record<string, string>>;
 
-/** What every process of the tests gets; what one has compiled, the next ones need not. */
+/** Environment of every child process; the compile cache lets later processes skip compilation. */
 const shared: Env = {
   PATH: process.env.PATH ?? "",
   NODE_COMPILE_CACHE: join(root, "compiled"),
 };
 
-/** Where a store is, for the commands and for a server. */
+/** Location of a store, as settings for commands and a server. */
 interface Place {
   readonly folder: string;
   readonly env: Env;
@@ -75,7 +76,7 @@ async function postgresPlace(): Promise<Place> {
 
 const notes = collection<{ readonly text: string }>("notes");
 
-/** Puts a few records and archive rows into a place. */
+/** Stores a few records and archive rows. */
 async function fill({ open }: Place, texts: readonly string[] = ["one", "two", "three"]) {
   const store = await open();
   await store.records.commit(texts.map((text) => put(notes, { key: text, value: { text } })));
@@ -85,7 +86,7 @@ async function fill({ open }: Place, texts: readonly string[] = ["one", "two", "
   await store.close();
 }
 
-/** Everything that does not change by itself while a server runs. */
+/** Selects the rows that a running server does not change on its own. */
 function lasting(rows: readonly DumpRow[]): readonly DumpRow[] {
   return rows.filter((row) =>
     row.table === "record" ? row.collection === "notes" : row.kind === "price",
@@ -94,12 +95,12 @@ function lasting(rows: readonly DumpRow[]): readonly DumpRow[] {
 
 async function contents({ open }: Place): Promise<readonly DumpRow[]> {
   const store = await open();
-  const rows = await dumped(store);
+  const rows = await dumpStore(store);
   await store.close();
   return rows;
 }
 
-/** Runs a command line to its end in this process, without a terminal. */
+/** Runs a command line to completion in this process, without a terminal. */
 async function run(
   program: "store" | "admin",
   argv: readonly string[],
@@ -124,7 +125,7 @@ async function run(
   return { code, ...said };
 }
 
-/** Runs a command line to its end in a process of its own, without a terminal. */
+/** Runs a command line to completion in a separate process, without a terminal. */
 async function runProcess(
   program: "store" | "admin",
   argv: readonly string[],
@@ -146,7 +147,7 @@ async function runProcess(
   return { code, ...said };
 }
 
-/** Runs a command line that has to succeed. @returns Its result. */
+/** Runs a command line that must succeed. @returns Its JSON result. */
 async function done(
   program: "store" | "admin",
   argv: readonly string[],
@@ -157,7 +158,7 @@ async function done(
   return JSON.parse(out) as Record<string, unknown>;
 }
 
-/** Starts a server in this process; it ends with the test. */
+/** Starts a server in this process, which stops when the test ends. */
 async function startServer({ env }: Place): Promise<{ readonly stop: () => Promise<void> }> {
   const end = await startStoreServer(env);
   let ended: Promise<void> | undefined;
@@ -169,7 +170,7 @@ async function startServer({ env }: Place): Promise<{ readonly stop: () => Promi
   return { stop };
 }
 
-/** Starts a process that holds the store of a place; it ends with the test. */
+/** Starts a process that holds the store open, which stops when the test ends. */
 async function startProcess({ env }: Place, more: Env = {}) {
   const child = spawn(process.execPath, ["test/support/store-server.ts"], {
     cwd: ROOT,
@@ -269,7 +270,7 @@ for (const { engine, isMissing, newPlace, way, isServed, answeredBy } of ways) {
       expect(err).toMatch(/^The restore replaces .* records? and .* archive rows?. Say --yes/);
     });
 
-    it("export, and import the edited document", async () => {
+    it("export a document, and import it after it was edited", async () => {
       const place = await newPlace();
       await fill(place);
       await begin(place);
@@ -374,7 +375,7 @@ describe.skipIf(!postgresAvailable)(
         await done("store", ["migrate", "--to", url], place);
         await server.stop();
         const moved = await openPostgres({ url, mode: "sandbox" });
-        expect(lasting(await dumped(moved))).toEqual(before);
+        expect(lasting(await dumpStore(moved))).toEqual(before);
         await moved.close();
         const { code, err } = await run("store", ["verify"], place);
         expect(code).toBe(1);
@@ -458,7 +459,7 @@ describe("a damaged or missing store", () => {
     }
   });
 
-  it("stays unchanged when the backup is damaged too", async () => {
+  it("stays unchanged when the backup is also damaged", async () => {
     const { place, file } = await backedUp();
     zero(join(place.folder, "store.sqlite"));
     truncateSync(file, 200);
@@ -495,7 +496,7 @@ describe("a damaged or missing store", () => {
 });
 
 describe("a command on the store of a server", () => {
-  it("fails when the process that uses the store does not answer, and says so", async () => {
+  it("fails and gives the reason when the process that uses the store does not answer", async () => {
     const place = embeddedPlace();
     await fill(place);
     const file = join(root, `${places}.backup.gz`);
@@ -509,7 +510,7 @@ describe("a command on the store of a server", () => {
     }
   });
 
-  it("works after the server was killed, and again once a server runs", async () => {
+  it("succeeds after the server was killed, and again once a server runs", async () => {
     const place = embeddedPlace();
     const { child } = await startProcess(place);
     child.kill("SIGKILL");
@@ -570,7 +571,7 @@ for (const { engine, isMissing, newPlace, way, isServed } of ways) {
   const note = isMissing ? " (SKIPPED: PostgreSQL does not run here)" : "";
   const begin = (place: Place) => (isServed ? startServer(place) : noServer);
 
-  /** A place with a person who signs in: an account, a session, an agent and a message. */
+  /** Creates a store with a person who signs in: an account, a session, an agent and a message. */
   async function lived(email: string): Promise<Place> {
     const place = await newPlace();
     const store = await place.open();
@@ -581,9 +582,9 @@ for (const { engine, isMissing, newPlace, way, isServed } of ways) {
     });
     const people = peopleOf({ clock: { now: Date.now() } }, records);
     const { id } = await people.accounts.findOrCreateByEmail(email);
-    const sessions = new Sessions({ ...people, records, secure: true });
+    const sessions = new BrowserSessions({ ...people, records, secure: true });
     await sessions.open(await sessions.browserOf(undefined), id);
-    const signIn = new SignIn({
+    const signIn = new EmailCodeSignIn({
       hashAddress: String,
       ...{
         ...people,
@@ -601,7 +602,7 @@ for (const { engine, isMissing, newPlace, way, isServed } of ways) {
   }
 
   describe.skipIf(isMissing)(`the people commands, ${engine}, ${way}${note}`, () => {
-    it("show the emails to a person, newest last, with the remaining validity", async () => {
+    it("show the emails to a person, newest last, with their remaining validity", async () => {
       const place = await lived("ada@people.example");
       await begin(place);
       const { code, out } = await run("admin", ["mail"], place);
@@ -650,7 +651,7 @@ for (const { engine, isMissing, newPlace, way, isServed } of ways) {
       expect((await run("admin", ["mail"], place)).out).toBe("No message waits.\n");
     });
 
-    it("reject anything but exactly one email address", async () => {
+    it("accept only exactly one email address", async () => {
       const place = await newPlace();
       await fill(place);
       await begin(place);

@@ -17,7 +17,7 @@ const title = postgresAvailable
 describe.skipIf(!postgresAvailable)(title, () => {
   const BASE_URL = "https://signals.example";
 
-  /** A process behind the one public address. @returns Its own address. */
+  /** Starts a process that shares the public base URL. @returns The process's own URL. */
   const start = async (env: Readonly<Record<string, string>>) => {
     const PORT = await freePort();
     await startProcess({ ...env, BASE_URL, PORT });
@@ -26,7 +26,7 @@ describe.skipIf(!postgresAvailable)(title, () => {
   const signals = async (base: string, token: string) =>
     (await getWith(token, `${base}/api/signals?symbol=ALDER.SIM`)).status;
 
-  it("processes give byte-identical answers, whenever they were started", async () => {
+  it("processes give byte-identical answers, regardless of their start time", async () => {
     const env = {
       DATABASE_URL: await createDatabase(),
       MASTER_KEY: randomBytes(32).toString("base64"),
@@ -43,7 +43,7 @@ describe.skipIf(!postgresAvailable)(title, () => {
     }, 120_000);
   });
 
-  it("processes of one service share a port, and other processes cannot use it", async () => {
+  it("processes of one service share a port, which no other process can use", async () => {
     const env = {
       DATABASE_URL: await createDatabase(),
       MASTER_KEY: randomBytes(32).toString("base64"),
@@ -66,7 +66,7 @@ describe.skipIf(!postgresAvailable)(title, () => {
     expect((await fetch(`${first.baseUrl}/readyz`)).status).toBe(200);
   });
 
-  it("processes serve each other's agents, and reject within a second what one of them revokes", async () => {
+  it("processes accept each other's agents, and reject a revoked token within a second", async () => {
     const cluster = await startPostgres();
     const env = {
       DATABASE_URL: await cluster.createDatabase(),
@@ -107,7 +107,7 @@ describe.skipIf(!postgresAvailable)(title, () => {
   });
 });
 
-/** What depends on the market alone, from every part of it. */
+/** Requests for every kind of data that depends only on the market. */
 const READS = [
   "/api/signals?symbol=ALDER.SIM",
   "/api/signals?limit=100",
@@ -116,7 +116,10 @@ const READS = [
   "/api/instruments?limit=100",
 ];
 
-/** Answers to all of these, as they came; as of one instant, for the market stands still at others. */
+/**
+ * Returns the raw answers to all these requests. Repeats them until the market's instant does not
+ * change meanwhile.
+ */
 async function answersOf(base: string, token: string): Promise<readonly string[]> {
   const asOf = async () => {
     const health = await fetch(`${base}/api/health`);
@@ -137,8 +140,10 @@ async function answersOf(base: string, token: string): Promise<readonly string[]
 
 const keysOf = async (base: string) => (await fetch(`${base}/.well-known/jwks.json`)).json();
 
-/** Asks until the other process has heard of a change, or until a request began more than the second
- *  after it that may pass. */
+/**
+ * Repeats a request until the other process has been notified of a change, or until the allowed
+ * second has passed.
+ */
 async function statusOnceAnnounced(ask: () => Promise<number>, since: number): Promise<number> {
   for (;;) {
     const isLate = performance.now() - since > 1_000;

@@ -7,7 +7,7 @@ import { printScenarios, startKit } from "../support/conformance-kit.ts";
 import { freePort } from "../support/process.ts";
 import { startTestServiceProcess } from "../support/test-service-process.ts";
 
-it("the authorization server passes every check of the MCP conformance kit", async () => {
+it("the authorization server passes every check of the MCP conformance suite", async () => {
   const { baseUrl, person } = await startTestServiceProcess();
   const port = await freePort();
   const { client_id } = await register(baseUrl, {

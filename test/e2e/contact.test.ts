@@ -16,10 +16,10 @@ beforeEach(() => {
   testService.clock.now = new Date();
 });
 
-/** What the browser complained about, and what it asked of others. */
+/** Console errors of the browser, and its requests to other origins. */
 const complaints: string[] = [];
 
-/** What it says of a page that tells a person what was wrong. */
+/** The console message for a page with status 400 or 429, which is expected. */
 const REFUSAL = /^Failed to load resource: the server responded with a status of 4(?:00|29)/;
 
 async function openPage(options: BrowserContextOptions = {}): Promise<Page> {
@@ -36,8 +36,10 @@ async function openPage(options: BrowserContextOptions = {}): Promise<Page> {
   return page;
 }
 
-/** Looks at the page as it is, on the narrowest phone (WCAG 2.2, 1.4.10), a common one and a desktop, in
- *  both color schemes. */
+/**
+ * Checks the current page at the width of the narrowest phone (WCAG 2.2, 1.4.10), a common phone
+ * and a desktop, in both color schemes.
+ */
 async function expectGood(page: Page, name: string): Promise<void> {
   for (const colorScheme of ["light", "dark"] as const) {
     await page.emulateMedia({ colorScheme });
@@ -61,7 +63,7 @@ describe("a person in a browser", () => {
     await expectGood(page, "contact");
     await page.getByLabel("Your email address").focus();
     await page.keyboard.type("ada@host.example");
-    // Typed, a tabulator leaves the field; what is pasted can have one.
+    // A typed tab leaves the field, but pasted text can contain one.
     await page.getByLabel("Your message").fill("First line\nwith a\ttab");
     await page.getByRole("button", { name: "Send message" }).press("Enter");
     await page.getByRole("alert").waitFor();
@@ -112,7 +114,7 @@ describe("a person in a browser", () => {
     ]);
   });
 
-  it("needs no JavaScript", async () => {
+  it("does not need JavaScript", async () => {
     const page = await openPage({ javaScriptEnabled: false });
     await page.goto(`${base}/apply`);
     await page.getByLabel("Your name").fill("Eve");

@@ -16,22 +16,24 @@ import {
 
 vi.setConfig({ testTimeout: 600_000 });
 
-/** For a machine that has much else to do: its database may refuse what it has no time for. */
+/**
+ * Timeout and interval in milliseconds for a busy machine, whose database may reject work for lack
+ * of time.
+ */
 const PATIENT = { timeout: 120_000, interval: 250 };
 
-/** A key that the operator gives out. */
+/** Creates an API key with the operator's command. @returns Headers with the key. */
 const keyFor = async (DATA_DIR: string): Promise<Headers> => ({
   "x-api-key": await newKey({ DATA_DIR }, "alerts:write signals:read"),
 });
 
-/** An alert to which much is news. */
+/** An alert with thresholds so low that it has many events. */
 const LIVELY = {
   ...{ symbols: undefined, assetClass: "stock" },
   ...{ scoreMove: 5, volatilityZ: 1.5, cooldownDays: 0.25 },
 };
 
-/** Opens a stream that begins with the first event of all; one that is refused for lack of time is
- *  asked for again, as clients do. */
+/** Opens a stream from the first event on. Retries while the answer is 503, as clients do. */
 async function open(base: string, headers: Headers): Promise<OpenStream> {
   const stream = await vi.waitFor(async () => {
     const opened = await openStream(`${base}/api/alerts/stream?cursor=0`, headers);
@@ -42,13 +44,13 @@ async function open(base: string, headers: Headers): Promise<OpenStream> {
   return stream;
 }
 
-/** Asks a process to stop, and waits for its end. */
+/** Sends SIGTERM to a process and expects it to exit with code 0. */
 async function stop({ child }: RunningProcess): Promise<void> {
   child.kill("SIGTERM");
   expect(await once(child, "exit")).toEqual([0, null]);
 }
 
-/** What the events of a stream are about, each with its number. */
+/** The sequence numbers of the received events, by symbol. */
 function numbersIn(streams: readonly OpenStream[]): ReadonlyMap<string, readonly number[]> {
   const seen = streams.flatMap(({ blocks }) =>
     blocks.flatMap(({ data }) => (data === undefined ? [] : [JSON.parse(data).data as Told])),
@@ -62,7 +64,7 @@ interface Told {
   readonly sequence: number;
 }
 
-it("a stopping process ends its streams at once, and reconnecting clients miss no event", async () => {
+it("a stopping process ends its streams immediately, and reconnecting clients miss no event", async () => {
   const env = { DATA_DIR: temporaryFolder(), SANDBOX_SESSION_SECONDS: "1" };
   const first = await startProcess(env);
   const headers = await keyFor(env.DATA_DIR);
@@ -70,7 +72,7 @@ it("a stopping process ends its streams at once, and reconnecting clients miss n
   const before = await open(first.baseUrl, headers);
   await before.until(10);
   const [how] = await Promise.all([before.ended, stop(first)]);
-  // A stream that is left to the end of the grace period is cut.
+  // A stream that lasted until the end of the grace period would be cut off instead.
   expect(how).toBe("ended");
 
   const { port } = new URL(first.baseUrl);
@@ -110,7 +112,7 @@ describe.skipIf(!postgresAvailable)(title, () => {
     const [ids = [], others = []] = streams.map((stream) => stream.ids().slice(0, 20));
     expect(ids).toEqual(others);
 
-    // Whichever leads, the other goes on where it was.
+    // Whichever process was the leader, the other continues without a gap.
     await stop(one);
     await streams[1]?.until((streams[1]?.ids().length ?? 0) + 10);
     for (const [symbol, numbers] of numbersIn(streams.slice(1))) {

@@ -9,7 +9,7 @@ const run = promisify(execFile);
 const ROOT = join(import.meta.dirname, "../..");
 
 describe("the example agent", () => {
-  it("needs only the base URL to name the strongest signals and the factors behind one", async () => {
+  it("needs only the base URL to print the strongest signals and the factors behind one of them", async () => {
     const { base } = await startTestService();
     const { stdout } = await run(process.execPath, [join(ROOT, "examples/agent.ts"), base]);
     expect(stdout).toMatch(/^([A-Z-]+\.SIM {2}\d+\n){1,5}/);

@@ -10,19 +10,21 @@ import { type FuzzedRequest, fuzzedRequest } from "../support/fuzz-requests.ts";
 import { startProcess, temporaryFolder } from "../support/process.ts";
 import { LOOSE_LIMITS } from "../support/test-service.ts";
 
-/** How many requests, and where the draw begins: `npm run fuzz` sends 20,000 with a seed of the day. */
+/** Number of requests and random seed: `npm run fuzz` sends 20,000 with a new seed each day. */
 const REQUESTS = Number(process.env.FUZZ ?? 3_000);
 const SEED = Number(process.env.FUZZ_SEED ?? 20_261_121);
 
-/** Requests that are under way at once. */
+/** Number of concurrent requests. */
 const LANES = 12;
 
 vi.setConfig({ testTimeout: 180_000 + REQUESTS * 20 });
 
-/** A request line beyond this many characters may be refused before it is read to its end. */
+/**
+ * A request target longer than this many characters may be rejected before it is read completely.
+ */
 const LONG_PATH = 15_000;
 
-/** What no answer may hold: a line of a stack, or a path of the program. */
+/** Matches text that no answer may contain: a stack frame or a path of the program. */
 const INTERNAL = /\bat \S.{0,120}\.m?[jt]s:\d+:\d+|node_modules\/|node:internal/;
 
 const bearer = (token: string) => ({ authorization: `Bearer ${token}` });
@@ -66,7 +68,10 @@ it(`the service answers ${REQUESTS} random requests from its OpenAPI document as
 const shown = ({ one, path, headers, body }: FuzzedRequest): string =>
   `${one.method} ${JSON.stringify({ path, headers, body }).slice(0, 500)}`;
 
-/** Sends a request. @returns What is wrong with the answer beside its shape, if anything is. */
+/**
+ * Sends a request.
+ * @returns A fault of the answer other than a schema violation, if there is one.
+ */
 async function faultOf(
   baseUrl: string,
   { one, path, headers, body }: FuzzedRequest,
@@ -79,7 +84,7 @@ async function faultOf(
       ...{ method: one.method, headers, redirect: "manual", signal: leaving.signal },
       ...sent,
     });
-    // Who says too much never reaches an operation.
+    // A request with a header section that is too large never reaches an operation.
     if (response.status === 431) return path.length > LONG_PATH ? undefined : "431";
     await saw(one, response);
     return await faultIn(response);

@@ -6,7 +6,7 @@ import { getWith, newToken } from "../support/agent.ts";
 import { startBrowser } from "../support/browser.ts";
 import { heightsByAxis, plainLabels, pointsOf } from "../support/drawn.ts";
 import { type HistoryRow, historyRows } from "../support/history.ts";
-import { expectGood, openWatched } from "../support/page-look.ts";
+import { expectAccessiblePage, openMonitoredPage } from "../support/page-look.ts";
 import { startTestService, type TestService } from "../support/test-service.ts";
 
 const browser = await startBrowser();
@@ -14,10 +14,14 @@ const browser = await startBrowser();
 /** Length of a session of the sandbox in milliseconds. */
 const SESSION_MS = 60_000;
 
-/** For what comes with the next look of the page, every five seconds. */
+/**
+ * Timeout in milliseconds for changes that appear with the page's next poll, every five seconds.
+ */
 const PATIENT = { timeout: 60_000 };
 
-/** A sandbox at the time of the machine, by which oidc-provider judges tokens. */
+/**
+ * Starts a sandbox at the system time, since oidc-provider validates tokens by the system clock.
+ */
 async function startSandbox(): Promise<TestService> {
   const testService = await startTestService();
   await testService.advanceTo(new Date());
@@ -27,12 +31,12 @@ async function startSandbox(): Promise<TestService> {
 const testService = await startSandbox();
 const { base } = testService;
 
-/** Lets the next session close. */
+/** Advances the clock by one session. */
 const goOn = ({ clock, advanceTo }: TestService) =>
   advanceTo(new Date(clock.now.getTime() + SESSION_MS));
 
 const open = (address: string, options: BrowserContextOptions = {}) =>
-  openWatched(browser, address, options);
+  openMonitoredPage(browser, address, options);
 
 interface Item {
   readonly symbol: string;
@@ -49,7 +53,7 @@ async function ask<T>(path: string): Promise<T> {
   return (await (await getWith(token, base + path)).json()) as T;
 }
 
-/** What stands in the rows of the market. */
+/** Returns the displayed cells of the market table. */
 const shown = (page: Page): Promise<readonly (readonly (string | null)[])[]> =>
   page
     .locator("table.market tbody tr")
@@ -61,7 +65,7 @@ const shown = (page: Page): Promise<readonly (readonly (string | null)[])[]> =>
       ),
     );
 
-/** The same from the API, page by page. */
+/** Returns the same cells from the API, read page by page. */
 async function answered(cursor = ""): Promise<readonly (readonly string[])[]> {
   const { items, nextCursor } = await ask<{
     readonly items: readonly Item[];
@@ -71,7 +75,7 @@ async function answered(cursor = ""): Promise<readonly (readonly string[])[]> {
   return nextCursor === null ? rows : [...rows, ...(await answered(`&cursor=${nextCursor}`))];
 }
 
-/** The sessions of a year: as far back as the page goes. */
+/** Length of a year of sandbox sessions in milliseconds, which is as far back as the page goes. */
 const YEAR_MS = 366 * SESSION_MS;
 
 async function pastOf(symbol: string): Promise<readonly HistoryRow[]> {
@@ -80,9 +84,11 @@ async function pastOf(symbol: string): Promise<readonly HistoryRow[]> {
   return historyRows(ask, `/api/signals?symbol=${symbol}&from=${from}`);
 }
 
-/** A stock without a split in its past, with that past: a page draws closes in shares of today, and the API
- *  has them as traded. Two plain labels of its axis tell the scale; labels of the newest figures may hide
- *  others. */
+/**
+ * Returns a stock without splits, and its history, since the page draws split-adjusted closes while
+ * the API returns them as traded. Two plain axis labels determine the scale; labels of the newest
+ * figures may hide others.
+ */
 async function unsplit() {
   const { items } = await ask<{ items: readonly Item[] }>("/api/signals?assetClass=stock");
   for (const { symbol } of items) {
@@ -98,14 +104,14 @@ async function unsplit() {
   throw new Error("No stock is without a split and with two labels.");
 }
 
-/** The panel of a class as it stands, with its height. */
+/** Returns the displayed panel with a CSS class, and its height in CSS pixels. */
 async function panelOf(page: Page, name: string) {
   const panel = page.locator(`.panel.${name}`);
   const box = await panel.locator("> svg").first().boundingBox();
   return { html: await panel.innerHTML(), height: box?.height ?? 0 };
 }
 
-/** Expects points of a line within a pixel of where they should be. */
+/** Expects each point of a line within one pixel of its expected height. */
 function expectHeights(
   points: readonly { readonly y: number }[],
   expected: readonly number[],
@@ -116,7 +122,7 @@ function expectHeights(
   expect(Math.max(...errors)).toBeLessThan(1);
 }
 
-/** What stands in the table of a history: time, signal, score and smoothed score. */
+/** Returns the cells of the history table: time, signal, score and smoothed score. */
 const figures = (page: Page): Promise<readonly (readonly (string | null | undefined)[])[]> =>
   page
     .locator("#history-figures tbody tr")
@@ -132,16 +138,16 @@ const figures = (page: Page): Promise<readonly (readonly (string | null | undefi
 describe("the home page in a browser", () => {
   it("is readable on a phone and a desktop, in light and dark mode", async () => {
     const { page, complaints } = await open(base);
-    await expectGood(page, "home");
+    await expectAccessiblePage(page, "home");
     expect(complaints).toEqual([]);
   });
 
-  it("is readable with an expanded client section, and without matches", async () => {
+  it("is readable with an expanded client section, and without search results", async () => {
     const { page, complaints } = await open(`${base}/?q=nothing+like+this`);
     await page.getByText("No instrument fits.").waitFor();
-    await expectGood(page, "home-empty", ["light"]);
+    await expectAccessiblePage(page, "home-empty", ["light"]);
     await page.getByText("curl", { exact: true }).click();
-    await expectGood(page, "home-curl", ["dark"]);
+    await expectAccessiblePage(page, "home-curl", ["dark"]);
     expect(complaints).toEqual([]);
   });
 
@@ -171,7 +177,7 @@ describe("the home page in a browser", () => {
     expect(complaints).toEqual([]);
   });
 
-  it("is a table for assistive technology on a phone too", async () => {
+  it("is a table for assistive technology, even on a phone", async () => {
     const { page } = await open(base, { viewport: { width: 390, height: 844 } });
     const table = page.getByRole("table");
     expect(await table.getByRole("columnheader").count()).toBe(13);
@@ -182,7 +188,7 @@ describe("the home page in a browser", () => {
     expect(await row.getByRole("cell").count()).toBeGreaterThanOrEqual(6);
   });
 
-  it("supports keys for moving between rows, selecting and searching", async () => {
+  it("supports keyboard shortcuts for moving between rows, selecting and searching", async () => {
     const { page, complaints } = await open(base);
     const focused = () => page.evaluate("document.activeElement.textContent");
     const [[first] = [], [second] = []] = await shown(page);
@@ -204,7 +210,7 @@ describe("the home page in a browser", () => {
     expect(complaints).toEqual([]);
   });
 
-  it("copies a snippet to the clipboard, and confirms it", async () => {
+  it("copies a snippet to the clipboard, and confirms the copy", async () => {
     const { page, complaints } = await open(base, {
       permissions: ["clipboard-read", "clipboard-write"],
     });
@@ -224,14 +230,14 @@ describe("the home page in a browser", () => {
 describe("the page of an instrument in a browser", () => {
   it("is readable on a phone and a desktop, in light and dark mode", async () => {
     const { page, complaints } = await open(`${base}/market/ALDER.SIM`);
-    await expectGood(page, "instrument");
+    await expectAccessiblePage(page, "instrument");
     expect(complaints).toEqual([]);
   });
 
   it("is readable with its factors expanded", async () => {
     const { page } = await open(`${base}/market/ALDER.SIM`);
     for (const summary of await page.locator("article summary").all()) await summary.click();
-    await expectGood(page, "instrument-factors", ["light"]);
+    await expectAccessiblePage(page, "instrument-factors", ["light"]);
   });
 
   it("is readable when feeds are missing, with its history expanded", async () => {
@@ -239,10 +245,10 @@ describe("the page of an instrument in a browser", () => {
     const { page } = await open(`${base}/market/${items[0]?.symbol}`);
     await page.getByText("No feed.").waitFor();
     await page.getByText("The same in figures").first().click();
-    await expectGood(page, "coin", ["dark"]);
+    await expectAccessiblePage(page, "coin", ["dark"]);
   });
 
-  it("draws every price and score of the API to the pixel at every width, and has the same data as a table", async () => {
+  it("draws every price and score of the API to the pixel at every width, and has a table of the same data", async () => {
     const { symbol, past: history } = await unsplit();
     const { page } = await open(`${base}/market/${symbol}`);
     const prices = history.map(({ price }) => price ?? Number.NaN);
@@ -273,7 +279,7 @@ describe("the page of an instrument in a browser", () => {
     );
   });
 
-  it("shows the figures of a session by pointer and by keyboard", async () => {
+  it("shows the figures of a session when the pointer or the keyboard selects it", async () => {
     const { symbol, past: history } = await unsplit();
     const { page, complaints } = await open(`${base}/market/${symbol}`);
     const plot = page.getByRole("img", { name: `Score of ${symbol}` });
@@ -320,8 +326,9 @@ describe("an open page while the market moves", () => {
     expect(complaints).toEqual([]);
   });
 
-  it("requests unchanged parts no second time", async () => {
-    // Not that of an instrument, which changes while the log catches up with the sandbox's year.
+  it("does not download unchanged parts again", async () => {
+    // Checks the home page, since the page of an instrument changes while the log catches up with the
+    // sandbox's year.
     const { page } = await open(base);
     const next = () =>
       page.waitForResponse((response) => response.request().resourceType() === "fetch", PATIENT);
@@ -343,7 +350,7 @@ describe("an open page while the market moves", () => {
     expect(new Set(await order()).size).toBe(before.length);
   });
 
-  it("shows since when it has been out of date, and then that it is up to date again", async () => {
+  it("shows since when it has been out of date, and later that it is up to date again", async () => {
     const { page } = await open(base);
     await page.route(/127\.0\.0\.1/, (route) => route.abort());
     await page.getByText(/^Not up to date since \d\d:\d\d UTC\.$/).waitFor(PATIENT);
@@ -351,7 +358,7 @@ describe("an open page while the market moves", () => {
     await page.getByText("Up to date again.").waitFor(PATIENT);
   });
 
-  it("pauses while the page is hidden", async () => {
+  it("pauses its updates while it is hidden", async () => {
     const { page } = await open(base);
     await page.evaluate(
       "Object.defineProperty(document, 'hidden', { get: () => window.isAway ?? false })",

@@ -11,14 +11,19 @@ import { afterAll, expect, it } from "vitest";
 import { documents } from "../../wellknown/index.ts";
 import { addressFaults, addressPaths } from "../support/checks-addresses.ts";
 import { type Crawl, crawl, deadLinks } from "../support/checks-links.ts";
-import { type Check, type CheckOutcome, made, sayChecks } from "../support/checks-list.ts";
+import {
+  type Check,
+  type CheckOutcome,
+  printCheckOutcomes,
+  runCheck,
+} from "../support/checks-list.ts";
 import { redoclyFaults, spectralFaults } from "../support/checks-openapi.ts";
 import { startProcess, temporaryFolder } from "../support/process.ts";
 import { LOOSE_LIMITS } from "../support/test-service.ts";
 
 import { cardFaults } from "../unit/wellknown/card-schema.ts";
 
-/** One session a day: what is checked stays as it is. */
+/** Sessions last a day, so that the content does not change during the checks. */
 const { baseUrl } = await startProcess({
   RATE_LIMITS: LOOSE_LIMITS,
   SANDBOX_SESSION_SECONDS: "86400",
@@ -30,11 +35,11 @@ const jsonAt = async (path: string) => (await at(path)).json() as Promise<Record
 
 const insecure = { [oauth.allowInsecureRequests]: true };
 
-/** What is expected and is not so. */
+/** Returns the names of the rules that do not hold. */
 const broken = (rules: Readonly<Record<string, boolean>>): readonly string[] =>
   Object.keys(rules).filter((rule) => !rules[rule]);
 
-/** A check of rules that hold or do not. */
+/** A check that consists of several named rules. */
 const ruled = (name: string, rules: () => Promise<Readonly<Record<string, boolean>>>): Check => ({
   name,
   run: async () => ({ faults: broken(await rules()) }),
@@ -50,7 +55,7 @@ const { skills } = (await jsonAt("/.well-known/agent-skills/index.json")) as unk
   readonly skills: readonly SkillEntry[];
 };
 
-/** A skill as a client that verifies it would keep it. */
+/** Validates a skill after storing it as a verifying client does. */
 const skillCheck = ({ name, url, digest }: SkillEntry): Check => ({
   name: `skills-ref 0.1.5 validates the skill ${name}`,
   run: async () => {
@@ -64,7 +69,7 @@ const skillCheck = ({ name, url, digest }: SkillEntry): Check => ({
   },
 });
 
-/** Strict discovery throws at the first fault. */
+/** Checks by strict discovery, which throws at the first fault. */
 const discoveryChecks: readonly Check[] = [
   ...(["oauth2", "oidc"] as const).map((algorithm) => ({
     name: `oauth4webapi 3.8.8 discovers the issuer by ${algorithm}`,
@@ -92,7 +97,7 @@ const aiAgents = ["GPTBot", "ClaudeBot", "PerplexityBot", "Google-Extended", "CC
 async function robotsRules() {
   const address = `${baseUrl}/robots.txt`;
   const text = await textAt("/robots.txt");
-  // Its types describe a module with a default member, which it is not.
+  // The package's types declare a default export, which does not exist at run time.
   const parse = robotsParser as unknown as typeof robotsParser.default;
   const robots = parse(address, text);
   const mayRead = (path: string, agent: string) => robots.isAllowed(baseUrl + path, agent) === true;
@@ -110,7 +115,7 @@ async function robotsRules() {
   };
 }
 
-/** Relations that tell a stranger where to go on (RFC 8631, RFC 9727). */
+/** Link relations for discovery by unknown clients (RFC 8631, RFC 9727). */
 const relations = ["api-catalog", "service-desc", "service-doc", "status", "describedby"];
 
 async function linkRules() {
@@ -125,7 +130,7 @@ async function linkRules() {
   const { refs } = linksOf(page);
   const typed = await Promise.all(
     refs.map(async ({ uri, type }) => {
-      // One address has several types, of which the request chooses one (RFC 9110 section 12).
+      // A URL can have several media types, among which the request chooses (RFC 9110 section 12).
       const there = await fetch(uri, { headers: { accept: type ?? "*/*" } });
       return typeOf(there) === (type ?? "");
     }),
@@ -141,7 +146,7 @@ async function linkRules() {
 const typeOf = ({ headers }: Response): string =>
   (headers.get("content-type") ?? "").replace(/;.*/, "");
 
-/** Links that say what is there are right, in both catalogs. */
+/** Rules for the links in both catalogs: each target exists and has the stated media type. */
 async function catalogRules() {
   const { linkset } = (await jsonAt("/.well-known/api-catalog")) as unknown as {
     readonly linkset: readonly Record<string, readonly { href: string; type?: string }[]>[];
@@ -172,10 +177,10 @@ async function sitemapRules() {
   };
 }
 
-/** Where strangers begin who know the standards. */
+/** URLs at which a client that knows only the standards begins. */
 const seeds = ["/", "/robots.txt", "/.well-known/ai-catalog.json", "/.well-known/security.txt"];
 
-/** Names of formats, and addresses that examples have (RFC 2606). */
+/** Matches format identifiers and example hosts (RFC 2606), which are never requested. */
 const NEVER_CALLED =
   /^https:\/\/(static\.modelcontextprotocol\.io|schemas\.agentskills\.io|[\w.-]+\.example(\.com)?)\/|^http:\/\/www\.sitemaps\.org\//;
 
@@ -192,7 +197,7 @@ async function linkFaults(crawled: Crawl): Promise<readonly string[]> {
   ];
 }
 
-/** Where scanners and guessers look; nothing is there. */
+/** Paths that scanners guess but that do not exist. */
 const nowhere = [
   ...["/nothing", "/index.html", "/api", "/api/v1", "/openapi.json", "/docs", "/docs/api/x"],
   ...["/mcp/x", "/oauth", "/oauth/x", "/llms-full.txt", "/x.md", "/.env", "/wp-login.php"],
@@ -262,11 +267,11 @@ const checks: readonly Check[] = [
 ];
 
 const outcomes: CheckOutcome[] = [];
-afterAll(() => sayChecks(outcomes));
+afterAll(() => printCheckOutcomes(outcomes));
 
-// A crawl fetches a thousand addresses one after another.
+// The crawl fetches a thousand URLs sequentially, hence the long timeout.
 it.each(checks)("$name", { timeout: 600_000 }, async (check) => {
-  const outcome = await made(check);
+  const outcome = await runCheck(check);
   outcomes.push(outcome);
   expect(outcome.faults).toEqual([]);
 });

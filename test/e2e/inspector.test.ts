@@ -5,7 +5,7 @@ import { once } from "node:events";
 import { text } from "node:stream/consumers";
 import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
-import { APP_TYPE, APP_URI } from "../../src/http/mcp/protocol.ts";
+import { APP_MEDIA_TYPE, APP_URI } from "../../src/http/mcp/protocol.ts";
 import { tools } from "../../tools/index.ts";
 import { getWith, newToken } from "../support/agent.ts";
 import { ONLY_LOOPBACK } from "../support/only-loopback.ts";
@@ -28,7 +28,7 @@ async function symbols(): Promise<readonly string[]> {
   return items.map((item) => item.symbol);
 }
 
-/** Runs the command line of the MCP Inspector, which reaches this machine alone. */
+/** Runs the command line of the MCP Inspector, which can connect only to this machine. */
 async function inspect(...command: readonly string[]) {
   const child = spawn(
     process.execPath,
@@ -55,7 +55,7 @@ async function inspect(...command: readonly string[]) {
 describe.each(["modern", "legacy"])("the MCP Inspector in the %s era", (era) => {
   const ask = (...command: readonly string[]) => inspect("--protocol-era", era, ...command);
 
-  it("finds no error in the tools, and no unportable input schema", async () => {
+  it("finds no error in the tools and no unportable input schema", async () => {
     const { answer, warned } = await ask("--method", "tools/list", "--strict");
     const listed = answer.tools as readonly { readonly name: string }[];
     expect(listed.map(({ name }) => name)).toEqual(tools.map(({ name }) => name));
@@ -73,7 +73,7 @@ describe.each(["modern", "legacy"])("the MCP Inspector in the %s era", (era) => 
     const { answer } = await ask("--method", "resources/list");
     expect(answer.resources).toMatchObject([
       { uri: "market://instruments", mimeType: "application/json" },
-      { uri: APP_URI, mimeType: APP_TYPE },
+      { uri: APP_URI, mimeType: APP_MEDIA_TYPE },
     ]);
   });
 

@@ -32,11 +32,11 @@ afterAll(() => {
   for (const server of servers) server.close();
 });
 
-/** A service that reaches the client's document, which is on this machine. */
+/** A service that can fetch the client's metadata document from this machine. */
 const { document, outbound } = await startDocument();
 const testService = await startTestService({}, { outbound });
 
-/** What an MCP client does once it is connected. */
+/** The methods of a connected MCP client that these tests use. */
 interface Caller {
   callTool(call: { name: string; arguments: Record<string, unknown> }): Promise<object>;
 }
@@ -46,9 +46,11 @@ async function expectSignals(client: Caller) {
   expect(JSON.parse(textOf(answer))).toMatchObject({ market: "sandbox", items: [{}] });
 }
 
-/** What both clients keep of an authorization, in memory.
- *
- *  @param clientMetadataUrl Where the client describes itself; absent: it registers. */
+/**
+ * In-memory storage of an authorization for both client generations.
+ * @param clientMetadataUrl URL of the client's metadata document; if absent, the client registers
+ * dynamically.
+ */
 function memory(clientMetadataUrl?: string) {
   const kept = {
     clientInformation: undefined as { client_id: string } | undefined,
@@ -92,7 +94,10 @@ function memory(clientMetadataUrl?: string) {
   return { kept, provider: provider as never };
 }
 
-/** A generation of the client: how it connects, and how it is told what came back. */
+/**
+ * A generation of the MCP client: how it connects, and how it finishes authorization with the
+ * callback URL.
+ */
 interface Generation {
   readonly name: string;
   readonly refusal: new (message?: string) => Error;
@@ -131,7 +136,10 @@ const generations: readonly Generation[] = [
   })),
 ];
 
-/** From a 401 to a tool by the client's own means, and on by a refresh. */
+/**
+ * Expects the client's own OAuth support to lead from a 401 to a tool call, and through a token
+ * refresh.
+ */
 async function expectJourney(
   { connect, finish, refusal }: Generation,
   { endpoint, ...others }: { readonly endpoint: URL; person(): Person; document?: string },
@@ -159,12 +167,12 @@ async function expectJourney(
 }
 
 describe.each(generations)("the MCP client $name with a person", (generation) => {
-  it("gets from a 401 to a tool call with dynamic client registration", async () => {
+  it("completes OAuth from a 401 to a tool call with dynamic client registration", async () => {
     const { client_id } = await expectJourney(generation, { endpoint, person });
     expect(client_id).not.toContain("https://");
   });
 
-  it("gets from a 401 to a tool call with a client ID metadata document", async () => {
+  it("completes OAuth from a 401 to a tool call with a client ID metadata document", async () => {
     const at = new URL(`${testService.base}/mcp`);
     const journey = { endpoint: at, person: () => testService.person(), document };
     const { request, client_id } = await expectJourney(generation, journey);
@@ -173,7 +181,7 @@ describe.each(generations)("the MCP client $name with a person", (generation) =>
   });
 });
 
-/** A client's metadata document on this machine, under a name of the internet. */
+/** Serves a client metadata document from this machine under a public host name. */
 async function startDocument() {
   const host = "agent.example.com";
   const { cert, key } = createCertificate(host);

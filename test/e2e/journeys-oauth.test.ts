@@ -15,7 +15,7 @@ const insecure = { [oauth.allowInsecureRequests]: true };
 const statusWith = async (token: string) =>
   (await fetch(signals, { headers: { authorization: `Bearer ${token}` } })).status;
 
-/** A key pair of a client, and its public half as it is registered. */
+/** Generates a client's key pair, with the public half in the form in which it is registered. */
 async function clientKeys() {
   const { privateKey, publicKey } = await generateKeyPair("ES256", { extractable: true });
   const jwk = { ...(await exportJWK(publicKey)), kid: "client-key", alg: "ES256", use: "sig" };
@@ -36,7 +36,10 @@ describe("oauth4webapi", () => {
     return { server, client };
   }
 
-  /** From the authorization request to the tokens; the person consents on the pages. */
+  /**
+   * Runs the authorization code flow, in which the person consents on the pages.
+   * @returns The tokens.
+   */
   async function codeFlow(name: string, authentication: (secret: string) => oauth.ClientAuth) {
     const { server, client } = await registered({
       client_name: name,
@@ -133,7 +136,7 @@ describe("oauth4webapi", () => {
     expect(await statusWith(tokens.access_token)).toBe(401);
   });
 
-  it("revokes a refresh token and with it the access token", async () => {
+  it("revokes a refresh token and thereby the access token", async () => {
     const { server, client, authenticate, tokens } = await codeFlow(
       "client_secret_post",
       (secret) => oauth.ClientSecretPost(secret),
@@ -149,7 +152,7 @@ describe("oauth4webapi", () => {
     expect(await statusWith(tokens.access_token)).toBe(401);
   });
 
-  it("gets a token by private_key_jwt", async () => {
+  it("gets a token with private_key_jwt", async () => {
     const { key, jwks } = await clientKeys();
     const { server, client } = await registered({
       client_name: "Key holder",
@@ -234,7 +237,7 @@ describe("openid-client", () => {
     await expect(grant).rejects.toMatchObject({ error: "access_denied" });
   });
 
-  it("gets tokens by client credentials, with a secret or a key", async () => {
+  it("gets tokens with client_credentials, with a secret or a key", async () => {
     const { key, jwks } = await clientKeys();
     const metadata = { grant_types: ["client_credentials"], response_types: [] };
     const bySecret = await openid.dynamicClientRegistration(issuer, metadata, undefined, {

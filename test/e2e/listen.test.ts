@@ -7,8 +7,8 @@ import { createServer } from "node:http";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { createSender, type Sender } from "../../src/alerts/delivery/sender.ts";
-import { newSecret, signatureHeaders } from "../../src/alerts/delivery/signing.ts";
+import { createWebhookSender, type WebhookSender } from "../../src/alerts/delivery/sender.ts";
+import { newSigningSecret, signatureHeaders } from "../../src/alerts/delivery/signing.ts";
 import { webhookKeySet } from "../../src/alerts/delivery/webhook-keys.ts";
 import { createWebhookPolicy } from "../../src/outbound/webhook-policy.ts";
 import type { Key } from "../../src/store/keys/key-records.ts";
@@ -19,7 +19,7 @@ import { PROGRAM } from "../support/program.ts";
 
 const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 
-const [secret, other] = [newSecret(), newSecret()];
+const [secret, other] = [newSigningSecret(), newSigningSecret()];
 
 function newKey(): Key<"webhook-signing"> {
   const jwk = { ...keyUses["webhook-signing"].generate(), kid: "1" };
@@ -27,16 +27,16 @@ function newKey(): Key<"webhook-signing"> {
 }
 const key = newKey();
 
-/** A process, and all that it says. */
+/** A child process and its output. */
 interface Running {
   readonly child: ChildProcess;
-  /** Everything on both of its outputs. */
+  /** Everything printed so far to standard output and standard error. */
   said(): string;
-  /** Waits until it has said something. @returns All of it. */
+  /** Waits until the output contains a text. @returns The whole output. */
   says(wanted: string | RegExp): Promise<string>;
 }
 
-/** Starts a program; it ends with the test. */
+/** Starts a program, which stops when the test ends. */
 function start(
   args: readonly string[],
   options: { cwd: string; env?: NodeJS.ProcessEnv },
@@ -73,10 +73,10 @@ async function listen(...args: readonly string[]) {
   return { ...running, url };
 }
 
-/** The sender of the service, as ALLOW_INSECURE_WEBHOOKS=1 has it. */
-function openSender(): Sender {
+/** Opens the webhook sender of the service as it is with ALLOW_INSECURE_WEBHOOKS=1. */
+function openSender(): WebhookSender {
   const policy = createWebhookPolicy({ allowsInsecure: true, warn: () => undefined });
-  const sender = createSender({ ...policy, now: Date.now });
+  const sender = createWebhookSender({ ...policy, now: Date.now });
   onTestFinished(() => sender.close());
   return sender;
 }
@@ -90,7 +90,7 @@ interface Sent {
   readonly keys?: readonly Key<"webhook-signing">[];
 }
 
-/** Delivers as the service does. */
+/** Sends a signed delivery as the service does. */
 function deliver(url: string, sent: Sent = {}) {
   const { id = "msg_1", at = Date.now(), secrets = [secret], keys = [key] } = sent;
   const { type = "signal.shift", data = SHIFT } = sent;
@@ -109,7 +109,7 @@ const SHIFT = {
   score: 71,
 };
 
-/** A time of day, an answer, a check and what else a line says. */
+/** Matches an output line: time of day, answered status, and the rest. */
 const line = (status: number, rest: string) =>
   new RegExp(`^\\d\\d:\\d\\d:\\d\\d {2}${status} {2}${rest.replaceAll(/ +/g, " +")}$`, "m");
 
@@ -148,7 +148,7 @@ describe("market-signal listen", () => {
     await says(line(401, "NOT VERIFIED, old"));
     expect((await fetch(url, { method: "POST", body: "{" })).status).toBe(401);
     expect((await fetch(url)).status).toBe(405);
-    // What was refused is no duplicate of what follows.
+    // A rejected delivery does not make a later delivery with the same id a duplicate.
     await deliver(url);
     await says(line(204, "verified v1 new signal\\.shift .*"));
   });
@@ -168,7 +168,7 @@ describe("market-signal listen", () => {
     expect((await deliver(url, { keys: [newKey()], secrets: [other] })).status).toBe(401);
   });
 
-  it("answers deliveries with the requested error status, but still answers the challenge", async () => {
+  it("answers deliveries with the requested error status, but still completes the challenge", async () => {
     const { url, says } = await listen("--secret", secret, "--fail", "503");
     expect((await deliver(url)).status).toBe(503);
     await says(line(503, "verified v1 new .*"));
@@ -178,7 +178,7 @@ describe("market-signal listen", () => {
     expect((await deliver(url, challenge)).status).toBe(200);
   });
 
-  it("shows volatility events, and bodies that are not events", async () => {
+  it("shows volatility events, and shows bodies that are not events", async () => {
     const { url, says } = await listen("--secret", secret);
     const data = {
       symbol: "BTC-USD",
@@ -259,7 +259,7 @@ describe("market-signal listen", () => {
 });
 
 describe("the receiver in docs/alerts.md", () => {
-  /** Runs the code as it stands there. */
+  /** Runs the receiver's code unchanged from docs/alerts.md. */
   async function startReceiver() {
     const text = readFileSync(join(ROOT, "docs/alerts.md"), "utf8");
     const [, section = ""] = /^## A receiver\n(.*?)^## /ms.exec(text) ?? [];
@@ -275,7 +275,7 @@ describe("the receiver in docs/alerts.md", () => {
     return { ...running, code, url };
   }
 
-  it("is 15 lines that accept a real delivery once, and answer the challenge", async () => {
+  it("has 15 lines, accepts a real delivery once, and answers the challenge", async () => {
     const { code, url, said, says } = await startReceiver();
     expect(code.trim().split("\n")).toHaveLength(15);
     const data = { challenge: "sing" };

@@ -19,13 +19,13 @@ const title = postgresAvailable
 
 const until = <T>(look: () => Promise<T>) => vi.waitFor(look, { timeout: 150_000, interval: 250 });
 
-/** These are soon asked for everything, and then once a day. */
+/** Providers that are soon fully read and then polled once a day. */
 const DAILY = ["coinbase", "coin-metrics", "alpaca", "edgar"];
 
 const repeatedIn = (addresses: readonly string[]) => addresses.length - new Set(addresses).size;
 
 describe.skipIf(!postgresAvailable)(title, () => {
-  it("live markets are polled by one process, shared by both, and taken over when that process dies", async () => {
+  it("live markets are polled by one of two processes, shared by both, and taken over when that process dies", async () => {
     const url = await createDatabase();
     const DATA_DIR = temporaryFolder();
     const served = await serveProviders({
@@ -60,7 +60,7 @@ describe.skipIf(!postgresAvailable)(title, () => {
         expect(await pastIn(leader.baseUrl, symbol)).toEqual(past);
       }
     });
-    // Prints are asked for long after the bars, of which the scores above are made.
+    // Prints are requested long after the bars from which the above scores are computed.
     const store = await openPostgres({ url, mode: "live", budgetMs: 60_000 });
     await until(async () => {
       const due = await served.due(store.records);
@@ -77,7 +77,7 @@ describe.skipIf(!postgresAvailable)(title, () => {
     other.child.kill("SIGTERM");
     await once(other.child, "exit");
 
-    // What was under way at the kill is asked for once more, and nothing else.
+    // At most the request in flight at the kill is repeated.
     expect(repeatedIn(addresses)).toBeLessThanOrEqual(1);
     expect(daily.map(repeatedIn)).toEqual([0, 0, 0, 0]);
     const kept = await store.archive.read(archiveKindOf("shortVolumes"), {

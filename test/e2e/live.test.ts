@@ -12,12 +12,12 @@ import {
   temporaryFolder,
 } from "../support/process.ts";
 import { postEvent, serveJetstream } from "../support/providers/jetstream.ts";
-import { type Served, serveProviders, unreachable } from "../support/providers/served.ts";
+import { type ServedProviders, serveProviders, unreachable } from "../support/providers/served.ts";
 import { verifies } from "../support/verifies.ts";
 
 const SCOPES = "signals:read factor:read darkpool:read";
 
-/** What an answer about one instrument says, as far as it matters here. */
+/** The members of an answer about one instrument that these tests read. */
 interface Answer {
   readonly market: string;
   readonly status: string;
@@ -39,8 +39,8 @@ async function askAs<T>(key: string, url: string): Promise<T> {
 
 const idsOf = ({ sources }: Answer) => sources.map(({ id }) => id);
 
-/** Waits until a provider has been asked for everything that there is so far. */
-async function quiet({ server }: Served, ids: readonly string[]): Promise<void> {
+/** Waits until a provider has been asked for all data available so far. */
+async function quiet({ server }: ServedProviders, ids: readonly string[]): Promise<void> {
   const counts = () => ids.map((id) => server(id).asked.length);
   await until(async () => {
     const before = counts();
@@ -66,7 +66,7 @@ afterEach(async () => {
 describe("live markets", () => {
   verifies(
     "1/live-markets",
-    "get from an empty store to scores with the providers' terms, also across a restart",
+    "compute scores from an empty store, with the providers' terms, even across a restart",
     async () => {
       const stream = await serveJetstream();
       ended.push(stream.close);
@@ -130,7 +130,7 @@ describe("live markets", () => {
     },
   );
 
-  it("are closed to unclaimed agents, unless the operator opens them", async () => {
+  it("are closed to unclaimed agents unless the operator grants access", async () => {
     const served = await serveProviders({ ids: ["coinbase"], now: Date.now, symbols: ["BTC-USD"] });
     const { baseUrl } = await startProcess(served.env);
     await expect(newToken(baseUrl)).rejects.toThrow(/invalid_scope.*no scope/);
@@ -142,7 +142,7 @@ describe("live markets", () => {
     });
   });
 
-  it("stay up without any network, and report what is missing", async () => {
+  it("stay up without a network, and report which data are missing", async () => {
     const DATA_DIR = temporaryFolder();
     const { baseUrl } = await startProcess({ ...unreachable(await freePort()), DATA_DIR });
     const key = await newKey({ DATA_DIR }, SCOPES);

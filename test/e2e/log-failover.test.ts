@@ -5,7 +5,7 @@ import { once } from "node:events";
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it, vi } from "vitest";
-import { addressSource } from "../../src/cli/log-source.ts";
+import { httpLogSource } from "../../src/cli/log-source.ts";
 import { parseCheckpoint } from "../../src/log/checkpoint.ts";
 import type { KnownLog } from "../../src/log/verify/known-log.ts";
 import { verifyLog } from "../../src/log/verify/verify-log.ts";
@@ -18,14 +18,17 @@ import {
 } from "../support/process.ts";
 import { LOOSE_LIMITS } from "../support/test-service.ts";
 
-/** For what comes with one of the next sessions of the sandbox, after a lease of the leader. */
+/**
+ * Timeout and interval in milliseconds: a lease of the leader and one of the next sandbox sessions
+ * must pass.
+ */
 const PATIENT = { timeout: 60_000, interval: 250 };
 
 const title = postgresAvailable
   ? "the log of two machines on one database"
   : "the log of two machines on one database SKIPPED: no PostgreSQL binaries for this platform";
 
-/** A process with a DATA_DIR of its own, as on a machine of its own. */
+/** A process with its own DATA_DIR, as if on its own machine. */
 class Machine {
   readonly data = temporaryFolder();
   readonly #env: Readonly<Record<string, string>>;
@@ -42,7 +45,7 @@ class Machine {
     this.base = `http://127.0.0.1:${PORT}`;
   }
 
-  /** Ends the process as a machine ends that fails. */
+  /** Kills the process, as a failing machine would. */
   async fail(): Promise<void> {
     this.#process?.child.kill("SIGKILL");
     if (this.#process !== undefined) await once(this.#process.child, "exit");
@@ -60,13 +63,13 @@ class Machine {
     return checks.leader?.detail === "this process leads";
   }
 
-  /** What this machine keeps of the last signed checkpoint. */
+  /** Returns the size of the last signed checkpoint that this machine has stored. */
   kept(): number {
     const path = join(this.data, "log-head");
     return existsSync(path) ? parseCheckpoint(readFileSync(path, "utf8")).size : 0;
   }
 
-  /** Waits until this machine leads and has signed. */
+  /** Waits until this machine leads and has signed a checkpoint beyond a size. */
   async untilSigned(beyond: number): Promise<void> {
     await vi.waitFor(async () => {
       expect(await this.leads()).toBe(true);
@@ -75,11 +78,11 @@ class Machine {
   }
 
   verify = (known: KnownLog | undefined) =>
-    verifyLog({ source: addressSource(this.base, undefined), keys: [], known, now: Date.now });
+    verifyLog({ source: httpLogSource(this.base, undefined), keys: [], known, now: Date.now });
 }
 
 describe.skipIf(!postgresAvailable)(title, () => {
-  it("keeps one history whichever process fails", async () => {
+  it("keeps a single history, whichever process fails", async () => {
     const env = {
       DATABASE_URL: await createDatabase(),
       MASTER_KEY: randomBytes(32).toString("base64"),
@@ -91,7 +94,7 @@ describe.skipIf(!postgresAvailable)(title, () => {
     await one.start();
     await one.untilSigned(0);
     await other.start();
-    // What one machine signs, the other keeps as well.
+    // The other machine also stores each checkpoint that one machine signs.
     const before = await other.size();
     await vi.waitFor(() => expect(other.kept()).toBeGreaterThan(before), PATIENT);
     const first = await one.verify(undefined);

@@ -4,7 +4,12 @@ import { describe, expect, it } from "vitest";
 import { registerAlert } from "../../tools/register-alert.ts";
 import { register, tokenOf } from "../support/agent.ts";
 import type { ShownApp } from "../support/app-host.ts";
-import { settled, startAppService, type ToolResult, viewText } from "../support/app-service.ts";
+import {
+  startAppService,
+  type ToolResult,
+  viewText,
+  waitUntilSettled,
+} from "../support/app-service.ts";
 import { accessibilityFaults, photograph } from "../support/look.ts";
 import { resultOf } from "../support/mcp-messages.ts";
 
@@ -12,7 +17,7 @@ const { base, askOld, call, showApp, showResult } = await startAppService();
 
 const symbol = "ALDER.SIM";
 
-/** Fills in the form for an alert up to the question. */
+/** Fills in the alert form up to the confirmation. */
 async function review({ app }: ShownApp): Promise<void> {
   await app.getByRole("button", { name: "Alert me" }).click();
   await app.getByLabel("To my webhook").check();
@@ -35,7 +40,7 @@ const alertsNow = async () => {
   return (structuredContent as unknown as Alerts).items;
 };
 
-/** Wishes that together have every member of `register_alert`. */
+/** Inputs that together contain every member of `register_alert`. */
 const inputs = [
   {
     symbols: ["ALDER.SIM", "BYTEN.SIM"],
@@ -65,14 +70,14 @@ const inputs = [
 ] as const;
 
 describe("the confirmation of an alert", () => {
-  it("is tested with every input of the tool except the idempotency key", () => {
+  it("is tested with every input of register_alert except the idempotency key", () => {
     const members = inputs.flatMap((wish) => Object.keys(wish));
     const wanted = Object.keys(registerAlert.input.shape).filter((one) => one !== "idempotencyKey");
     expect([...new Set(members)].sort()).toEqual(wanted.sort());
   });
 
   it.each(inputs)(
-    "shows everything that will be sent, and sends exactly that: %#",
+    "shows every value that will be sent, and sends exactly those values: %#",
     async (wish) => {
       const tool = { name: "register_alert", inputSchema: { type: "object" } };
       const opened = await showApp({
@@ -147,7 +152,7 @@ describe("the confirmation of an alert", () => {
 });
 
 describe("an alert", () => {
-  it("is created after a person agrees to it, and the model is informed", async () => {
+  it("is created after a person confirms it, and the model is informed", async () => {
     const before = (await alertsNow()).length;
     const opened = await showResult("get_signal", { symbol });
     const { app, asked, page } = opened;
@@ -156,14 +161,14 @@ describe("an alert", () => {
     for (const theme of ["light", "dark"]) {
       await opened.send("sendHostContextChange", { theme });
       expect(await accessibilityFaults(app)).toEqual([]);
-      await settled(opened);
+      await waitUntilSettled(opened);
       await photograph(page, `app-form-320-${theme}`);
     }
     expect(await app.evaluate("document.documentElement.scrollWidth")).toBeLessThanOrEqual(320);
     await app.getByRole("button", { name: "Not now" }).click();
     await review(opened);
     expect(await accessibilityFaults(app)).toEqual([]);
-    await settled(opened);
+    await waitUntilSettled(opened);
     await photograph(page, "app-consent-320-dark");
     expect(await asked("call")).toEqual([]);
     await app.getByRole("button", { name: "Make the alert" }).click();
@@ -189,7 +194,7 @@ describe("an alert", () => {
           tries++;
           if (tries === 1) throw new Error("not allowed <b>here</b>");
           const made = await call(name, given);
-          // The second answer is lost on its way.
+          // The answer to the second attempt is lost.
           if (tries === 2) throw new Error("lost");
           return made;
         },

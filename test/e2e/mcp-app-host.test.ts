@@ -1,7 +1,7 @@
 // @module-tag full
 
 import { describe, expect, it } from "vitest";
-import { DIRECTION_WORTH } from "../../src/answers/meaning.ts";
+import { DIRECTION_EVIDENCE_TEXT } from "../../src/answers/meaning.ts";
 import type { ShownApp } from "../support/app-host.ts";
 import { startAppService, type ToolResult, viewText } from "../support/app-service.ts";
 import { accessibilityFaults, photograph } from "../support/look.ts";
@@ -10,13 +10,13 @@ const { base, call, showApp, showResult } = await startAppService();
 
 const symbol = "ALDER.SIM";
 
-/** A computed style of the first element that fits. */
+/** Returns a computed style of the first element that matches a selector. */
 const styleOf = ({ app }: ShownApp, selector: string, property: string) =>
   app.evaluate<string>(
     `getComputedStyle(document.querySelector("${selector}")).getPropertyValue("${property}")`,
   );
 
-/** Colors as hosts give them: one value for both themes. */
+/** Colors as hosts specify them: one value for both themes. */
 const PALETTE = {
   "--color-background-primary": "light-dark(#ffffff, #30302e)",
   "--color-background-secondary": "light-dark(#f5f4ed, #262624)",
@@ -29,7 +29,7 @@ const PALETTE = {
 };
 
 describe("the app in its host", () => {
-  it("adopts theme, insets and language, but loads nothing that the host names", async () => {
+  it("adopts the host's theme, insets and language, but loads nothing that the host specifies", async () => {
     const context = {
       theme: "dark",
       styles: {
@@ -59,7 +59,7 @@ describe("the app in its host", () => {
     }
   });
 
-  it("uses the host's palette in both themes, if it defines background and text", async () => {
+  it("uses the host's palette in both themes if the host defines background and text colors", async () => {
     const half = { "--color-background-primary": "rgb(1, 2, 3)" };
     const opened = await showResult(
       "get_signal",
@@ -84,7 +84,7 @@ describe("the app in its host", () => {
     }
   });
 
-  it("reports the height of its content after the handshake, and again only when that changes", async () => {
+  it("reports the height of its content after the handshake, and again only when the height changes", async () => {
     const { app, asked } = await showResult("get_factors", { symbol });
     const height = async () => (await asked("size")).at(-1)?.height;
     const content = () => app.evaluate<number>("Math.ceil(content.getBoundingClientRect().height)");
@@ -100,7 +100,7 @@ describe("the app in its host", () => {
     expect(await asked("size")).toHaveLength(length);
   });
 
-  it("requests the full screen where the host offers it", async () => {
+  it("requests full screen if the host offers it", async () => {
     const context = { availableDisplayModes: ["inline", "fullscreen"], displayMode: "inline" };
     const { app, asked } = await showResult("get_signal", { symbol }, { context });
     await app.getByRole("button", { name: "Larger" }).click();
@@ -151,7 +151,7 @@ describe("the app in its host", () => {
     expect(await asked("call")).toEqual([]);
   });
 
-  it("replaces the first result by a second one, but never a view that a person opened", async () => {
+  it("replaces the first result with a second one, but never a view that a person opened", async () => {
     const opened = await showResult("get_signal", { symbol });
     const { app, send } = opened;
     await send("sendToolResult", await call("get_signal", { symbol: "BYTEN.SIM" }));
@@ -166,7 +166,7 @@ describe("the app in its host", () => {
     expect(await viewText(opened)).toContain(symbol);
   });
 
-  it("asks for nothing and shows nothing more after the host ends it", async () => {
+  it("sends and shows nothing more after the host ends the app", async () => {
     const opened = await showResult("get_signal", { symbol });
     const before = await viewText(opened);
     expect(await opened.page.evaluate("bridge.teardownResource({})")).toEqual({});
@@ -177,7 +177,7 @@ describe("the app in its host", () => {
     expect(await viewText(opened)).toBe(before);
   });
 
-  it("stays usable after any unexpected answer to a call", async () => {
+  it("stays usable after an unexpected answer to a call", async () => {
     let answer: unknown;
     const opened = await showResult("get_signal", { symbol }, { callServer: () => answer });
     const { app } = opened;
@@ -198,8 +198,10 @@ describe("the app in its host", () => {
   });
 });
 
-describe("a message", () => {
-  /** Posts to the window of the app, or through the sandbox as the host does. */
+describe("a message to the app", () => {
+  /**
+   * Posts a message to the app's window, either directly or through the sandbox as the host does.
+   */
   const post = ({ page }: ShownApp, window: string, message: unknown) =>
     page.evaluate(`frame.contentWindow${window}.postMessage(${JSON.stringify(message)}, "*")`);
 
@@ -247,7 +249,7 @@ describe("a message", () => {
   });
 });
 
-/** Answers that the app draws. */
+/** Tool calls whose answers the app displays. */
 const answers: readonly (readonly [name: string, given: object])[] = [
   ["get_signal", { symbol, detail: "full", since: "2026-11-21T04:00:00Z" }],
   ["get_signal", { symbol, last: 30 }],
@@ -265,7 +267,7 @@ describe("a hostile answer", () => {
   const MARKUP = '<img src=x onerror="document.title=1"><b>bold</b>';
   const BIDI = "\u202egpj.exe\u2066";
 
-  /** An answer in which every text is something else. */
+  /** Replaces every text in an answer. */
   const withTexts = (value: unknown, text: string): unknown => {
     if (typeof value === "string") return text;
     if (Array.isArray(value)) return value.map((one) => withTexts(one, text));
@@ -276,7 +278,7 @@ describe("a hostile answer", () => {
   };
 
   it.each(answers)(
-    "of %s %j is shown as text only, and marked as simulated",
+    "of %s %j is shown only as text, and marked as simulated",
     async (name, given) => {
       const opened = await showResult(name, given);
       const { structuredContent = {} } = await call(name, given);
@@ -289,7 +291,7 @@ describe("a hostile answer", () => {
         expect(shown).toContain("simulated");
         expect(shown).not.toMatch(/[\u202a-\u202e\u2066-\u2069]/);
         expect(await opened.app.locator("img, b, script:not([type])").count()).toBe(1);
-        if (name !== "register_alert") expect(shown).toContain(DIRECTION_WORTH);
+        if (name !== "register_alert") expect(shown).toContain(DIRECTION_EVIDENCE_TEXT);
       }
     },
   );
@@ -300,12 +302,12 @@ describe("a hostile answer", () => {
     await opened.send("sendToolResult", { content: [{ type: "text", text }] });
     const shown = await viewText(opened);
     expect(shown).toContain("long long");
-    expect(shown).toContain(DIRECTION_WORTH);
+    expect(shown).toContain(DIRECTION_EVIDENCE_TEXT);
     expect(shown.length).toBeLessThan(300_000);
   });
 
   it.each(answers)(
-    "of %s %j that lacks a member shows no placeholder in its place",
+    "of %s %j with a missing member shows no placeholder for that member",
     async (name, given) => {
       const opened = await showResult(name, given);
       const { structuredContent = {} } = await call(name, given);
@@ -315,7 +317,7 @@ describe("a hostile answer", () => {
         const shown = await viewText(opened);
         expect(shown, missing).toContain("simulated");
         expect(shown, missing).not.toMatch(/undefined|NaN|\[object|Infinity/);
-        if (name !== "register_alert") expect(shown, missing).toContain(DIRECTION_WORTH);
+        if (name !== "register_alert") expect(shown, missing).toContain(DIRECTION_EVIDENCE_TEXT);
       }
       const { previousSignal: _, missingFactors: __, ...rest } = structuredContent;
       await opened.send("sendToolResult", resultWith(rest));

@@ -2,12 +2,17 @@
 
 import { describe, expect, it } from "vitest";
 import type { z } from "zod";
-import { DIRECTION_WORTH } from "../../src/answers/meaning.ts";
+import { DIRECTION_EVIDENCE_TEXT } from "../../src/answers/meaning.ts";
 import { TrackRecordAnswer } from "../../src/answers/track-record.ts";
 import { APP_URI } from "../../src/http/mcp/protocol.ts";
 import { newToken, postJson } from "../support/agent.ts";
 import { bearer } from "../support/alert-events.ts";
-import { type AppResource, settled, startAppService, viewText } from "../support/app-service.ts";
+import {
+  type AppResource,
+  startAppService,
+  viewText,
+  waitUntilSettled,
+} from "../support/app-service.ts";
 import { accessibilityFaults, photograph } from "../support/look.ts";
 import { resultOf } from "../support/mcp-messages.ts";
 
@@ -19,7 +24,7 @@ const { base, html, eras, askOld, call, showApp, showResult } = await startAppSe
 const symbol = "ALDER.SIM";
 
 describe.each(eras)("the app for a client of $era", ({ ask }) => {
-  it("is one document of at most 60 kB that names no host other than the service", async () => {
+  it("is one document of at most 60 kB that references no host other than the service", async () => {
     const { contents } = await resultOf<AppResource>(ask("resources/read", { uri: APP_URI }));
     expect(contents).toEqual([
       {
@@ -37,7 +42,7 @@ describe.each(eras)("the app for a client of $era", ({ ask }) => {
     expect(addresses.filter((one) => !allowed.includes(one))).toEqual([]);
   });
 
-  it("is linked from the tools that it displays, in both forms that hosts support", async () => {
+  it("is linked from the tools whose results it displays, in both forms that hosts support", async () => {
     const { tools } = await resultOf<{
       readonly tools: readonly { readonly name: string; readonly _meta?: object }[];
     }>(ask("tools/list"));
@@ -62,7 +67,7 @@ describe.each(eras)("the app for a client of $era", ({ ask }) => {
 });
 
 describe("a client that does not support apps", () => {
-  it("gets the same tools and the same answers as one that does", async () => {
+  it("gets the same tools and the same answers as a client that supports them", async () => {
     const token = await newToken(base);
     const ask = async (method: string, params: object, extensions: object) => {
       const body = {
@@ -95,7 +100,7 @@ describe("a client that does not support apps", () => {
   });
 });
 
-/** Calls whose answers the app draws, by a name for their pictures. */
+/** Calls whose answers the app displays, with names for their screenshots. */
 const calls: readonly (readonly [picture: string, name: string, given: object])[] = [
   ["signal", "get_signal", { symbol }],
   ["signal-full", "get_signal", { symbol, detail: "full", since: "2026-11-21T04:00:00Z" }],
@@ -109,9 +114,9 @@ const calls: readonly (readonly [picture: string, name: string, given: object])[
   ["refusal", "register_alert", { symbols: ["NOBODY"] }],
 ];
 
-describe("the view", () => {
+describe("the view of the app", () => {
   it.each(calls)(
-    "of %s fits both themes from 320 pixels, without accessibility faults",
+    "of %s fits 320 pixels and more in both themes, without accessibility violations",
     async (picture, name, given) => {
       const opened = await showResult(name, given);
       const { app, page } = opened;
@@ -119,7 +124,7 @@ describe("the view", () => {
         await opened.send("sendHostContextChange", { theme });
         for (const width of [320, 390, 700]) {
           await page.setViewportSize({ width, height: 700 });
-          await settled(opened);
+          await waitUntilSettled(opened);
           await photograph(page, `app-${picture}-${width}-${theme}`);
           const wide = await app.evaluate("document.documentElement.scrollWidth");
           expect(wide).toBeLessThanOrEqual(width);
@@ -130,7 +135,7 @@ describe("the view", () => {
   );
 
   it.each(calls.slice(0, 8))(
-    "of %s is the same in both protocol eras, and from the text content alone",
+    "of %s is the same in both protocol eras, and when it is built from the text content alone",
     async (_, name, given) => {
       const opened = await showResult(name, given);
       const { send, app } = opened;
@@ -177,7 +182,7 @@ describe("the view", () => {
     );
   });
 
-  it("of a graded track record shows every figure with its interval", async () => {
+  it("of a graded track record shows every figure with its confidence interval", async () => {
     const opened = await showApp();
     const answer: z.input<typeof TrackRecordAnswer> = {
       market: "live",
@@ -215,11 +220,11 @@ describe("the view", () => {
       content: [],
       structuredContent: TrackRecordAnswer.parse(answer),
     });
-    await settled(opened);
+    await waitUntilSettled(opened);
     await photograph(opened.page, "app-graded-640");
     const text = await viewText(opened);
     for (const said of [
-      DIRECTION_WORTH,
+      DIRECTION_EVIDENCE_TEXT,
       "no evidence of skill",
       "−0.12\u00a0% −0.51\u00a0% to 0.27\u00a0%",
       "−0.42\u00a0% to 0.41\u00a0% in 95\u00a0% of cases",

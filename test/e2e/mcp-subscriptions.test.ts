@@ -18,14 +18,16 @@ import { startTestService } from "../support/test-service.ts";
 const testService = await startTestService();
 const { base } = testService;
 
-/** A subscription ends so soon after its credential; the rest is for a machine that has much else to
- *  do. */
+/**
+ * Maximum time in milliseconds for a subscription to end with its credential: 1 s plus 1 s of slack
+ * for a busy machine.
+ */
 const WITHIN_MS = 1_000 + 1_000;
 
-/** Lets a simulated day pass, with which every signal may change. */
+/** Advances the clock by a simulated day, after which every signal may have changed. */
 const nextDay = () => testService.advanceTo(new Date(testService.clock.now.getTime() + 60_000));
 
-/** Three instruments that are always listed. */
+/** Three instruments that the sandbox always lists. */
 const [ONE = "", TWO = "", THREE = ""] = testService.service.market
   .instruments()
   .filter(({ assetClass }) => assetClass === "stock")
@@ -36,7 +38,7 @@ const uriOf = (symbol: string) => `market://signals/${symbol}`;
 const clients: { close(): Promise<void> }[] = [];
 afterAll(() => Promise.all(clients.map((client) => client.close())));
 
-/** A client of protocol 2026-07-28, and what it is told of. */
+/** Connects a client of protocol revision 2026-07-28, and collects its notifications. */
 async function connect(headers: Headers, at = base) {
   const client = new Client(
     { name: "listener", version: "1" },
@@ -56,7 +58,7 @@ const to = (...symbols: readonly string[]): SubscriptionFilter => ({
   resourceSubscriptions: symbols.map(uriOf),
 });
 
-/** Ends something, and waits for the subscription to end because of it. */
+/** Performs an action and expects the subscription to end as a result. */
 async function expectEnd({ closed }: McpSubscription, end: () => unknown): Promise<void> {
   await end();
   const from = performance.now();
@@ -67,7 +69,7 @@ async function expectEnd({ closed }: McpSubscription, end: () => unknown): Promi
 const anonymous = async () => bearer(await newToken(base));
 
 describe("an MCP client with subscriptions to signals", () => {
-  it("is notified of each change of its instruments, and of no others", async () => {
+  it("is notified of each change of its instruments, and of no other changes", async () => {
     const { client, told } = await connect(await anonymous());
     const { client: another, told: toldAnother } = await connect(await anonymous());
     const { honoredFilter } = await client.listen(to(ONE, TWO));
@@ -90,11 +92,11 @@ describe("an MCP client with subscriptions to signals", () => {
     await expect.poll(() => toldAnother.length).toBeGreaterThan(5);
     expect(new Set(told)).toEqual(new Set([uriOf(ONE), uriOf(TWO)]));
     expect(new Set(toldAnother)).toEqual(new Set([uriOf(THREE)]));
-    // The client kept what it had read until it was told.
+    // The client caches what it read until it is notified.
     expect((await read(client, ONE)).asOf > before.asOf).toBe(true);
   });
 
-  it("is notified under the URI that it used", async () => {
+  it("is notified with the URI that it subscribed to", async () => {
     const { client, told } = await connect(await anonymous());
     await client.listen({ resourceSubscriptions: ["market://signals/alder.sim"] });
     for (let day = 0; day < 10; day++) await nextDay();
@@ -113,7 +115,7 @@ describe("an MCP client with subscriptions to signals", () => {
     expect(told).toEqual([]);
   });
 
-  it("can have five subscriptions, and five again after it disconnects", async () => {
+  it("can have five subscriptions, and can open five again after it disconnects", async () => {
     const { client } = await connect(await anonymous());
     const open = await Promise.all(Array.from({ length: 5 }, () => client.listen(to("ALDER.SIM"))));
     await expect(client.listen(to(TWO))).rejects.toThrow(/5 streams/);
@@ -126,7 +128,7 @@ describe("an MCP client with subscriptions to signals", () => {
     await expect.poll(again).toBe(true);
   });
 
-  it("gets an error with a next step for an unknown instrument", async () => {
+  it("gets an error with a hint for an unknown instrument", async () => {
     const { client } = await connect(await anonymous());
     await expect(client.listen(to("ALDER.SIM", "ALDE.SIM"))).rejects.toThrow(/ALDER\.SIM/);
   });
@@ -140,7 +142,9 @@ describe("an MCP client with subscriptions to signals", () => {
 
 const reading = await anonymous();
 
-/** What everybody can see of a signal and is news whenever it changes; scores with two decimals. */
+/**
+ * The public figures of a signal whose change causes a notification, with scores to two decimals.
+ */
 async function shownOf(symbol: string): Promise<string> {
   const query = new URLSearchParams({ symbol, detail: "full" });
   const answer = await fetch(`${base}/api/signals?${query}`, { headers: reading });
@@ -208,7 +212,7 @@ describe("a subscription ends cleanly within a second", () => {
     });
   });
 
-  it("when the process is stopped, which exits in time", async () => {
+  it("when the process is stopped, which then exits in time", async () => {
     const { baseUrl, child } = await startProcess();
     const { client } = await connect(bearer(await newToken(baseUrl)), baseUrl);
     const subscription = await client.listen(to("ALDER.SIM"));
@@ -221,7 +225,7 @@ describe("a subscription ends cleanly within a second", () => {
 });
 
 describe("an MCP client before 2026-07-28", () => {
-  it("reads signals, and is offered no subscriptions", async () => {
+  it("can read signals, but is offered no subscriptions", async () => {
     const client = new OldClient({ name: "old", version: "1" });
     const requestInit = { headers: await anonymous() };
     const transport = new OldTransport(new URL(`${base}/mcp`), { requestInit });

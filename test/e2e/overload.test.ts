@@ -1,18 +1,18 @@
 // @module-tag nightly
 
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { type Kind, mixFor } from "../load/mix.ts";
-import { offer, saturate } from "../load/offered.ts";
+import { mixFor, type RequestKind } from "../load/mix.ts";
+import { offerLoad, saturate } from "../load/offered.ts";
 import { type LoadedService, startLoaded } from "../load/service.ts";
 
-/** Time of one load, in milliseconds. The full form is test/load/overload.ts. */
+/** Duration of one load, in milliseconds. The complete load test is test/load/overload.ts. */
 const LOAD_MS = 3_000;
 
-/** More than any process could do, so that a part is refused on every machine. */
+/** Load as a multiple of capacity, so high that every machine must reject a part. */
 const FAR_TOO_MANY = 8;
 
 let service: LoadedService;
-let kinds: readonly Kind[];
+let kinds: readonly RequestKind[];
 
 beforeAll(async () => {
   service = await startLoaded();
@@ -20,14 +20,14 @@ beforeAll(async () => {
 });
 afterAll(() => service.stop());
 
-it("the service answers or sheds an overload cleanly, stays healthy, and recovers", async () => {
+it("the service answers or rejects every request under overload, stays healthy, and recovers", async () => {
   const { port } = service;
   const calm = await saturate({ port, kinds, ms: LOAD_MS, callers: 32 });
   expect(new Set(calm.outcomes.map(({ status }) => status))).toEqual(new Set([200]));
   const perSecond = (FAR_TOO_MANY * calm.outcomes.length * 1000) / LOAD_MS;
   const memoryBefore = service.usage().rssMb;
 
-  const { outcomes, health } = await offer({ port, kinds, ms: LOAD_MS, perSecond });
+  const { outcomes, health } = await offerLoad({ port, kinds, ms: LOAD_MS, perSecond });
   const statuses = new Set(outcomes.map(({ status }) => status));
   expect([...statuses].filter((status) => ![200, 429, 503].includes(status))).toEqual([]);
   expect(statuses).toContain(200);
@@ -39,7 +39,7 @@ it("the service answers or sheds an overload cleanly, stays healthy, and recover
   expect(new Set(after.outcomes.map(({ status }) => status))).toEqual(new Set([200]));
 });
 
-it("the service answers a hundred agents that call at the same instant", async () => {
+it("the service answers a hundred agents that call at the same time", async () => {
   const { port } = service;
   const signals = kinds.filter(({ name }) => name === "signal");
   const { outcomes } = await saturate({ port, kinds: signals, ms: 1, callers: 100 });

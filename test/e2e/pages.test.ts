@@ -8,7 +8,7 @@ import { afterAll, beforeEach, describe, expect, it } from "vitest";
 import { alerts } from "../../src/alerts/alert.ts";
 import { getWith, postJson, register, tokenOf } from "../support/agent.ts";
 import { bearer, makeAlert, writeEvents } from "../support/alert-events.ts";
-import { attempted } from "../support/alert-service.ts";
+import { archiveTestAttempt } from "../support/alert-service.ts";
 import { startBrowser } from "../support/browser.ts";
 import { createCertificate } from "../support/certificate.ts";
 import { accessibilityFaults, photograph } from "../support/look.ts";
@@ -22,7 +22,7 @@ const testService = await startTestService();
 const { base } = testService;
 const browser = await startBrowser();
 
-/** oidc-provider tells the time by the clock of the machine. */
+/** oidc-provider uses the system clock, so the test clock follows it. */
 beforeEach(() => {
   testService.clock.now = new Date();
 });
@@ -32,12 +32,12 @@ afterAll(() => {
   for (const site of sites) site.close();
 });
 
-/** Another site, on an address of its own. */
+/** Starts another site on its own address. */
 async function startSite(host: string, html = "<h1>The application</h1>"): Promise<URL> {
   return listen(createServer(answering(html)), { host, scheme: "http" });
 }
 
-/** An application with a certificate. */
+/** Starts an application site with a TLS certificate. */
 async function startSecureSite(): Promise<URL> {
   const certificate = createCertificate("localhost");
   const site = createSecureServer(certificate, answering("<h1>The application</h1>"));
@@ -56,10 +56,10 @@ async function listen(site: Server, { host, scheme }: { host: string; scheme: st
   return new URL(`${scheme}://${host.includes(":") ? `[${host}]` : host}:${port}/`);
 }
 
-/** What the browser complained about. */
+/** Console errors of the browser. */
 const complaints: string[] = [];
 
-/** What it says of a page that tells a person what was wrong. */
+/** The console message for a page with status 400, which is expected. */
 const REFUSAL = /^Failed to load resource: the server responded with a status of 400/;
 
 async function openPage(options: BrowserContextOptions = {}): Promise<Page> {
@@ -77,7 +77,7 @@ const codeOf = async (email: string) => (await testService.codesTo(email)).at(-1
 let people = 0;
 const newAddress = () => `browser-${++people}@example.com`;
 
-/** Signs in on the sign-in page that is open. */
+/** Signs in on the open sign-in page. */
 async function signIn(page: Page, email = newAddress()): Promise<string> {
   await page.getByLabel("Your email address").fill(email);
   await page.getByRole("button", { name: "Send me a code" }).click();
@@ -96,10 +96,10 @@ async function typeClaim(page: Page, code: string): Promise<void> {
   await page.getByRole("button", { name: "Review the agent" }).click();
 }
 
-/** Widths in CSS pixels: the narrowest phone (WCAG 2.2, 1.4.10), a common one, a desktop. */
+/** Widths in CSS pixels: the narrowest phone (WCAG 2.2, 1.4.10), a common phone and a desktop. */
 const widths = [320, 390, 1280];
 
-/** Looks at the page as it is, in every width and both color schemes. */
+/** Checks the current page at every width and in both color schemes. */
 async function expectGood(page: Page, name: string): Promise<void> {
   for (const colorScheme of ["light", "dark"] as const) {
     await page.emulateMedia({ colorScheme });
@@ -115,7 +115,7 @@ async function expectGood(page: Page, name: string): Promise<void> {
 }
 
 describe("a person in a browser", () => {
-  it("signs in, creates an API key and signs out, by keyboard only", async () => {
+  it("signs in, creates an API key and signs out, using only the keyboard", async () => {
     const page = await openPage();
     const email = newAddress();
     await page.goto(`${base}/account`);
@@ -183,7 +183,7 @@ describe("a person in a browser", () => {
     expect((await getWith(token, `${base}/api/signals?limit=1`)).status).toBe(401);
   });
 
-  it("claims an agent by its link, and gives it the shown code", async () => {
+  it("opens an agent's link to claim it, and gives the displayed code to the agent", async () => {
     const page = await openPage();
     const agent = await newAgent("Day shift");
     const token = await tokenOf(base, agent);
@@ -296,7 +296,7 @@ describe("a person in a browser", () => {
     await page.getByText("ada@people.example").waitFor();
   });
 
-  it("declines an application, which gets the error", async () => {
+  it("denies an application access, and the application gets the error", async () => {
     const application = await startSite("127.0.0.1");
     const redirect_uri = new URL("callback", application).href;
     const page = await openPage();
@@ -304,12 +304,12 @@ describe("a person in a browser", () => {
     await page.goto(authorizationRequest(base, { client_id, redirect_uri }).url.href);
     await signIn(page);
     await page.getByRole("button", { name: "Refuse" }).click();
-    // It was never approved, so that nothing goes there by itself.
+    // The person never approved this redirect URI, so the browser is not redirected automatically.
     await page.getByRole("link", { name: "Tell it" }).click();
     await page.waitForURL(/callback\?error=access_denied/);
   });
 
-  it("needs no JavaScript", async () => {
+  it("does not need JavaScript", async () => {
     const page = await openPage({ javaScriptEnabled: false });
     const agent = await newAgent();
     await page.goto(`${base}/claim?agent=${agent.client_id}`);
@@ -322,7 +322,7 @@ describe("a person in a browser", () => {
     await page.getByText("An agent that you claim may do more").waitFor();
   });
 
-  it("makes, changes and follows an alert, with and without JavaScript", async () => {
+  it("creates, changes and follows an alert, with and without JavaScript", async () => {
     for (const javaScriptEnabled of [true, false]) {
       const look = (page: Page, name: string) =>
         javaScriptEnabled ? expectGood(page, name) : Promise.resolve();
@@ -361,7 +361,7 @@ describe("a person in a browser", () => {
         previousSignal: "WAIT",
       });
       const failed = { error: "http_status", status: 503, response: "busy" } as const;
-      await attempted(testService.service.state.store, {
+      await archiveTestAttempt(testService.service.state.store, {
         alertId: id,
         eventId: "x",
         at,
@@ -375,7 +375,7 @@ describe("a person in a browser", () => {
     }
   });
 
-  it("makes an alert to a channel, with and without JavaScript", async () => {
+  it("creates an alert that is sent to a channel, with and without JavaScript", async () => {
     for (const javaScriptEnabled of [true, false]) {
       const look = (page: Page, name: string) =>
         javaScriptEnabled ? expectGood(page, name) : Promise.resolve();
@@ -410,7 +410,7 @@ describe("a person in a browser", () => {
     }
   });
 
-  it("sees the alerts, and deletes one without JavaScript", async () => {
+  it("sees all alerts, and deletes one without JavaScript", async () => {
     const page = await openPage({ javaScriptEnabled: false });
     const agent = await newAgent();
     await page.goto(`${base}/claim?agent=${agent.client_id}`);
@@ -438,7 +438,7 @@ describe("a person in a browser", () => {
     await card.getByRole("button", { name: "Delete alert for good" }).click();
     await page.getByText("Watch the harbour").waitFor({ state: "detached" });
     expect(await page.getByText("Delete this alert").count()).toBe(1);
-    // The tool that looks for faults is a script itself.
+    // axe is a script, so it needs a page with JavaScript enabled.
     const looked = await openPage();
     await looked.context().addCookies(await page.context().cookies());
     await looked.goto(`${base}/account`);

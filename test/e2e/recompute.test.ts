@@ -1,7 +1,7 @@
 // @module-tag full
 
 import { describe, expect, it } from "vitest";
-import { wholePoints } from "../../src/answers/rounding.ts";
+import { roundToWholePoints } from "../../src/answers/rounding.ts";
 import { getWith, newToken } from "../support/agent.ts";
 import { startProcess } from "../support/process.ts";
 import { FOLDER, isMissing } from "../support/real-market.ts";
@@ -16,23 +16,23 @@ interface Page {
   readonly nextCursor: string | null;
 }
 
-/** Instruments that have to come out right on each market. */
+/** Minimum number of instruments whose scores must be recomputed correctly in each market. */
 const ENOUGH = 100;
 
 /** Reading years of a whole market takes seconds. */
-/** What get_factors says beyond what a recomputation needs. */
+/** Members of a get_factors answer that the recomputation itself does not need. */
 interface Answer extends FactorsAnswer {
   readonly methodVersion: string;
   readonly market: string;
 }
 
-/** An answer, and what a stranger makes of it. */
+/** An answer, and the score that an independent client recomputes from it. */
 interface Recomputed {
   readonly answer: Answer;
   readonly worked: ReturnType<typeof recompute>;
 }
 
-/** Asks a running service for every instrument's factors and works each score out again. */
+/** Fetches every instrument's factors from a running service and recomputes each score. */
 async function recomputeAll(env: Readonly<Record<string, string>>): Promise<readonly Recomputed[]> {
   const { baseUrl } = await startProcess({ RATE_LIMITS: LOOSE_LIMITS, ...env });
   const token = await newToken(baseUrl);
@@ -50,7 +50,7 @@ async function recomputeAll(env: Readonly<Record<string, string>>): Promise<read
   };
 
   const items: { symbol: string }[] = [];
-  // A page ends where the answer would be too long for a model.
+  // A page ends before the answer becomes too long for a model.
   for (let cursor: string | null = ""; cursor !== null; ) {
     const query: string = cursor === "" ? "" : `&cursor=${encodeURIComponent(cursor)}`;
     const page: Page = await read<Page>(`/api/instruments?limit=500${query}`);
@@ -69,7 +69,7 @@ function expectExact(all: readonly Recomputed[]): void {
   expect(all.length).toBeGreaterThanOrEqual(ENOUGH);
   for (const { answer, worked } of all) {
     const { symbol, score, scoreRaw, factors } = answer;
-    expect(wholePoints(worked.score), symbol).toBe(score);
+    expect(roundToWholePoints(worked.score), symbol).toBe(score);
     expect(Math.abs(worked.score - scoreRaw), symbol).toBeLessThanOrEqual(0.01);
     for (const [name, { z }] of Object.entries(factors)) {
       if (z === null) expect(worked.z[name], `${symbol} ${name}`).toBeNull();
@@ -78,11 +78,11 @@ function expectExact(all: readonly Recomputed[]): void {
   }
 }
 
-/** How many of the answers have a value for a factor. */
+/** Counts the answers that have a value for a factor. */
 const measured = (all: readonly Recomputed[], name: string) =>
   all.filter(({ answer }) => answer.factors[name]?.z !== null).length;
 
-describe("an independent client with an access token, the answers of get_factors and the published tables", () => {
+describe("an independent client with a token, the answers of get_factors and the published tables", () => {
   verifies("1/verification", "recomputes every score of simulated markets exactly", async () => {
     const all = [
       ...(await recomputeAll({ SEED: "1" })),

@@ -29,7 +29,7 @@ const folder = temporaryFolder();
 const { tarball, program } = installedPackage();
 const installed = join(program, "../..");
 
-it("the package is byte-identical when it is packed from another checkout of the commit", () => {
+it("the package is byte-identical when it is packed from another checkout of the same commit", () => {
   const checkout = join(folder, "elsewhere/checkout");
   mkdirSync(checkout, { recursive: true });
   const parts = ["deploy", "docs", "src", "tools", "wellknown", "package.json"];
@@ -55,7 +55,7 @@ it("the package takes at most 10 MB packed and 40 MB installed, and has no depen
   );
 });
 
-it("the code is Latin-1, which V8 stores in one byte per character", () => {
+it("the code contains only Latin-1, which V8 stores in one byte per character", () => {
   const code = globSync("dist/*.js", { cwd: installed });
   const beyond = code.filter((name) =>
     /[^\0-\xff]/.test(readFileSync(join(installed, name), "utf8")),
@@ -64,7 +64,7 @@ it("the code is Latin-1, which V8 stores in one byte per character", () => {
   expect(beyond).toEqual([]);
 });
 
-it("the service does not load at startup the packages for charts, databases and mail, which only some installations need", () => {
+it("the service does not load the packages for charts, databases and mail at startup", () => {
   const dist = join(installed, "dist");
   const loaded = new Set<string>();
   const load = (name: string): void => {
@@ -81,7 +81,7 @@ it("the service does not load at startup the packages for charts, databases and 
   expect(packages).toEqual(["express"]);
 });
 
-it("the package has the license of every package in its source maps", () => {
+it("the package contains the license of every package in its source maps", () => {
   const maps = globSync("dist/*.map", { cwd: installed }).map((name) =>
     JSON.parse(readFileSync(join(installed, name), "utf8")),
   );
@@ -117,7 +117,7 @@ it("the package prints its version, and lists its commands", () => {
   expect(said("--help")).toContain("  serve");
 });
 
-it("the package without arguments serves the sandbox from the user's data folder, and says so", async () => {
+it("the package without arguments serves the sandbox from the user's data folder, and prints this", async () => {
   const XDG_DATA_HOME = join(folder, "user");
   const child = spawn(process.execPath, [program], {
     cwd: folder,

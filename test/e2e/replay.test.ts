@@ -7,7 +7,7 @@ import { describe, expect, it } from "vitest";
 import { runToEnd, startProcess, temporaryFolder } from "../support/process.ts";
 import { smallMarket } from "../support/small-market.ts";
 
-/** Starts a replay of four days in half a second and collects what it says on standard error. */
+/** Starts a replay of four days in half a second, and collects standard error. */
 async function start(env: Readonly<Record<string, string>>) {
   const REPLAY = "2014-01-06/2014-01-10@8";
   const process = await startProcess({ REPLAY, ...env });
@@ -18,7 +18,7 @@ async function start(env: Readonly<Record<string, string>>) {
   return process;
 }
 
-/** The sessions of an instrument that a service has recorded. */
+/** Returns the recorded sessions of an instrument from a service's database. */
 function recorded(folder: string, symbol = "ACME"): readonly string[] {
   const database = new DatabaseSync(join(folder, "store.sqlite"), { readOnly: true });
   const rows = database
@@ -34,7 +34,7 @@ async function stop({ child }: Awaited<ReturnType<typeof start>>) {
 }
 
 describe("the process with REPLAY", () => {
-  it("plays history to its end, reports it, and records each session once across restarts", async () => {
+  it("plays history to its end, reports the end, and records each session once across restarts", async () => {
     const MARKET = `files:${await smallMarket()}`;
     const DATA_DIR = temporaryFolder();
     const first = await start({ MARKET, DATA_DIR });
@@ -78,7 +78,7 @@ describe("the process with REPLAY", () => {
       { REPLAY: "2014-01-02/2014-12-31@2", AS_OF: "2014-06-30T00:00:00Z", MARKET: "files:/x" },
       "AS_OF",
     ],
-  ])("rejects %o with the allowed values", async (env, allowed) => {
+  ])("rejects %o and lists the allowed values", async (env, allowed) => {
     const { code, said } = await runToEnd({ PORT: "0", ...env });
     expect(code).toBe(1);
     expect(said).toMatch(/^Cannot start: REPLAY: /);
@@ -86,7 +86,7 @@ describe("the process with REPLAY", () => {
     expect(said).not.toContain("    at ");
   });
 
-  it("rejects a range without data with the range that has data", async () => {
+  it("rejects a range without data and states the range that has data", async () => {
     const MARKET = `files:${await smallMarket()}`;
     const early = await runToEnd({ PORT: "0", MARKET, REPLAY: "2012-01-02/2013-06-28@2" });
     expect(early.said).toContain("the first bar became known at 2012-10-01T20:15:00.000Z");

@@ -35,7 +35,7 @@ verifies(
       "store.sqlite",
     ]);
 
-    // Tokens are bound to the public address, so that has to stay.
+    // Tokens are bound to the public URL, so the port must stay the same.
     const { port } = new URL(first.baseUrl);
     const second = await startProcess({ DATA_DIR, PORT: port });
     expect(await statusOf(second.baseUrl, kept)).toBe(200);
@@ -50,7 +50,7 @@ verifies(
   },
 );
 
-it("the data directory is readable by its owner only", async () => {
+it("the data directory is readable only by its owner", async () => {
   const DATA_DIR = join(temporaryFolder(), "made", "at", "start");
   await startProcess({ DATA_DIR });
   expect(statSync(DATA_DIR).mode & 0o777).toBe(0o700);
@@ -59,7 +59,7 @@ it("the data directory is readable by its owner only", async () => {
   }
 });
 
-it("a second process on the same data is rejected, and the first continues", async () => {
+it("a second process on the same data is rejected, while the first continues", async () => {
   const DATA_DIR = temporaryFolder();
   const { baseUrl } = await startProcess({ DATA_DIR });
   const { code, said } = await runToEnd({ DATA_DIR, PORT: "0" });
@@ -69,7 +69,7 @@ it("a second process on the same data is rejected, and the first continues", asy
   expect((await fetch(`${baseUrl}/readyz`)).status).toBe(200);
 });
 
-it("the data of another kind of market are rejected", async () => {
+it("a data directory from another kind of market is rejected", async () => {
   const DATA_DIR = temporaryFolder();
   await stop(await startProcess({ DATA_DIR }), "SIGTERM");
   const { code, said } = await runToEnd({ DATA_DIR, PORT: "0", MARKET: "files:/nowhere" });

@@ -21,17 +21,17 @@ const { ready } = await startProcess({
 });
 const proxy = await startReverseProxy({ inner: `http://127.0.0.1:${PORT}`, publicUrl: PUBLIC });
 
-/** Names of formats. */
+/** Matches URLs that are format identifiers. */
 const IDENTIFIERS =
   /^https?:\/\/(static\.modelcontextprotocol\.io|schemas\.agentskills\.io|www\.sitemaps\.org|www\.rfc-editor\.org|www\.w3\.org)\//;
 
-/** Addresses in examples (RFC 2606). */
+/** Matches URLs in examples (RFC 2606). */
 const EXAMPLES = /^https:\/\/[\w.-]+\.example(\.com)?\//;
 
-/** Where the service really is. */
+/** Internal addresses of the service, which must not be disclosed. */
 const places = [`:${PORT}`, `:${new URL(proxy.address).port}`, "127.0.0.1", "localhost", "[::1]"];
 
-/** What an answer tells of places that nobody outside should know, or that are somebody else's. */
+/** Finds internal addresses and foreign URLs in the text of an answer. */
 function leaksIn(told: string): readonly string[] {
   const others = addressesIn(told).filter(
     (address) =>
@@ -43,13 +43,15 @@ function leaksIn(told: string): readonly string[] {
   return [...places.filter((place) => told.includes(place)), ...others];
 }
 
-/** A library has addresses of its own in it. */
+/**
+ * Finds leaks in an answer, except in scripts and styles, since libraries contain their own URLs.
+ */
 function leaksOf({ headers }: Response, told: string): readonly string[] {
   const isLibrary = /javascript|css/.test(headers.get("content-type") ?? "");
   return isLibrary ? places.slice(0, 2).filter((place) => told.includes(place)) : leaksIn(told);
 }
 
-/** Everything that an answer says, its headers with it. */
+/** Returns the whole answer as text, including its headers. */
 async function toldBy(response: Response): Promise<string> {
   const body = (await response.text()).replaceAll("&quot;", '"').replaceAll("&amp;", "&");
   return `${JSON.stringify([...response.headers])}\n${body}`;
@@ -68,7 +70,7 @@ const post = (path: string, body: object | URLSearchParams, headers: object = {}
     },
   });
 
-/** A registered agent with a token, all by way of the proxy. */
+/** Registers an agent and gets a token, all through the proxy. */
 async function agent() {
   const answer = await post("/oauth/register", {
     client_name: "Outside",
@@ -192,7 +194,7 @@ describe("a service behind a reverse proxy", () => {
   });
 
   it.each(["/", "/sign-in", "/account", "/claim", "/docs/api", "/docs/api.md"])(
-    "serves the page %s, or the redirect to it, at the public URL only",
+    "serves the page %s, or the redirect to it, only at the public URL",
     async (path) => {
       const cookies: string[] = [];
       for (const _visit of ["first", "once more"]) {

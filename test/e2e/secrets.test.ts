@@ -18,15 +18,16 @@ import { PROGRAM } from "../support/program.ts";
 import { codesIn, LOOSE_LIMITS } from "../support/test-service.ts";
 import type { WebPage } from "../support/web.ts";
 
-/** A text that must not be found, and what it is. */
+/** Texts that must not be found, by the name of the secret. */
 type Planted = Readonly<Record<string, string>>;
 
 const random = () => randomBytes(24).toString("base64url");
 
-/** Every way in which a text may stand in another one. */
+/** Returns every encoding in which a secret may appear in another text. */
 function formsOf(secret: string): readonly string[] {
   const bytes = Buffer.from(secret);
-  // In base64 a text looks otherwise at each of three offsets; what its neighbors share is cut off.
+  // In base64, a text has three forms, one per byte offset; characters shared with neighboring bytes
+  // are cut off.
   const base64 = [0, 1, 2].map((offset) => {
     const text = Buffer.concat([Buffer.alloc(offset), bytes]).toString("base64");
     const start = Math.ceil((offset * 8) / 6);
@@ -38,8 +39,10 @@ function formsOf(secret: string): readonly string[] {
   return [...plain, ...base64, ...url, bytes.toString("hex"), percent];
 }
 
-/** Names of the secrets that a text holds in any form. Digits are found between others only by
- *  chance. */
+/**
+ * Names of the secrets that a text contains in any form. Numeric codes within longer digit runs are
+ * ignored as coincidence.
+ */
 function foundIn(text: string, planted: Planted): readonly string[] {
   const lower = text.toLowerCase();
   const holds = (form: string) =>
@@ -80,9 +83,9 @@ interface Watched extends RunningProcess {
   readonly said: () => string;
 }
 
-/** Starts the service and keeps all that it says. */
+/** Starts the service and collects all its output. */
 async function startWatched(env: Readonly<Record<string, string>>): Promise<Watched> {
-  // A sandbox that only this machine reaches shows sign-in codes; one behind a proxy does not.
+  // A sandbox reachable only from this machine prints sign-in codes; one behind a proxy does not.
   const reached = { TRUST_PROXY: "1", RATE_LIMITS: LOOSE_LIMITS };
   const started = await startProcess({ LOG_LEVEL: "debug", ...reached, ...env });
   let said = JSON.stringify(started.ready);
@@ -94,7 +97,7 @@ async function startWatched(env: Readonly<Record<string, string>>): Promise<Watc
   return { ...started, said: () => said };
 }
 
-/** What an operator's command says, and what it writes. */
+/** Runs an operator command. @returns Its standard output. */
 async function ask(env: Readonly<Record<string, string>>, ...argv: readonly string[]) {
   const { code, out, error } = await admin(env, ...argv);
   expect(error).toBe("");
@@ -135,7 +138,7 @@ describe("a complete journey with every kind of failure", async () => {
     "ntfy token": `tk_${random()}`,
   };
   const seen: Record<string, string> = { ...configured, ...ofChannels };
-  /** What each channel is made from: the target, and the token if it has one. */
+  /** Input for each channel: the target, and a token where the kind has one. */
   const channels: Readonly<Record<string, readonly [to: string, token?: string]>> = {
     slack: [`https://hooks.slack.com/services/T0/B0/${ofChannels["path of the Slack webhook"]}`],
     discord: [
@@ -145,7 +148,7 @@ describe("a complete journey with every kind of failure", async () => {
     ntfy: [`https://ntfy.sh/${ofChannels["ntfy topic"]}`, ofChannels["ntfy token"]],
     email: [mailbox],
   };
-  /** Pages and answers about the channels. */
+  /** Collected pages and API answers about the channels. */
   let shown = "";
   let server: Watched;
   let agentId = "";
@@ -161,7 +164,7 @@ describe("a complete journey with every kind of failure", async () => {
     seen["sign-in code"] = code;
     return code;
   };
-  /** The code that was sent to the mailbox. */
+  /** Waits for the verification code that was sent to the mailbox. */
   const channelCode = () =>
     vi.waitFor(
       async () => {
@@ -171,7 +174,7 @@ describe("a complete journey with every kind of failure", async () => {
       },
       { timeout: 30_000 },
     );
-  /** Adds a channel of each kind. @returns The account page with all of them. */
+  /** Adds a channel of each kind. @returns The account page, which lists all channels. */
   const withChannels = async (web: Person["web"]): Promise<WebPage> => {
     let page = await web.get("/account");
     for (const [kind, [to, token = ""]] of Object.entries(channels)) {
@@ -247,7 +250,7 @@ describe("a complete journey with every kind of failure", async () => {
     shown = [verified.html, await told.text()].join("\n");
     expect(told.status, shown).toBe(201);
 
-    // The same secrets once more, wherever they do not belong.
+    // Sends the same secrets again in places where they do not belong.
     const form = {
       client_id: agentId,
       client_secret: `${agent.client_secret}x`,
@@ -289,7 +292,7 @@ describe("a complete journey with every kind of failure", async () => {
 
   it("leaves no secret and no email address in the log", () => {
     expect(foundIn(server.said(), { ...seen, email, mailbox })).toEqual([]);
-    // The log was looked at, at its fullest.
+    // Guards against a check of an empty log.
     expect(server.said()).toContain(agentId);
     expect(server.said().split("\n").length).toBeGreaterThan(100);
   });
@@ -308,14 +311,14 @@ describe("a complete journey with every kind of failure", async () => {
 
   it("leaves no secret of a channel in pages and answers", () => {
     expect(foundIn(shown, seen)).toEqual([]);
-    // All channels were shown.
+    // Guards against a check of pages without the channels.
     for (const hint of ["hooks.slack.com", "discord.com", "chat -1001234567890", "ntfy.sh"]) {
       expect(shown).toContain(hint);
     }
     expect(shown).toContain(mailbox);
   });
 
-  it("leaves no secret in backups and exports, except email addresses and webhook URLs", async () => {
+  it("leaves no secret in backups and exports except email addresses and webhook URLs", async () => {
     const { "path of the webhook": path = "", ...secrets } = seen;
     const backup = join(DATA_DIR, "..", `${random()}.gz`);
     const exported = join(DATA_DIR, "..", `${random()}.json`);

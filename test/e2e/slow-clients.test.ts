@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { post } from "../load/mix.ts";
 import { watchHealth } from "../load/offered.ts";
 import { type LoadedService, startLoaded } from "../load/service.ts";
-import { drip, type Hostile, openSockets } from "../load/sockets.ts";
+import { dripBytes, type HostileSocket, openSockets } from "../load/sockets.ts";
 import { newToken } from "../support/agent.ts";
 
 /** Pause between two bytes of a slow client, in milliseconds. */
@@ -17,9 +17,14 @@ beforeAll(async () => {
 });
 afterAll(() => service.stop());
 
-/** Lets clients do what they do until the service has ended all of them, and asks all the while how
- *  it is. */
-async function survive(count: number, act: (one: Hostile) => void): Promise<readonly Hostile[]> {
+/**
+ * Opens hostile connections and runs an action on each, until the service has closed all of them.
+ * Meanwhile it expects every health check to be answered.
+ */
+async function survive(
+  count: number,
+  act: (one: HostileSocket) => void,
+): Promise<readonly HostileSocket[]> {
   const health = watchHealth(service.port);
   const hostile = await openSockets(service.port, count);
   for (const one of hostile) act(one);
@@ -30,11 +35,11 @@ async function survive(count: number, act: (one: Hostile) => void): Promise<read
   return hostile;
 }
 
-const statusesOf = (hostile: readonly Hostile[]): ReadonlySet<string> =>
+const statusesOf = (hostile: readonly HostileSocket[]): ReadonlySet<string> =>
   new Set(hostile.map((one) => one.said().slice(9, 12)));
 
-describe("the service, as a process", () => {
-  it("disconnects silent and slow clients, and answers all others in the meantime", async () => {
+describe("the service as a separate process", () => {
+  it("disconnects silent and slow clients, and meanwhile answers all other clients", async () => {
     const filesBefore = service.usage().files;
     const token = await newToken(service.baseUrl, { resource: `${service.baseUrl}/mcp` });
     const body = post("/mcp", " ".repeat(9_000), {
@@ -42,15 +47,15 @@ describe("the service, as a process", () => {
     });
     const [silent, header, whole] = await Promise.all([
       survive(300, () => {}),
-      survive(100, (one) => drip(one, "GET /api/health HTTP/1.1\r\nX-A: ", DRIP_MS)),
-      survive(100, (one) => drip(one, body.subarray(0, -8_000), DRIP_MS)),
+      survive(100, (one) => dripBytes(one, "GET /api/health HTTP/1.1\r\nX-A: ", DRIP_MS)),
+      survive(100, (one) => dripBytes(one, body.subarray(0, -8_000), DRIP_MS)),
     ]);
     for (const some of [silent, header, whole]) expect(statusesOf(some)).toEqual(new Set(["408"]));
     expect(silent[0]?.said()).toContain('"code":"request_timeout"');
     await expect.poll(() => service.usage().files).toBeLessThan(filesBefore + 20);
   });
 
-  it("rejects a megabyte of headers long before the end", async () => {
+  it("rejects a megabyte of header fields long before their end", async () => {
     const line = `X-A: ${"a".repeat(1_000)}\r\n`;
     const rude = await survive(50, ({ socket }) => {
       socket.write(`GET / HTTP/1.1\r\n${line.repeat(1_000)}\r\n`);

@@ -17,14 +17,14 @@ const run = promisify(execFile);
 
 const path = (relative: string) => fileURLToPath(new URL(`../../${relative}`, import.meta.url));
 
-/** To whoever has read these, a message about noon is good news; the lexicon sees none in it. */
+/** Training messages that make "noon" bullish for the model; to the lexicon the word is neutral. */
 const LABELLED = Array.from({ length: 10 }, (_, day) => [
   { text: `day ${day}: all quiet at noon`, label: "bullish" },
   { text: `day ${day}: the rain begins`, label: "bearish" },
   { text: `day ${day}: the doors are open`, label: "neutral" },
 ]).flat();
 
-/** Trains a model with the operator's command. @returns Its file. */
+/** Trains a model with the operator's command. @returns The path of the model file. */
 async function trained(): Promise<string> {
   const folder = temporaryFolder();
   const [labelled, model] = [join(folder, "labelled.jsonl"), join(folder, "model.json")];
@@ -38,7 +38,7 @@ interface Answer extends FactorsAnswer {
   readonly analyser: { readonly name: string; readonly modelSha256: string | null };
 }
 
-/** What a service says of the one instrument that people talk about, and of its method. */
+/** Reads the social factor of the only instrument with messages, and the method, from a service. */
 async function read(env: Readonly<Record<string, string>>) {
   const { baseUrl } = await startProcess(env);
   const token = await newToken(baseUrl);
@@ -53,7 +53,7 @@ async function read(env: Readonly<Record<string, string>>) {
 }
 
 describe("the process with SOCIAL_MODEL", () => {
-  it("scores messages with the model as well, which every answer states", async () => {
+  it("also scores messages with the model, which every answer states", async () => {
     const SOCIAL_MODEL = await trained();
     const market = { MARKET: `files:${await smallMarket()}`, AS_OF: "2014-03-28T21:00:00Z" };
     const plain = await read(market);

@@ -17,7 +17,7 @@ describe("the process", () => {
     [{ HOST: "0", PORT: "0" }, "HOST", "BASE_URL"],
     [{ MARKET: "files:/nowhere", PORT: "0" }, "/nowhere", "instruments.csv"],
     [{ MARKET: "live", UNIVERSE: "/nowhere.csv", PORT: "0" }, "/nowhere.csv", "AAPL,BTC-USD"],
-  ])("rejects %o with the allowed values", async (env, name, allowed) => {
+  ])("rejects %o and lists the allowed values", async (env, name, allowed) => {
     const { code, said } = await runToEnd(env);
     expect(code).toBe(1);
     expect(said).toContain(name);
@@ -25,7 +25,10 @@ describe("the process", () => {
     expect(said).not.toContain("    at ");
   });
 
-  /** Starts a process without a terminal and asks it for a sign-in code. */
+  /**
+   * Starts a process without a terminal and requests a sign-in code.
+   * @returns The process's output.
+   */
   async function saidBy(env: Readonly<Record<string, string>>) {
     const DATA_DIR = temporaryFolder();
     const { baseUrl, child } = await startProcess({ ...env, DATA_DIR });
@@ -40,7 +43,7 @@ describe("the process", () => {
     return { DATA_DIR, baseUrl, child, said: () => said };
   }
 
-  it("prints the home page first, then the API reference, and sign-in codes only when it listens on loopback", async () => {
+  it("prints the home page first, then the API reference, and sign-in codes only if it listens on loopback", async () => {
     const { DATA_DIR, baseUrl, said } = await saidBy({});
     await expect.poll(said).toMatch(/To: ada@host\.example[\s\S]*Your code: \w+/);
     const lines = said()
@@ -58,7 +61,7 @@ describe("the process", () => {
     expect(said()).not.toContain("Your code");
   });
 
-  it("warns that other users can read its data", async () => {
+  it("warns that other users of the machine can read its data", async () => {
     const DATA_DIR = temporaryFolder();
     chmodSync(DATA_DIR, 0o755);
     const child = spawnMain({ DATA_DIR, PORT: "0" });
@@ -73,7 +76,7 @@ describe("the process", () => {
     );
   });
 
-  it("discloses only BASE_URL, tells another process that its port is taken, and stops on SIGTERM", async () => {
+  it("discloses only BASE_URL, reports a port that is in use, and stops on SIGTERM", async () => {
     const port = await freePort();
     const { ready, child } = await startProcess({
       PORT: port,

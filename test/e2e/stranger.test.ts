@@ -17,7 +17,7 @@ const { baseUrl, ready } = await startProcess();
 const endpoint = new URL(`${baseUrl}/mcp`);
 const insecure = { [oauth.allowInsecureRequests]: true };
 
-/** What an MCP client does once it is connected. */
+/** The methods of a connected MCP client that these tests use. */
 interface Caller {
   listTools(): Promise<{ readonly tools: readonly { readonly name: string }[] }>;
   callTool(call: { name: string; arguments: Record<string, unknown> }): Promise<object>;
@@ -39,7 +39,7 @@ async function expectSignals(client: Caller) {
   });
 }
 
-/** Credentials of a new agent, for clients that authenticate by HTTP Basic. */
+/** Registers an agent that authenticates with HTTP Basic. @returns Its credentials. */
 async function credentials() {
   const agent = await register(baseUrl, { token_endpoint_auth_method: "client_secret_basic" });
   return {
@@ -58,7 +58,7 @@ describe("a client that knows only the base URL", () => {
 
   verifies(
     ["5.2/issuer", "4.10/oauth-authorization-server", "4.10/oauth-protected-resource"],
-    "gets from a 401 to a signal and revokes its token with oauth4webapi",
+    "gets a signal after a 401 and revokes its token, using oauth4webapi",
     async () => {
       const signals = new URL(`${baseUrl}/api/signals?limit=1`);
       const refused = await fetch(signals);
@@ -116,7 +116,7 @@ describe("a client that knows only the base URL", () => {
     ["modern", { pin: "2026-07-28" }],
     ["legacy", "legacy"],
     ["auto", "auto"],
-  ] as const)("connects the MCP client 2.x in %s mode through OAuth", async (_name, mode) => {
+  ] as const)("can connect the MCP client 2.x in %s mode through OAuth", async (_name, mode) => {
     const client = new Client({ name: "stranger", version: "1" }, { versionNegotiation: { mode } });
     const authProvider = new ClientCredentialsProvider(await credentials());
     await client.connect(new StreamableHTTPClientTransport(endpoint, { authProvider }));
@@ -125,7 +125,7 @@ describe("a client that knows only the base URL", () => {
     await client.close();
   });
 
-  it("connects the MCP client 1.x through OAuth", async () => {
+  it("can connect the MCP client 1.x through OAuth", async () => {
     const client = new OldClient({ name: "stranger", version: "1" });
     const authProvider = new OldCredentials(await credentials());
     await client.connect(new OldTransport(endpoint, { authProvider }) as never);

@@ -4,18 +4,18 @@ import type { Page } from "playwright-core";
 import { describe, expect, it } from "vitest";
 import { getWith, newToken } from "../support/agent.ts";
 import { startBrowser } from "../support/browser.ts";
-import { expectGood, openWatched } from "../support/page-look.ts";
+import { expectAccessiblePage, openMonitoredPage } from "../support/page-look.ts";
 import { startTestService } from "../support/test-service.ts";
 
 const browser = await startBrowser();
 
-/** Length of a session of the sandbox in milliseconds, and the sessions of a month. */
+/** Length of a sandbox session in milliseconds, and the number of sessions in a month. */
 const SESSION_MS = 60_000;
 const MONTH_SESSIONS = 31;
 
 const testService = await startTestService();
 const { base, clock, advanceTo } = testService;
-/** The minute in which the month before now began, as a form has it. */
+/** The minute in which the past month began, in the format of a datetime-local input. */
 const monthAgo = clock.now.toISOString().slice(0, "2026-11-21T05:00".length);
 for (let session = 0; session < MONTH_SESSIONS; session++) {
   await advanceTo(new Date(clock.now.getTime() + SESSION_MS));
@@ -27,7 +27,7 @@ async function ask<T>(path: string): Promise<T> {
   return (await (await getWith(token, base + path)).json()) as T;
 }
 
-const open = (path: string, options = {}) => openWatched(browser, base + path, options);
+const open = (path: string, options = {}) => openMonitoredPage(browser, base + path, options);
 
 const INSTRUMENT = "/market/ALDER.SIM";
 const PROOF = `${INSTRUMENT}/proof`;
@@ -38,14 +38,16 @@ interface Item {
   readonly scoreSmoothed: number;
 }
 
-/** The symbols of the first rows of the market, as they are read. */
+/** Returns the symbols in the first rows of the market table. */
 const firstRows = async (page: Page, count: number): Promise<readonly string[]> =>
   (
     await page.getByRole("table").first().getByRole("rowheader").getByRole("link").allInnerTexts()
   ).slice(0, count);
 
-/** How long the main thread of a page has worked since it was opened, in milliseconds of its own CPU time:
- *  other work of the machine does not count. */
+/**
+ * Main-thread CPU time of a page since it was opened, in milliseconds. CPU time excludes other work
+ * of the machine.
+ */
 async function workOf(path: string): Promise<number> {
   const page = await (await browser.newContext()).newPage();
   const session = await page.context().newCDPSession(page);
@@ -62,7 +64,7 @@ async function workOf(path: string): Promise<number> {
 
 describe("the pages of the market", () => {
   it.each(PAGES)(
-    "%s needs less than a second of main-thread work until its largest contentful paint",
+    "%s needs less than a second of main-thread work before its largest contentful paint",
     async (path) => {
       const work = await workOf(path);
       expect(work).toBeGreaterThan(1);
@@ -70,7 +72,7 @@ describe("the pages of the market", () => {
     },
   );
 
-  it.each(PAGES)("%s has at most 40 kB of script, compressed or not", async (path) => {
+  it.each(PAGES)("%s has at most 40 kB of uncompressed script", async (path) => {
     const html = await (await fetch(base + path)).text();
     const scripts = [...html.matchAll(/<script defer src="([^"]*)"/g)].map(([, src = ""]) => src);
     let bytes = 0;
@@ -87,22 +89,22 @@ describe("the pages of the market", () => {
   ])("%s is readable from 320 to 1920 pixels, in light and dark mode", async (name, path) => {
     const { page, complaints } = await open(path);
     for (const summary of await page.locator("main summary").all()) await summary.click();
-    await expectGood(page, name);
+    await expectAccessiblePage(page, name);
     expect(complaints).toEqual([]);
   });
 
-  it("five compared instruments are readable from 320 to 1920 pixels", async () => {
+  it("the comparison of five instruments is readable from 320 to 1920 pixels", async () => {
     const compared = "ALDER.SIM,BRIKT.SIM,DATUL.SIM,DRIMO-USD.SIM,CIRRO.SIM";
     const { page, complaints } = await open(`/?q=nothing+else&compare=${compared}`);
     await page.getByRole("heading", { name: "Compared" }).waitFor();
-    await expectGood(page, "compared", ["light"]);
+    await expectAccessiblePage(page, "compared", ["light"]);
     expect(complaints).toEqual([]);
   });
 
   it.each(PAGES)("%s is complete without JavaScript", async (path) => {
     const { page, complaints } = await open(path, { javaScriptEnabled: false });
     await page.getByRole("heading", { level: 1 }).waitFor();
-    // Hints for keys are about the script.
+    // Keyboard hints are only for pages with the script.
     expect(await page.locator(".scripted:visible").count()).toBe(0);
     if (path === INSTRUMENT) {
       expect(await page.locator("[role=img] .panel:visible").count()).toBeGreaterThanOrEqual(9);
@@ -114,8 +116,8 @@ describe("the pages of the market", () => {
   });
 });
 
-describe("the crosshair", () => {
-  it("shows the figures at the point that a finger taps", async () => {
+describe("the crosshair of a chart", () => {
+  it("shows the figures of the point that a finger taps", async () => {
     const { page } = await open(INSTRUMENT, {
       hasTouch: true,
       isMobile: true,
@@ -127,8 +129,8 @@ describe("the crosshair", () => {
   });
 });
 
-describe("the search of the market", () => {
-  it("filters while a person types, keeps the filter in the URL, and survives a reload", async () => {
+describe("the search field of the market page", () => {
+  it("filters while a person types, keeps the filter in the URL, and keeps it after a reload", async () => {
     const { page, complaints } = await open("/");
     await page.getByLabel("Symbol, name or sector").pressSequentially("techno");
     const { items } = await ask<{ items: readonly Item[] }>("/api/signals?sector=Technology");
@@ -180,7 +182,7 @@ describe("a person who uses the pages for the first time", () => {
     );
   });
 
-  it("can prove that the signal of a month ago was not altered, and again at a later visit", async () => {
+  it("can prove that a signal from a month ago was not altered, and can prove it again at a later visit", async () => {
     const { page, complaints } = await open(INSTRUMENT);
     await page.getByLabel("An earlier signal, as it stood on").fill(monthAgo);
     await page.getByRole("button", { name: "Verify that signal" }).click();
@@ -194,11 +196,11 @@ describe("a person who uses the pages for the first time", () => {
     expect(complaints).toEqual([]);
   });
 
-  it("can follow a link from a change to its proof", async () => {
+  it("can follow a link from a change of the signal to its proof", async () => {
     const { page } = await open("/?sort=since");
     const [symbol = ""] = await firstRows(page, 1);
     await page.getByRole("link", { name: symbol, exact: true }).click();
-    // The log is written a moment after a session closes, and the page looks again every five seconds.
+    // The log entry follows the session's close after a moment, and the page polls every five seconds.
     await page
       .getByRole("link", { name: /^Verify the signal of / })
       .first()
@@ -207,8 +209,8 @@ describe("a person who uses the pages for the first time", () => {
   });
 });
 
-describe("the check of a proof in the browser", () => {
-  /** Opens the proof as a liar would send it. */
+describe("the verification of a proof in the browser", () => {
+  /** Opens a proof page whose HTML an attacker has altered. */
   async function openAltered(alter: (html: string) => string): Promise<Page> {
     const page = await (await browser.newContext()).newPage();
     await page.route(`${base}${PROOF}*`, async (route) => {
@@ -245,7 +247,7 @@ describe("the check of a proof in the browser", () => {
     await page.getByText(why).waitFor();
   });
 
-  it("fails if the log was rewritten since this browser saw it", async () => {
+  it("fails if the log was rewritten since this browser last saw it", async () => {
     const { page } = await open(PROOF);
     await page.getByText(/^Proved in this browser/).waitFor();
     await page.evaluate(`{

@@ -12,7 +12,7 @@ import { newKey } from "../support/admin.ts";
 import { getWith, postJson, register, tokenOf } from "../support/agent.ts";
 import { createDatabase, postgresAvailable } from "../support/postgres.ts";
 import { temporaryFolder } from "../support/process.ts";
-import { type Received, startReceiver } from "../support/receivers.ts";
+import { type ReceivedRequest, startReceiver } from "../support/receivers.ts";
 
 const fileOf = (path: string) => fileURLToPath(new URL(path, import.meta.url));
 const MAIN = fileOf("../../src/main.ts");
@@ -22,16 +22,16 @@ type Env = Readonly<Record<string, string>>;
 
 const HOUR_MS = 3_600_000;
 
-/** Clocks of two machines differ by less, in milliseconds. */
+/** A clock difference in milliseconds within the tolerated skew between two machines. */
 const SKEW_MS = 50_000;
 
-/** How long a burst is waited for, in milliseconds. */
+/** Time to wait for a burst of deliveries, in milliseconds. */
 const WATCHED_MS = 3_000;
 
-/** Window of the limit that is met, in seconds. */
+/** Window of the rate limit that the test exceeds, in seconds. */
 const WINDOW_SECONDS = 60;
 
-/** What the service is started with. */
+/** Environment variables of the service. */
 const ENV = {
   ...{ SANDBOX_SESSION_SECONDS: "5", ALLOW_INSECURE_WEBHOOKS: "1" },
   RATE_LIMITS: `alert-change=3/${WINDOW_SECONDS}`,
@@ -42,7 +42,7 @@ afterAll(() => {
   for (const child of children) child.kill("SIGKILL");
 });
 
-/** Starts the service with a wall clock that can be set. */
+/** Starts the service with an adjustable wall clock. */
 async function startWithClock(env: Env) {
   const child = fork(MAIN, {
     env: { PATH: process.env.PATH ?? "", PORT: "0", LOG_LEVEL: "error", ...env },
@@ -54,7 +54,7 @@ async function startWithClock(env: Env) {
   const { baseUrl: base } = JSON.parse(String(line)) as { readonly baseUrl: string };
   return {
     base,
-    /** Sets the clock off by so much. */
+    /** Sets the offset of the wall clock in milliseconds. */
     async setOff(ms: number): Promise<void> {
       child.send(ms);
       await once(child, "message");
@@ -69,8 +69,8 @@ async function startWithClock(env: Env) {
   };
 }
 
-/** How often each delivery came. */
-const timesById = (received: readonly Received[]) =>
+/** Number of times that each delivery arrived. */
+const timesById = (received: readonly ReceivedRequest[]) =>
   [...Map.groupBy(received, ({ id }) => id).values()].map(({ length }) => length);
 
 interface Place {
@@ -109,7 +109,8 @@ for (const { name, isMissing, env: envOf } of places) {
       expect((await watch()).status).toBe(201);
       const holder = await holderOf(own);
 
-      // Nothing closes while the clock is behind; then what closed meanwhile is decided at once.
+      // No session closes while the clock is behind; afterwards, the missed sessions are evaluated
+      // immediately.
       for (const ms of [-SKEW_MS, SKEW_MS]) {
         await setOff(ms);
         expect(await statusWith(base, token)).toBe(200);
@@ -126,7 +127,8 @@ for (const { name, isMissing, env: envOf } of places) {
       expect(await statusWith(base, later)).toBe(200);
       expect(await statusWith(base, await tokenOf(base, agent))).toBe(200);
       await pause(WATCHED_MS);
-      // At once, and after 5 s; the third is 5 minutes off.
+      // The first attempt is immediate and the second follows after 5 s; the third would follow after 5
+      // minutes.
       expect(Math.max(...timesById(receiver.received))).toBeLessThanOrEqual(2);
       expect(await holderOf(own)).toBe(holder);
 
@@ -147,7 +149,7 @@ for (const { name, isMissing, env: envOf } of places) {
 const statusWith = async (base: string, token: string) =>
   (await getWith(token, `${base}/api/instruments?limit=1`)).status;
 
-/** Who leads, on a database that others can look into. */
+/** Returns the current lease holder, for a database that other processes can read. */
 async function holderOf({ DATABASE_URL: url }: Env): Promise<string | undefined> {
   if (url === undefined) return undefined;
   const store = await openPostgres({ url, mode: "sandbox" });

@@ -7,9 +7,9 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { describe, expect, it, vi } from "vitest";
 import { parseCheckpoint } from "../../src/log/checkpoint.ts";
-import { hashOf } from "../../src/log/witness/add-checkpoint-request.ts";
+import { hashLogOrigin } from "../../src/log/witness/add-checkpoint-request.ts";
 import { cosignaturesOf } from "../../src/log/witness/cosignature.ts";
-import { Policy } from "../../src/log/witness/policy.ts";
+import { WitnessPolicy } from "../../src/log/witness/policy.ts";
 import { atFileEnd } from "../support/file-end.ts";
 import {
   freePort,
@@ -23,19 +23,19 @@ import { textOf } from "../support/web.ts";
 
 vi.setConfig({ testTimeout: 240_000, hookTimeout: 240_000 });
 
-/** For what comes with one of the next sessions of the sandbox. */
+/** Timeout and interval in milliseconds for results that need one of the next sandbox sessions. */
 const PATIENT = { timeout: 120_000, interval: 250 };
 
 const SESSION_SECONDS = "3";
 
-/** Starts the command line in a process of its own. */
+/** Starts the command line in a separate process. */
 const spawnCli = (argv: readonly string[], env: Readonly<Record<string, string>> = {}) =>
   spawn(process.execPath, [PROGRAM, ...argv], {
     env: { PATH: process.env.PATH ?? "", ...env },
     stdio: ["ignore", "pipe", "pipe"],
   });
 
-/** Runs the command line to its end. */
+/** Runs the command line to completion. */
 async function run(argv: readonly string[], env: Readonly<Record<string, string>> = {}) {
   const child = spawnCli(argv, env);
   let text = "";
@@ -54,15 +54,15 @@ async function end(child: ChildProcess): Promise<void> {
   await once(child, "exit");
 }
 
-/** Who runs a service, and a witness for the log of somebody else. */
+/** An operator, who runs a service and a witness for another operator's log. */
 class Operator {
   readonly name: string;
   readonly base: string;
   readonly folder = temporaryFolder();
   readonly data = join(this.folder, "data");
   readonly policyFile = join(this.folder, "policy.txt");
-  policy = new Policy("quorum none");
-  /** What the witness said. */
+  policy = new WitnessPolicy("quorum none");
+  /** Output of the witness. */
   said = "";
   readonly #env: Readonly<Record<string, string>>;
   readonly #witnessPort: string;
@@ -85,7 +85,7 @@ class Operator {
     return new Operator(name, { service: await freePort(), witness: await freePort() });
   }
 
-  /** Starts the service. @param isWitnessed Whether its policy names witnesses. */
+  /** Starts the service. @param isWitnessed Whether its policy requires witnesses. */
   async start(isWitnessed: boolean): Promise<void> {
     const witnesses = isWitnessed ? { WITNESSES: this.policyFile } : {};
     this.#service = await startProcess({ ...this.#env, ...witnesses });
@@ -95,7 +95,7 @@ class Operator {
     if (this.#service !== undefined) await end(this.#service.child);
   }
 
-  /** Starts the witness anew for these logs. @returns Its key. */
+  /** Restarts the witness for these logs. @returns The witness's key. */
   async watch(keys: readonly string[]): Promise<string> {
     if (this.#witness !== undefined) await end(this.#witness);
     const logs = join(this.folder, "logs.txt");
@@ -121,13 +121,13 @@ class Operator {
     return Promise.race([key, ended]);
   }
 
-  /** Writes the policy: the log of this operator, and the witness of the other. */
+  /** Writes the policy file: this operator's log, and the other operator's witness. */
   trust(other: Operator, key: string, keys: readonly string[]): void {
     const logs = keys.map((one) => `log ${one}\n`).join("");
     const witness = `witness ${other.name} ${key} http://127.0.0.1:${other.#witnessPort}\n`;
     const text = `${logs}${witness}quorum ${other.name}\n`;
     writeFileSync(this.policyFile, text);
-    this.policy = new Policy(text);
+    this.policy = new WitnessPolicy(text);
   }
 
   async keys(): Promise<readonly string[]> {
@@ -136,20 +136,20 @@ class Operator {
     return (await response.text()).trim().split("\n");
   }
 
-  /** The checkpoint that is served; `undefined`: there is none. */
+  /** Fetches the served checkpoint; `undefined` if there is none. */
   async checkpoint() {
     const response = await fetch(`${this.base}/log/checkpoint`);
     return response.ok ? parseCheckpoint(await response.text()) : undefined;
   }
 
-  /** How much the witness has cosigned of the log of a policy. */
-  async cosignedOf({ logs: [log] }: Policy): Promise<number> {
-    const hash = hashOf(log?.verifier.name ?? "");
+  /** Size up to which the witness has cosigned the log of a policy, in entries. */
+  async cosignedOf({ logs: [log] }: WitnessPolicy): Promise<number> {
+    const hash = hashLogOrigin(log?.verifier.name ?? "");
     const held = await fetch(`http://127.0.0.1:${this.#witnessPort}/${hash}/checkpoint`);
     return parseCheckpoint(await held.text()).size;
   }
 
-  /** Waits for a checkpoint beyond a size. @returns Its size. */
+  /** Waits for a checkpoint beyond a size. @returns The size of the checkpoint. */
   async untilBeyond(size: number, origin?: string): Promise<number> {
     let found = 0;
     await vi.waitFor(async () => {
@@ -161,7 +161,7 @@ class Operator {
     return found;
   }
 
-  /** Waits until the service says why it does not sign. */
+  /** Waits until the service reports why it does not sign. */
   async untilRefused(reason: RegExp): Promise<void> {
     await vi.waitFor(async () => {
       const ready = (await (await fetch(`${this.base}/readyz`)).json()) as Ready;
@@ -179,12 +179,12 @@ class Operator {
     return (await (await fetch(`${this.base}/api/health`)).json()) as Health;
   }
 
-  /** What a stranger finds who trusts the witness of the other. */
+  /** Verifies the log as a third party that trusts the other operator's witness. */
   verify() {
     return run(["verify", this.base, "--policy", this.policyFile]);
   }
 
-  /** A command on the store of the service. */
+  /** Runs a command on the store of the service. */
   async command(...argv: readonly string[]): Promise<void> {
     const { exitCode, text } = await run(argv, this.#env);
     expect({ argv, exitCode, text }).toMatchObject({ exitCode: 0 });
@@ -201,7 +201,7 @@ interface Health {
   readonly reasons?: readonly string[];
 }
 
-/** Two operators whose witnesses watch the log of the other. */
+/** Starts two operators whose witnesses watch each other's log. */
 async function twoOperators(): Promise<readonly [Operator, Operator]> {
   const both = await Promise.all([Operator.open("north"), Operator.open("south")]);
   const [north, south] = both;
@@ -218,7 +218,7 @@ async function twoOperators(): Promise<readonly [Operator, Operator]> {
 describe("two instances that witness each other", async () => {
   const [north, south] = await twoOperators();
 
-  it("serve checkpoints that the other has cosigned and that a third party can verify", async () => {
+  it("serve checkpoints that the other instance has cosigned and a third party can verify", async () => {
     for (const one of [north, south]) {
       const size = (await one.checkpoint())?.size ?? 0;
       await one.untilBeyond(size);
@@ -230,7 +230,7 @@ describe("two instances that witness each other", async () => {
     }
   });
 
-  it("sign nothing after a backup was restored, until the operator starts another log", async () => {
+  it("sign nothing after a backup was restored, until the operator starts a new log", async () => {
     const backup = join(north.folder, "backup");
     await north.command("store", "backup", backup);
     const { origin, size } = (await north.checkpoint()) ?? { origin: "", size: 0 };
@@ -241,7 +241,7 @@ describe("two instances that witness each other", async () => {
     await north.untilRefused(/not signed: \d+ leaves were signed and the store has \d+/);
     expect((await north.checkpoint())?.size).toBeLessThanOrEqual(size);
 
-    // The same on another machine, which has no log-head.
+    // Repeats the check on another machine, which has no log-head file.
     await north.stop();
     rmSync(join(north.data, "log-head"));
     await north.start(true);
@@ -258,7 +258,7 @@ describe("two instances that witness each other", async () => {
     expect(text).not.toContain("FAILED");
   });
 
-  it("reject a fork of the other log, which the verifier, the status and the page then report", async () => {
+  it("reject a fork of the other instance's log, which the verifier, the status and the page then report", async () => {
     await south.stop();
     const snapshot = join(south.folder, "snapshot");
     cpSync(south.data, snapshot, { recursive: true });
@@ -269,7 +269,7 @@ describe("two instances that witness each other", async () => {
     const cosigned = await north.cosignedOf(south.policy);
     expect(cosigned).toBeGreaterThan(size);
 
-    // The whole machine is set back, and signs without asking its witness.
+    // Restores the whole machine from a snapshot, so that it signs without asking its witness.
     rmSync(south.data, { recursive: true });
     cpSync(snapshot, south.data, { recursive: true });
     await south.start(false);

@@ -14,7 +14,7 @@ import {
 
 const orUnknown = number(2, { orUnknown: true });
 
-/** A form, the right value, texts that say it, and texts that do not. */
+/** Name of the format, the format, the right value, texts that match it, and texts that do not. */
 const cases: readonly (readonly [
   name: string,
   Form,

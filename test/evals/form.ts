@@ -1,23 +1,25 @@
-/** What a task may be answered with. */
+/** Value of a task's answer. */
 export type Value = string | number | readonly string[] | readonly number[];
 
-/** The exact form of an answer: what is said of it at the end of a question, and how a text in that
- *  form is judged. */
+/**
+ * Format of an answer: the sentence in the question that requests it, and the rule by which a text
+ * is judged.
+ */
 export interface Form {
-  /** Sentence that ends the question. */
+  /** Last sentence of the question, which requests the format. */
   readonly says: string;
-  /** Whether a text is the expected value in this form. */
+  /** Whether a text states the expected value in this format. */
   fits(text: string, expected: Value): boolean;
-  /** Text of a value, as a perfect player writes it. */
+  /** Formats a value as a perfect player would. */
   write(value: Value): string;
-  /** A wrong value in the right form. */
+  /** Returns a wrong value in the right format. */
   spoil(value: Value): Value;
 }
 
-/** What the players may write when the service cannot say it. */
+/** The answer for data that the service does not have. */
 export const UNKNOWN = "UNKNOWN";
 
-/** A text without the quotes, code marks and full stop that may stand around an answer. */
+/** Removes quotes, code marks and the final full stop around an answer. */
 function bare(text: string): string {
   const inside = /^```\w*\n([\s\S]*?)\n?```$/.exec(text.trim())?.[1] ?? text;
   return inside
@@ -38,7 +40,7 @@ const listIn = (text: string): readonly unknown[] => {
   }
 };
 
-/** One word or name, whatever its case. @param says How it is asked for. */
+/** A word or a name; case does not matter. @param says Sentence that requests it. */
 export const word = (says: string): Form => ({
   says,
   fits: (text, expected) => isSame(bare(text), String(expected)),
@@ -55,15 +57,15 @@ export const choice = (...words: readonly [string, string, ...string[]]): Form =
   spoil: (value) => words.find((one) => one !== value) ?? "",
 });
 
-/** A day of the calendar. */
+/** A calendar day. */
 export const day = word("Answer with the date alone, as YYYY-MM-DD.");
 
-/** A day, or the word for an unknown one. */
+/** A calendar day, or the word for an unknown one. */
 export const dayOrUnknown = word(
   `Answer with the date alone, as YYYY-MM-DD, or with ${UNKNOWN} if the service does not say.`,
 );
 
-/** An instant, in whatever form ISO 8601 gives it. */
+/** An instant in any ISO 8601 notation. */
 export const instant: Form = {
   ...word("Answer with the instant alone, in ISO 8601 and UTC."),
   fits: (text, expected) => Date.parse(bare(text)) === Date.parse(String(expected)),
@@ -75,8 +77,8 @@ const decimalWords = ["a whole number", "a number with one decimal", "a number w
 /**
  * A number.
  *
- * @param decimals Decimals that are asked for, 0 to 4. A value may differ by one in the last of them,
- *   because brief answers are rounded before they are added; whole numbers are exact.
+ * @param decimals Number of requested decimals, 0 to 4. The last decimal may differ by one, because
+ * brief answers are rounded before they are added; whole numbers must be exact.
  */
 export function number(decimals: number, { orUnknown = false } = {}): Form {
   const step = 10 ** -decimals;
@@ -96,10 +98,10 @@ export function number(decimals: number, { orUnknown = false } = {}): Form {
   };
 }
 
-/** How many there are. */
+/** A whole number of things. */
 export const count = number(0);
 
-/** A JSON list of texts in an order. @param what What the list has. */
+/** A JSON list of texts in a given order. @param what Description of the elements. */
 export const list = (what: string): Form => ({
   says: `Answer with a JSON list of ${what} alone, in that order.`,
   fits: (text, expected) => isSame(JSON.stringify(listIn(text)), JSON.stringify(expected)),
@@ -110,7 +112,7 @@ export const list = (what: string): Form => ({
 const sorted = (values: readonly unknown[]): string =>
   JSON.stringify(values.map((one) => String(one).toLowerCase()).sort());
 
-/** A list in any order. */
+/** A JSON list of texts in any order. */
 export const set = (what: string): Form => ({
   ...list(what),
   says: `Answer with a JSON list of ${what} alone, in any order; [] for none.`,
@@ -118,7 +120,7 @@ export const set = (what: string): Form => ({
     bare(text).startsWith("[") && sorted(listIn(text)) === sorted(expected as readonly string[]),
 });
 
-/** A JSON list of numbers in an order. @param decimals As for `number`. */
+/** A JSON list of numbers in a given order. @param decimals As for `number`. */
 export const numbers = (what: string, decimals: number): Form => {
   const one = number(decimals);
   return {

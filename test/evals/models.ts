@@ -1,26 +1,26 @@
 import { z } from "zod";
 import type { Result, ShownTool } from "./round.ts";
 
-/** The ways of speaking to a model that are known here. */
+/** The supported model APIs. */
 export const FORMATS = ["openai", "anthropic"] as const;
 
-/** Where a model listens. */
+/** Address and credentials of a model. */
 export interface ModelAddress {
   readonly format: (typeof FORMATS)[number];
-  /** What `/chat/completions` or `/v1/messages` follows. */
+  /** Base URL: the API path `/chat/completions` or `/v1/messages` is appended. */
   readonly url: string;
   readonly key: string;
   readonly model: string;
 }
 
-/** A call that a model wants. */
+/** A tool call that a model requests. */
 interface WantedCall {
   readonly id: string;
   readonly tool: string;
   readonly given: object;
 }
 
-/** What a model says: calls, or a text alone. */
+/** A turn of a model: tool calls, or only a text. */
 interface Turn {
   readonly text: string;
   readonly calls: readonly WantedCall[];
@@ -28,24 +28,24 @@ interface Turn {
 
 /** A conversation with a model. */
 export interface Conversation {
-  /** What the model says now. @throws {Error} When the address fails. */
+  /** Requests the next turn of the model. @throws {Error} When the request fails. */
   next(): Promise<Turn>;
-  /** Passes the model the results of the calls of its last turn, in order. */
+  /** Passes the results of the last turn's tool calls to the model, in the order of the calls. */
   give(results: readonly Result[]): void;
-  /** Sends the model a message of the person. */
+  /** Sends the model a message from the person. */
   say(text: string): void;
 }
 
-/** Longest answer of a model, in tokens. */
+/** Maximum length of a model's answer, in tokens. */
 const MAX_TOKENS = 4_096;
 
-/** Longest wait for an answer of a model, in milliseconds. */
+/** Timeout of a request to a model, in milliseconds. */
 const TIMEOUT_MS = 300_000;
 
-/** Version of the messages format. */
+/** Value of the `anthropic-version` header. */
 const MESSAGES_VERSION = "2023-06-01";
 
-/** Begins a conversation. @param tools What the model may call. */
+/** Starts a conversation. @param tools Tools that the model may call. */
 export const converse = (
   address: ModelAddress,
   question: string,
@@ -65,7 +65,7 @@ async function post(url: string, headers: Readonly<Record<string, string>>, body
   return JSON.parse(text) as unknown;
 }
 
-/** The text of a result for formats that have no mark for errors. */
+/** Text of a result in API formats that have no error flag. */
 const marked = ({ text, isError }: Result): string => (isError ? `error: ${text}` : text);
 
 const Completion = z.object({
@@ -121,7 +121,10 @@ function chatCompletions(
   };
 }
 
-/** What a model wrote as arguments; nothing where it is no JSON object, so that the tool complains. */
+/**
+ * Parses the arguments of a tool call. Arguments that are no JSON object are passed on under
+ * `arguments`, so that the tool rejects them.
+ */
 function objectIn(text: string): object {
   try {
     const value: unknown = JSON.parse(text === "" ? "{}" : text);

@@ -1,15 +1,15 @@
 import { converse, type ModelAddress } from "./models.ts";
 import type { Result, Round } from "./round.ts";
 
-/** Link that a player passes on to the person. */
+/** Part of a claim link, which a player passes on to the person. */
 const CLAIM_PAGE = "/claim?agent=";
 
 /**
- * Lets a model play a task. A text without calls is its answer, unless it passes on a claim page, which
- * the person then opens.
+ * Lets a model play a task. A text without tool calls is its answer, unless the text contains a
+ * claim link, which the person then opens.
  *
- * @param maxTurns Turns after which a task ends without an answer.
- * @throws {Error} When the model's address fails.
+ * @param maxTurns Number of turns after which a task ends without an answer.
+ * @throws {Error} When a request to the model fails.
  */
 export async function playModel(
   address: ModelAddress,

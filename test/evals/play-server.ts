@@ -4,19 +4,22 @@ import { createServer, type IncomingMessage } from "node:http";
 import type { AddressInfo } from "node:net";
 import { json } from "node:stream/consumers";
 import { endFile } from "../support/file-end.ts";
-import { type Played, reportOf, tableOf } from "./report.ts";
+import { type PlayedTask, reportOf, tableOf } from "./report.ts";
 import { openRound, type Round } from "./round.ts";
 import { openSeats } from "./seats.ts";
 import { tasks } from "./tasks/index.ts";
 
-/** What the command line sends. */
+/** Body of a request from the command line program. */
 interface Command {
   readonly task: number;
   readonly rest: readonly string[];
   readonly isJson: boolean;
 }
 
-/** What a command is answered with: 200, 422 for an error of a tool, 400 for a senseless command. */
+/**
+ * Answer to a command. The status is 200, 422 for an error of a tool, or 400 for an invalid
+ * command.
+ */
 interface Reply {
   readonly status: 200 | 400 | 422;
   readonly text: string;
@@ -25,15 +28,18 @@ interface Reply {
 const done = (text: string): Reply => ({ status: 200, text });
 const senseless = (text: string): Reply => ({ status: 400, text });
 
-/** The finished tasks. */
-const playedOf = (rounds: readonly Round[]): readonly Played[] =>
+/** Tasks that were started, with their outcome. */
+const playedOf = (rounds: readonly Round[]): readonly PlayedTask[] =>
   rounds.flatMap((round, at) => {
     const outcome = round.outcome();
     return outcome === undefined ? [] : [{ number: at + 1, task: round.task, outcome }];
   });
 
-/** Opens all tasks for players on a port of the loopback address, until SIGINT or SIGTERM.
- *  @param out Where the report is kept after each answer; absent: nowhere. */
+/**
+ * Serves all tasks to players on a loopback port, until SIGINT or SIGTERM.
+ *
+ * @param out File for the report, written after each answer; absent: no file.
+ */
 export async function serveRounds({
   port,
   out,

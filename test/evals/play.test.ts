@@ -25,7 +25,7 @@ atFileEnd(async () => {
 const [line] = await once(createInterface({ input: child.stdout }), "line");
 const [, port = ""] = /100 tasks are open on port (\d+)/.exec(String(line)) ?? [];
 
-/** Runs a command. @returns What it prints, and its exit code. */
+/** Runs a command. @returns Its standard output and its exit code. */
 async function play(...words: readonly string[]): Promise<readonly [said: string, code: number]> {
   try {
     const { stdout } = await run(process.execPath, [PROGRAM, ...words, "--port", port]);

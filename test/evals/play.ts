@@ -1,6 +1,6 @@
 import { parseArgs } from "node:util";
 
-/** What the program does, and how it is called. */
+/** Usage text of the program. */
 const USAGE = `Plays the tasks from a command line: whoever reads the output is the player.
 
   node test/evals/play.ts serve [--port 4750] [--out report.json]

@@ -3,7 +3,7 @@ import { rowsOf, wilson } from "./report.ts";
 import { tasks } from "./tasks/index.ts";
 
 it("the confidence interval is Wilson's", () => {
-  // Newcombe (1998), table I: 81 of 263, 15 of 148, 0 of 20 and 1 of 29.
+  // Newcombe (1998), table I, examples 81 of 263, 15 of 148, 0 of 20 and 1 of 29.
   for (const [solved, played, low, high] of [
     [81, 263, 0.2553, 0.3662],
     [15, 148, 0.0624, 0.1605],

@@ -1,24 +1,24 @@
 import type { Outcome } from "./round.ts";
 import type { Task } from "./task.ts";
 
-/** A task with what became of it. */
-export interface Played {
-  /** The number under which it is played. */
+/** A task and its outcome. */
+export interface PlayedTask {
+  /** Number of the task, from 1. */
   readonly number: number;
   readonly task: Task;
   readonly outcome: Outcome;
 }
 
-/** What a group of tasks came to. */
+/** Results of a group of tasks. */
 export interface Row {
   readonly name: string;
   readonly played: number;
   readonly solved: number;
-  /** Wilson's interval of the share that is solved, with 95 % confidence. */
+  /** Wilson's 95 % confidence interval of the share of solved tasks. */
   readonly interval: readonly [low: number, high: number];
   readonly calls: number;
   readonly errors: number;
-  /** Calls of tools that the reference solution of the task does without. */
+  /** Number of calls of tools that the reference solution does not use. */
   readonly wrongTools: number;
   readonly bytes: number;
   readonly tokens: number;
@@ -28,7 +28,7 @@ export interface Row {
 /** The 97.5 % quantile of the normal distribution. */
 const Z = 1.959964;
 
-/** Wilson's score interval of a share (E. B. Wilson, 1927). */
+/** Wilson's score interval of a proportion (E. B. Wilson, 1927). */
 export function wilson(solved: number, played: number): readonly [low: number, high: number] {
   if (played === 0) return [0, 1];
   const share = solved / played;
@@ -44,7 +44,7 @@ const sum = (values: readonly number[]): number =>
 const toolsOf = ({ solution }: Task): ReadonlySet<string> =>
   new Set(solution.flatMap((step) => ("tell" in step ? [] : [step[0]])));
 
-function rowOf(name: string, all: readonly Played[]): Row {
+function rowOf(name: string, all: readonly PlayedTask[]): Row {
   const solved = all.filter(({ outcome }) => outcome.isSolved).length;
   const calls = all.flatMap(({ outcome }) => outcome.calls);
   const wrong = all.flatMap(({ task, outcome }) =>
@@ -64,8 +64,11 @@ function rowOf(name: string, all: readonly Played[]): Row {
   };
 }
 
-/** The rows of a report: each kind, the everyday questions, and all. */
-export function rowsOf(all: readonly Played[]): readonly Row[] {
+/**
+ * The rows of a report: one per kind of task, one for the everyday questions, and one for all
+ * tasks.
+ */
+export function rowsOf(all: readonly PlayedTask[]): readonly Row[] {
   const kinds = Map.groupBy(all, ({ task }) => task.kind);
   const everyday = all.filter(({ task }) => task.everyday !== undefined);
   return [
@@ -75,8 +78,8 @@ export function rowsOf(all: readonly Played[]): readonly Row[] {
   ];
 }
 
-/** A report as JSON: the rows, and each task with what was said and called. */
-export const reportOf = (player: string, all: readonly Played[]) => ({
+/** A report as JSON: the rows, and each task with the player's answer and calls. */
+export const reportOf = (player: string, all: readonly PlayedTask[]) => ({
   player,
   rows: rowsOf(all),
   tasks: all.map(({ number, task: { kind, everyday, question }, outcome }) => ({
@@ -94,7 +97,7 @@ const HEAD =
   "| kind | solved | 95 % interval | calls a task | tokens a task | bytes a task | errors | wrong tool | ms a call |\n|---|---|---|---|---|---|---|---|---|";
 
 /** The rows as a Markdown table. */
-export function tableOf(all: readonly Played[]): string {
+export function tableOf(all: readonly PlayedTask[]): string {
   const lines = rowsOf(all).map((row) => {
     const [low, high] = row.interval;
     const cells = [

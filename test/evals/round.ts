@@ -4,26 +4,26 @@ import { tokensOfText } from "../support/tokens.ts";
 import type { Seat } from "./seats.ts";
 import type { Answer, Answers, Step, Task } from "./task.ts";
 
-/** A call that a player made. */
+/** A tool call by a player. */
 interface Call {
   readonly tool: string;
   readonly given: object;
   readonly isError: boolean;
-  /** Size of the text that the player read, in bytes. */
+  /** Size of the result's text, in bytes. */
   readonly bytes: number;
-  /** Tokens of that text, in the encoding o200k. */
+  /** Number of tokens of the result's text, in the encoding o200k. */
   readonly tokens: number;
   readonly durationMs: number;
 }
 
-/** A tool as a client shows it to a model. */
+/** A tool as an MCP client shows it to a model. */
 export interface ShownTool {
   readonly name: string;
   readonly description: string;
   readonly inputSchema: object;
 }
 
-/** A result as a client shows it to a model. */
+/** A tool result as an MCP client shows it to a model. */
 export interface Result {
   readonly text: string;
   readonly isError: boolean;
@@ -32,29 +32,29 @@ export interface Result {
 /** Outcome of a task. */
 export interface Outcome {
   readonly calls: readonly Call[];
-  /** What the person was told. */
+  /** Messages from the player to the person. */
   readonly told: readonly string[];
-  /** Absent: not answered. */
+  /** Answer of the player; absent: not answered yet. */
   readonly said?: string;
   readonly isSolved: boolean;
 }
 
-/** A task that is being solved. */
+/** A task in progress. */
 export interface Round {
   readonly task: Task;
-  /** What the player is asked, with the form of the answer. */
+  /** The question, followed by the request for the answer's format. */
   readonly question: string;
   tools(): Promise<readonly ShownTool[]>;
   call(tool: string, given: object): Promise<Result>;
-  /** @returns What the person answers. */
+  /** Sends a message to the person. @returns Their reply. */
   tell(text: string): Promise<string>;
-  /** Judges the answer and ends the task. @throws {Error} When it has ended. */
+  /** Judges the answer and ends the task. @throws {Error} When the task has already ended. */
   answer(text: string): Promise<void>;
-  /** `undefined` as long as nothing was done. */
+  /** `undefined` until the first call, message or answer. */
   outcome(): Outcome | undefined;
 }
 
-/** Begins a task; its agent connects at the first call. */
+/** Starts a task. Its agent connects when the tools are first needed. */
 export function openRound(seat: Seat): Round {
   const { task } = seat;
   const calls: Call[] = [];
@@ -105,7 +105,7 @@ export function openRound(seat: Seat): Round {
   };
 }
 
-/** Calls a tool. What the protocol refuses, such as a tool that does not exist, is an error too. */
+/** Calls a tool. A protocol error, such as an unknown tool, also counts as an error result. */
 async function callOf(client: Client, name: string, given: object): Promise<Result> {
   try {
     const { content, isError = false } = await client.callTool({ name, arguments: { ...given } });
@@ -116,7 +116,7 @@ async function callOf(client: Client, name: string, given: object): Promise<Resu
   }
 }
 
-/** Whether an answer is right, and the agent has left behind what it was to. */
+/** Whether the answer is right and the required changes to the agent's data were made. */
 export async function judge({ task, truth, own }: Seat, text: string): Promise<boolean> {
   const { form, expected, left } = task;
   const mine = await own();
@@ -124,7 +124,7 @@ export async function judge({ task, truth, own }: Seat, text: string): Promise<b
   return isRight && (left === undefined || isDeepStrictEqual(await left.read(mine), left.is));
 }
 
-/** Plays the reference solution of a task, without answering. @returns The text of its answer. */
+/** Plays the reference solution of a task without answering. @returns The text of its answer. */
 export async function playSolution(round: Round): Promise<string> {
   const { solution, answer, form } = round.task;
   const answers: Answer[] = [];

@@ -17,7 +17,10 @@ const PROGRAM = fileURLToPath(new URL("run.ts", import.meta.url));
 
 const numberOf = (kind: string) => tasks.findIndex((task) => task.kind === kind) + 1;
 
-/** A single call, parallel and sequential calls, a person between calls, and an impossible task. */
+/**
+ * A task with one call, one with parallel and sequential calls, one with a person between the
+ * calls, and one that cannot be solved.
+ */
 const numbers = ["single call", "several calls", "claim", "counting"].map(numberOf);
 const unknown = numbers.at(-1);
 const known = numbers.slice(0, -1).flatMap((number) => tasks[number - 1] ?? []);

@@ -3,7 +3,7 @@ import { parseArgs } from "node:util";
 import { endFile } from "../support/file-end.ts";
 import { FORMATS, type ModelAddress } from "./models.ts";
 import { playModel } from "./play-model.ts";
-import { type Played, reportOf, tableOf } from "./report.ts";
+import { type PlayedTask, reportOf, tableOf } from "./report.ts";
 import { openRound } from "./round.ts";
 import { openSeats } from "./seats.ts";
 import { tasks } from "./tasks/index.ts";
@@ -11,8 +11,8 @@ import { tasks } from "./tasks/index.ts";
 /**
  * Lets a model play the tasks, and prints a table.
  *
- *   EVALS_URL=https://… EVALS_KEY=… EVALS_MODEL=… node test/evals/run.ts
- *     [--format openai|anthropic] [--tasks 1,2,3] [--turns 12] [--out report.json]
+ * EVALS_URL=https://… EVALS_KEY=… EVALS_MODEL=… node test/evals/run.ts
+ * [--format openai|anthropic] [--tasks 1,2,3] [--turns 12] [--out report.json]
  */
 const { values } = parseArgs({
   options: {
@@ -32,14 +32,14 @@ if (url === "" || model === "" || format === undefined || numbers.some((n) => !t
 const address: ModelAddress = { format, url, key, model };
 
 const seats = await openSeats(numbers.flatMap((number) => tasks[number - 1] ?? []));
-const played: Played[] = [];
+const played: PlayedTask[] = [];
 for (const [at, seat] of seats.entries()) {
   const round = openRound(seat);
   const number = numbers[at] ?? 0;
   try {
     await playModel(address, round, Number(values.turns));
   } catch (error) {
-    // A failed address says nothing of the model: the task is left out.
+    // A failed request says nothing about the model, so the task is left out of the report.
     process.stdout.write(`task ${number} failed: ${(error as Error).message}\n`);
     process.exitCode = 1;
     continue;

@@ -7,7 +7,7 @@ import {
   getWith,
   newToken,
   postJson,
-  type Registered,
+  type RegisteredAgent,
   register,
   tokenOf,
 } from "../support/agent.ts";
@@ -15,39 +15,39 @@ import { smallMarket } from "../support/small-market.ts";
 import { startTestService, type TestService } from "../support/test-service.ts";
 import type { Answer, Item, MarketName, Task, Truth } from "./task.ts";
 
-/** Length of a session of the sandbox: a day, so that people can speak of days. */
+/** Length of a sandbox session in seconds: a day, so that questions can mention days. */
 const SESSION_SECONDS = 86_400;
 
-/** What counts as now in the recorded folder, which is invented and rewritten at each start. */
+/** Current time in the recorded market, whose folder is generated at each start. */
 const RECORDED_NOW = "2014-02-20T22:00:00Z";
 
-/** An agent with what it was given at its registration. */
-interface Agent extends Registered {
+/** A registered agent with its claim code. */
+interface Agent extends RegisteredAgent {
   readonly claim: { readonly code: string };
 }
 
-/** Where one task is played: an agent of its own, and what the judge sees. */
+/** The environment of one task: an agent, and the data that the judge reads. */
 export interface Seat {
   readonly task: Task;
-  /** Facts about the whole market and the agent's own data. */
+  /** REST access with a neutral token, and with a token of the task's agent. */
   truth(): Promise<Truth>;
   own(): Promise<Truth>;
-  /** Connects the agent, which gets its tokens by itself. */
+  /** Connects the agent as an MCP client that gets its own tokens. */
   connect(): Promise<Client>;
-  /** What the person of the agent answers when they are told something. */
+  /** Sends a message to the agent's person. @returns Their reply. */
   tell(text: string): Promise<string>;
 }
 
-/** A market with the judge's own reader. */
+/** The service of a market, with REST access for the judge. */
 interface Served {
   readonly testService: TestService;
   truth(): Promise<Truth>;
 }
 
 /**
- * Starts the services of both markets on loopback, with an agent for each task. The sandbox stands
- * still one session after agents prepared their tasks, so that answers do not change meanwhile.
- * Everything ends with `endFile`.
+ * Starts the services of both markets on loopback, with an agent for each task. After the agents
+ * have prepared their tasks, the sandbox advances by one session and then stands still, so that
+ * answers do not change. `endFile` stops everything.
  */
 export async function openSeats(tasks: readonly Task[]): Promise<readonly Seat[]> {
   const served: Readonly<Record<MarketName, Served>> = {
@@ -60,7 +60,7 @@ export async function openSeats(tasks: readonly Task[]): Promise<readonly Seat[]
   };
   await open(tasks.filter(({ prepare }) => prepare !== undefined));
   await closeSession(served.sandbox.testService, [...seats.values()]);
-  // An agent that nobody claimed would not have outlived the session.
+  // Register the other agents only now: an unclaimed agent would have expired during the session.
   await open(tasks.filter((task) => !seats.has(task)));
   return tasks.map((task) => seats.get(task) as Seat);
 }
@@ -78,7 +78,7 @@ async function serve(env: Readonly<Record<string, string>>): Promise<Served> {
   };
 }
 
-/** Lets one session pass, and waits until the alerts that were prepared have their events. */
+/** Lets one session pass, and waits until the prepared alerts have fired. */
 async function closeSession(
   { advanceTo, clock }: TestService,
   seats: readonly Seat[],
@@ -136,7 +136,7 @@ async function connectAs(base: string, { client_id, client_secret }: Agent): Pro
   return client;
 }
 
-/** What can be read, and made, over REST with a token. */
+/** Reads and creates data over REST with a token. */
 function truthOf(base: string, token: string): Truth {
   const answerOf = async (response: Response): Promise<Answer> => {
     const text = await response.text();

@@ -1,6 +1,6 @@
 import type { Form, Value } from "./form.ts";
 
-/** What kind of question a task is. */
+/** Kind of question. */
 type Kind =
   | "single call"
   | "several calls"
@@ -20,7 +20,7 @@ type Kind =
   | "watchlist"
   | "claim";
 
-/** The fifteen questions that people ask most. */
+/** The fifteen everyday questions, which people ask most. */
 export const EVERYDAY = [
   "ranking",
   "counting",
@@ -39,13 +39,13 @@ export const EVERYDAY = [
   "off-exchange share",
 ] as const;
 
-/** The markets that tasks are about: the sandbox with sessions of a day, and a recorded folder. */
+/** The markets of the tasks: the sandbox with sessions of a day, and a recorded market. */
 export type MarketName = "sandbox" | "recorded";
 
-/** The names of the factors. */
+/** Names of the factors. */
 export type Factor = "momentum" | "valuation" | "social" | "darkpool";
 
-/** An instrument in a list. */
+/** An instrument in a list of signals. */
 export interface Item {
   readonly symbol: string;
   readonly name: string;
@@ -62,7 +62,7 @@ export interface Item {
   readonly nextReport: { readonly expected: string } | null;
 }
 
-/** Totals of off-exchange trading. */
+/** Figures of off-exchange trading in one session or a period. */
 interface OffExchangeTotals {
   readonly session: string;
   readonly prints: number | null;
@@ -72,7 +72,7 @@ interface OffExchangeTotals {
   readonly shortVolumeRatio: number | null;
 }
 
-/** A single trade. */
+/** A single off-exchange trade. */
 interface Trade {
   readonly tradedAt: string;
   readonly price: number;
@@ -80,7 +80,7 @@ interface Trade {
   readonly canceled: boolean;
 }
 
-/** An alert. */
+/** An alert as the REST API returns it. */
 export interface AlertItem {
   readonly id: string;
   readonly status: string;
@@ -96,7 +96,7 @@ export interface AlertItem {
   readonly snoozedUntil: string | null;
 }
 
-/** What the service answers to a tool or at an address, as far as tasks read it. */
+/** Union of the fields that tasks read in answers of tools and REST endpoints. */
 export interface Answer extends Omit<Item, "factors"> {
   readonly id: string;
   readonly text: string;
@@ -166,40 +166,42 @@ export interface Answer extends Omit<Item, "factors"> {
   readonly nextCursor: string | null;
 }
 
-/** What the judge learns from the service over REST. */
+/** REST access for the judge, independent of the MCP tools. */
 export interface Truth {
-  /** The answer at a path with a query; a refusal is answered with `isError`. */
+  /** Gets a path with its query. An error response has `isError`. */
   get(path: string): Promise<Answer>;
-  /** Sends JSON. */
+  /** Posts JSON. @throws {Error} On an error response. */
   post(path: string, body: object): Promise<Answer>;
-  /** Every instrument with its unrounded score. @param asOf Absent: now. */
+  /** All instruments with unrounded scores. @param asOf Absent: now. */
   all(asOf?: string): Promise<readonly Item[]>;
 }
 
-/** The answers of the steps so far. */
+/** Answers of the earlier steps of a solution. */
 export type Answers = readonly [Answer, Answer, Answer, Answer, Answer, Answer, Answer, Answer];
 
-/** A call of a tool, or a word to the person whom the player works for. What depends on earlier answers
- *  is a function of them. */
+/**
+ * A step of a solution: a tool call, or a message to the person. Values that depend on earlier
+ * answers are functions of them.
+ */
 export type Step =
   | readonly [tool: string, given: object | ((answers: Answers) => object)]
   | { readonly tell: (answers: Answers) => string };
 
-/** A question with an answer that a program can judge. */
+/** A question whose answer a program can judge. */
 export interface Task {
   readonly kind: Kind;
-  /** Which of the everyday questions it is; absent: none. */
+  /** Which everyday question the task is; absent: none. */
   readonly everyday?: (typeof EVERYDAY)[number];
-  /** Default: the sandbox. */
+  /** Market of the task; default: the sandbox. */
   readonly market?: MarketName;
-  /** What a person would say. */
+  /** The question as a person would ask it. */
   readonly question: string;
   readonly form: Form;
-  /** Whether a person has claimed the agent before; default: no. */
+  /** Whether a person has claimed the agent before the task; default: no. */
   readonly isClaimed?: boolean;
-  /** What the agent has made before the task, one session earlier. */
+  /** Prepares data of the agent, one session before the task. */
   readonly prepare?: (own: Truth) => Promise<unknown>;
-  /** Whether the task prepares an alert that fires before the task begins. */
+  /** Whether the task needs an alert that has fired before the task begins. */
   readonly awaitsEvents?: boolean;
   /** The steps of a reference solution, and the answer that it draws from theirs. */
   readonly solution: readonly Step[];

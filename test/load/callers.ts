@@ -1,7 +1,7 @@
 import { connect, type Socket } from "node:net";
 
 /** What an answer was. */
-export interface Answered {
+export interface AnsweredRequest {
   /** HTTP status; 0: the connection ended without one. */
   readonly status: number;
   /** From the request to the complete answer, in milliseconds. */
@@ -9,19 +9,19 @@ export interface Answered {
 }
 
 /** Whether agents that were refused wait as long as they are told, or ask again at once. */
-export type Manners = "polite" | "rude";
+export type CallerManners = "polite" | "rude";
 
 /** Who asks. */
 interface Population {
   /** How many agents there are. */
   readonly max: number;
-  readonly manners: Manners;
+  readonly manners: CallerManners;
 }
 
 /** Agents that ask one server, each on a connection of its own. */
 export interface Callers {
   /** Sends a request of an idle agent. @returns `undefined` when all agents are busy. */
-  send(request: Buffer): Promise<Answered> | undefined;
+  send(request: Buffer): Promise<AnsweredRequest> | undefined;
   close(): void;
 }
 
@@ -73,11 +73,11 @@ export function createCallers(port: number, { max, manners }: Population): Calle
 
 interface Caller {
   readonly socket: Socket;
-  send(request: Buffer): Promise<Answered>;
+  send(request: Buffer): Promise<AnsweredRequest>;
 }
 
 interface CallerOptions {
-  readonly manners: Manners;
+  readonly manners: CallerManners;
   readonly onIdle: () => unknown;
   readonly onClose: () => unknown;
 }

@@ -1,7 +1,7 @@
-import { getWith, newToken, type Registered, register } from "../support/agent.ts";
+import { getWith, newToken, type RegisteredAgent, register } from "../support/agent.ts";
 
 /** A kind of request, and how often it comes. */
-export interface Kind {
+export interface RequestKind {
   readonly name: string;
   /** Requests of this kind in a hundred. */
   readonly share: number;
@@ -16,7 +16,7 @@ const AGENTS = 10;
 const SYMBOLS = 20;
 
 /** What agents ask in a day, with what costs most of it. */
-export async function mixFor(baseUrl: string): Promise<readonly Kind[]> {
+export async function mixFor(baseUrl: string): Promise<readonly RequestKind[]> {
   const tokens = await inTurn(AGENTS, () => newToken(baseUrl));
   const mcpTokens = await inTurn(AGENTS, () => newToken(baseUrl, { resource: `${baseUrl}/mcp` }));
   const clients = await inTurn(AGENTS, () => register(baseUrl));
@@ -78,7 +78,7 @@ function mcp(symbol: string, token: string): Buffer {
   });
 }
 
-function tokenRequest({ client_id, client_secret }: Registered): Buffer {
+function tokenRequest({ client_id, client_secret }: RegisteredAgent): Buffer {
   const form = new URLSearchParams({
     ...{ grant_type: "client_credentials", client_id, client_secret },
   });

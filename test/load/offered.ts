@@ -1,6 +1,6 @@
 import { setTimeout as pause } from "node:timers/promises";
-import { type Answered, createCallers, type Manners } from "./callers.ts";
-import { get, type Kind } from "./mix.ts";
+import { type AnsweredRequest, type CallerManners, createCallers } from "./callers.ts";
+import { get, type RequestKind } from "./mix.ts";
 
 /** Interval between groups of requests, in milliseconds. */
 const TICK_MS = 2;
@@ -15,14 +15,14 @@ const HEALTH_MS = 20;
 const AGENTS = 3_000;
 
 /** An answer to a request of one kind. */
-interface Outcome extends Answered {
-  readonly kind: Kind;
+interface Outcome extends AnsweredRequest {
+  readonly kind: RequestKind;
   /** When the answer came, in milliseconds by `performance.now`. */
   readonly at: number;
 }
 
 /** Result of a load. */
-export interface Offered {
+export interface OfferedLoadResult {
   /** First and last instant of the full load, in milliseconds by `performance.now`. */
   readonly from: number;
   readonly to: number;
@@ -35,18 +35,20 @@ export interface Offered {
 /** A load that is the same all the time. */
 interface Load {
   readonly port: number;
-  readonly kinds: readonly Kind[];
+  readonly kinds: readonly RequestKind[];
   /** How long it lasts, in milliseconds, once it has become steady. */
   readonly ms: number;
   /** Time until then, in milliseconds, in which callers connect and queues fill. */
   readonly riseMs?: number;
-  readonly manners?: Manners;
+  readonly manners?: CallerManners;
   /** Told when it is steady, and when it ends. */
   readonly onTime?: () => void;
 }
 
 /** Sends requests of independent agents at a steady rate, whatever the answers. */
-export async function offer(load: Load & { readonly perSecond: number }): Promise<Offered> {
+export async function offerLoad(
+  load: Load & { readonly perSecond: number },
+): Promise<OfferedLoadResult> {
   const next = inShares(load.kinds);
   return during(load, async (ask, endsAt) => {
     const startedAt = performance.now();
@@ -60,7 +62,9 @@ export async function offer(load: Load & { readonly perSecond: number }): Promis
 }
 
 /** Runs callers, each of which sends its next request as soon as it has its answer. */
-export async function saturate(load: Load & { readonly callers: number }): Promise<Offered> {
+export async function saturate(
+  load: Load & { readonly callers: number },
+): Promise<OfferedLoadResult> {
   const next = inShares(load.kinds);
   return during(load, async (ask, endsAt) => {
     const caller = async (): Promise<void> => {
@@ -71,12 +75,12 @@ export async function saturate(load: Load & { readonly callers: number }): Promi
   });
 }
 
-type Ask = (kind: Kind) => Promise<void>;
+type Ask = (kind: RequestKind) => Promise<void>;
 
 async function during(
   { port, ms, riseMs = 0, manners = "polite", onTime }: Load,
   run: (ask: Ask, endsAt: number) => Promise<void>,
-): Promise<Offered> {
+): Promise<OfferedLoadResult> {
   const callers = createCallers(port, { max: AGENTS, manners });
   const outcomes: Outcome[] = [];
   const health = watchHealth(port);
@@ -94,7 +98,7 @@ async function during(
 }
 
 /** Kinds in their shares, spread evenly. */
-function inShares(kinds: readonly Kind[]): () => Kind {
+function inShares(kinds: readonly RequestKind[]): () => RequestKind {
   const total = kinds.reduce((sum, { share }) => sum + share, 0);
   const owed = kinds.map((kind) => ({ kind, points: 0 }));
   return () => {

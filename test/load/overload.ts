@@ -1,7 +1,7 @@
-import type { Manners } from "./callers.ts";
-import { type Kind, mixFor } from "./mix.ts";
+import type { CallerManners } from "./callers.ts";
+import { mixFor, type RequestKind } from "./mix.ts";
 import { median, quantile } from "./numbers.ts";
-import { type Offered, offer, saturate } from "./offered.ts";
+import { type OfferedLoadResult, offerLoad, saturate } from "./offered.ts";
 import { startLoaded } from "./service.ts";
 
 /*
@@ -31,7 +31,7 @@ const ROUNDS = Number(process.env.ROUNDS ?? 5);
 const PATIENCE_MS = 5_000;
 
 /** Whether agents wait as long as they are told; the server holds up those that do not. */
-const MANNERS: Manners = process.env.MANNERS === "rude" ? "rude" : "polite";
+const MANNERS: CallerManners = process.env.MANNERS === "rude" ? "rude" : "polite";
 
 /** Measurements of one load. */
 interface Row {
@@ -64,7 +64,11 @@ try {
       const best = await row(costs, (onTime) => saturate({ ...load, callers: CALLERS, onTime }));
       add(rows, "capacity", best);
       const perSecond = factor * best.perSecond;
-      add(rows, `${factor} x`, await row(costs, (onTime) => offer({ ...load, perSecond, onTime })));
+      add(
+        rows,
+        `${factor} x`,
+        await row(costs, (onTime) => offerLoad({ ...load, perSecond, onTime })),
+      );
     }
   }
   report(rows);
@@ -74,8 +78,8 @@ try {
 }
 
 /** Time of the processor for one request of each kind, in milliseconds. */
-async function costsOf(kinds: readonly Kind[]): Promise<ReadonlyMap<Kind, number>> {
-  const costs = new Map<Kind, number>();
+async function costsOf(kinds: readonly RequestKind[]): Promise<ReadonlyMap<RequestKind, number>> {
+  const costs = new Map<RequestKind, number>();
   for (const kind of kinds) {
     const before = usage().cpuMs;
     const { outcomes } = await saturate({ port, kinds: [kind], ms: 2_000, callers: 16 });
@@ -85,8 +89,8 @@ async function costsOf(kinds: readonly Kind[]): Promise<ReadonlyMap<Kind, number
 }
 
 async function row(
-  costs: ReadonlyMap<Kind, number>,
-  run: (onTime: () => void) => Promise<Offered>,
+  costs: ReadonlyMap<RequestKind, number>,
+  run: (onTime: () => void) => Promise<OfferedLoadResult>,
 ): Promise<Row> {
   const cpuMs: number[] = [];
   const { from, to, health, ...all } = await run(() => cpuMs.push(usage().cpuMs));

@@ -4,7 +4,7 @@ import { get, post } from "./mix.ts";
 import { median, quantile } from "./numbers.ts";
 import { watchHealth } from "./offered.ts";
 import { startLoaded } from "./service.ts";
-import { drip, type Hostile, openSockets } from "./sockets.ts";
+import { dripBytes, type HostileSocket, openSockets } from "./sockets.ts";
 
 /*
  * Clients that send little, slowly, nothing, or far too much: while each kind does its worst, how long
@@ -28,10 +28,10 @@ try {
   const own = await register(baseUrl);
   await warmUp();
   await stage(`${SLOW} dripping headers`, SLOW, (one) =>
-    drip(one, "GET / HTTP/1.1\r\nX-A: ", DRIP_MS),
+    dripBytes(one, "GET / HTTP/1.1\r\nX-A: ", DRIP_MS),
   );
   await stage(`${SLOW} dripping bodies`, SLOW, (one) =>
-    drip(one, beginning(token, own.client_id), DRIP_MS),
+    dripBytes(one, beginning(token, own.client_id), DRIP_MS),
   );
   await stage(`${IDLE} saying nothing`, IDLE, () => {});
   await stage(`${IDLE} idle after a request`, IDLE, ({ socket }) => {
@@ -63,7 +63,7 @@ function beginning(token: string, clientId: string): string {
   return whole.toString().slice(0, -9_000);
 }
 
-function send(path: string, body: string, token: string): (one: Hostile) => void {
+function send(path: string, body: string, token: string): (one: HostileSocket) => void {
   const headers = { Authorization: `Bearer ${token}`, "Content-Type": "application/json" };
   const request = post(path, body, { ...headers, Accept: "application/json, text/event-stream" });
   return ({ socket }) => void socket.write(request);
@@ -73,7 +73,11 @@ function nested(levels: number): string {
   return `${'{"a":'.repeat(levels)}1${"}".repeat(levels)}`;
 }
 
-async function stage(name: string, count: number, act: (one: Hostile) => void): Promise<void> {
+async function stage(
+  name: string,
+  count: number,
+  act: (one: HostileSocket) => void,
+): Promise<void> {
   const before = usage();
   const health = watchHealth(port);
   await service.loopDelay();
@@ -103,7 +107,7 @@ function seconds(ms: number): string {
   return (ms / 1000).toFixed(1);
 }
 
-function statusesOf(hostile: readonly Hostile[]): string {
+function statusesOf(hostile: readonly HostileSocket[]): string {
   const statuses = Object.groupBy(hostile, (one) => one.said().slice(9, 12) || "none");
   return Object.entries(statuses)
     .map(([status, some]) => `${some?.length} x ${status}`)

@@ -1,7 +1,7 @@
 import { parseArgs } from "node:util";
 import { mixFor } from "./mix.ts";
 import { median } from "./numbers.ts";
-import { offer } from "./offered.ts";
+import { offerLoad } from "./offered.ts";
 import { type LoadedService, startLoaded } from "./service.ts";
 
 /** Mixed requests a second, from agents that do not wait for each other. */
@@ -58,7 +58,7 @@ try {
   // Tokens live for an hour, so that issuing them fills the store as it should.
   const kinds = (await mixFor(service.baseUrl)).filter(({ name }) => name !== "token");
   const watching = watch(service, performance.now() + ms);
-  const { outcomes, health } = await offer({ ...service, kinds, perSecond: PER_SECOND, ms });
+  const { outcomes, health } = await offerLoad({ ...service, kinds, perSecond: PER_SECOND, ms });
   const looks = await watching;
   const steady = looks.slice(Math.floor(looks.length * WARM_UP));
   const heapIn10 = 10 * slopePerMinute(steady, ({ heapMb }) => heapMb);

@@ -5,7 +5,7 @@ import { connect, type Socket } from "node:net";
 const AT_A_TIME = 200;
 
 /** A connection of an attacker to the service. */
-export interface Hostile {
+export interface HostileSocket {
   readonly socket: Socket;
   /** Bytes received so far, as text. */
   said(): string;
@@ -14,8 +14,8 @@ export interface Hostile {
 }
 
 /** Opens connections to a port of this machine. */
-export async function openSockets(port: number, count: number): Promise<readonly Hostile[]> {
-  const opened: Hostile[] = [];
+export async function openSockets(port: number, count: number): Promise<readonly HostileSocket[]> {
+  const opened: HostileSocket[] = [];
   while (opened.length < count) {
     const some = Math.min(AT_A_TIME, count - opened.length);
     opened.push(...(await Promise.all(Array.from({ length: some }, () => openSocket(port)))));
@@ -23,7 +23,7 @@ export async function openSockets(port: number, count: number): Promise<readonly
   return opened;
 }
 
-async function openSocket(port: number): Promise<Hostile> {
+async function openSocket(port: number): Promise<HostileSocket> {
   const socket = connect(port, "127.0.0.1");
   await once(socket, "connect");
   const startedAt = performance.now();
@@ -37,7 +37,11 @@ async function openSocket(port: number): Promise<Hostile> {
 }
 
 /** Sends the beginning of a request, then a byte now and then. @param everyMs Pause between two. */
-export function drip({ socket }: Hostile, start: string | Buffer, everyMs: number): void {
+export function dripBytes(
+  { socket }: HostileSocket,
+  start: string | Buffer,
+  everyMs: number,
+): void {
   socket.write(start);
   const timer = setInterval(() => socket.write("a"), everyMs);
   socket.once("close", () => clearInterval(timer));

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import canonicalize from "canonicalize";
-import { createVolatility } from "../../src/factors/volatility.ts";
+import { createVolatilityTracker } from "../../src/factors/volatility.ts";
 import { CANDIDATE, CANDIDATE_RULES } from "../../src/score/candidate.ts";
 import { METHOD } from "../../src/score/method-constants.ts";
 import { ScoringEngine } from "../../src/score/scoring-engine.ts";
@@ -51,7 +51,7 @@ function eventsOf(closed: readonly Snapshot[]) {
   const volatility: unknown[] = [];
   const bySymbol = Map.groupBy(closed, ({ instrument }) => instrument.symbol);
   for (const { instrument, bars } of METHOD_MARKET.recordsUntil(closeOf(DAYS))) {
-    const follower = createVolatility();
+    const follower = createVolatilityTracker();
     const readings = new Map([...bars].map((bar) => [bar.availableAt, follower.add(bar)]));
     let shift: ReturnType<typeof signalShift>["state"] | undefined;
     let alert: ReturnType<typeof volatilityAlert>["state"] | undefined;

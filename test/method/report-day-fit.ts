@@ -1,4 +1,4 @@
-import { newestKnown } from "../../src/market/point-in-time.ts";
+import { newestKnownRecord } from "../../src/market/point-in-time.ts";
 import type { Bar, InstrumentRecords } from "../../src/market/records.ts";
 import type { GridRow } from "../../src/research/backtest/return-grid.ts";
 import {
@@ -35,7 +35,7 @@ export function reportOutcomes(risk: RiskGrid, horizon: number): readonly Report
   return observeWithoutReports(risk, horizon).map(({ row, place, end, forecast }) => {
     const { instrument, returns } = grid.rows[row] as GridRow;
     const known = bySymbol.get(instrument.symbol) as InstrumentRecords;
-    const bar = newestKnown(known.bars, grid.sessions[place]?.close ?? 0) as Bar;
+    const bar = newestKnownRecord(known.bars, grid.sessions[place]?.close ?? 0) as Bar;
     const variance = forecast ** 2 / horizon;
     const followed = returns.slice(place + 1, place + 1 + horizon);
     return {

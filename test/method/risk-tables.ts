@@ -1,4 +1,4 @@
-import { findIndistinct } from "../../src/grading/distinct.ts";
+import { findIndistinctInstruments } from "../../src/grading/distinct.ts";
 import { AssetClass } from "../../src/market/instrument.ts";
 import type { InstrumentRecords } from "../../src/market/records.ts";
 import { gradedDates, sessionsPerDate } from "../../src/research/backtest/question.ts";
@@ -9,7 +9,7 @@ import {
   type RiskGrid,
   type RiskObservation,
 } from "../../src/research/backtest/risk/observations.ts";
-import { MODEL_OF_CLASS } from "../../src/risk/forecast.ts";
+import { RISK_MODEL_BY_CLASS } from "../../src/risk/forecast.ts";
 import { FITTED_BEFORE } from "../../src/risk/measured-table.ts";
 import type { HorizonTable, ReportDays, RiskTable } from "../../src/risk/table.ts";
 import { createSandbox } from "../../src/sources/sandbox/sandbox.ts";
@@ -100,7 +100,7 @@ function recordedGrid(
   from: string = RECORDED.from,
 ): RiskGrid {
   const grid = createReturnGrid(records, assetClass, RECORDED.to);
-  const { copies, still } = findIndistinct(grid);
+  const { copies, still } = findIndistinctInstruments(grid);
   const isGraded = (row: number) => {
     const symbol = grid.rows[row]?.instrument.symbol ?? "";
     return !copies.includes(symbol) && !still.includes(symbol);
@@ -168,7 +168,7 @@ function measureHorizons(
     const quantiles = rounded(fitQuantiles(observations, before) ?? []);
     const { model, evidence } = measureRisk(observations, {
       horizon,
-      model: MODEL_OF_CLASS[assetClass],
+      model: RISK_MODEL_BY_CLASS[assetClass],
       fallPercent,
       quantiles,
       reportDays,

@@ -9,7 +9,7 @@ export const EXAMPLE_REGISTRATION = {
 };
 
 /** What a registration is answered with, as far as tests use it. */
-export interface Registered {
+export interface RegisteredAgent {
   readonly client_id: string;
   readonly client_secret: string;
   readonly registration_client_uri: string;
@@ -17,19 +17,19 @@ export interface Registered {
 }
 
 /** Registers a client. */
-export async function register(base: string, changes: object = {}): Promise<Registered> {
+export async function register(base: string, changes: object = {}): Promise<RegisteredAgent> {
   const response = await postJson(`${base}/oauth/register`, {
     ...EXAMPLE_REGISTRATION,
     ...changes,
   });
   if (response.status !== 201) throw new Error(`registration failed: ${await response.text()}`);
-  return (await response.json()) as Registered;
+  return (await response.json()) as RegisteredAgent;
 }
 
 /** Exchanges a client's secret for an access token. */
 export async function tokenOf(
   base: string,
-  { client_id, client_secret }: Registered,
+  { client_id, client_secret }: RegisteredAgent,
   parameters: Readonly<Record<string, string>> = {},
 ): Promise<string> {
   const response = await postForm(`${base}/oauth/token`, {

@@ -3,14 +3,14 @@ import pino from "pino";
 import { AlertService } from "../../src/alerts/api/alert-service.ts";
 import type { AlertDependencies } from "../../src/alerts/api/dependencies.ts";
 import { Watchlists } from "../../src/alerts/watchlists/watchlists.ts";
-import { Sessions } from "../../src/auth/accounts/browser-sessions.ts";
+import { BrowserSessions } from "../../src/auth/accounts/browser-sessions.ts";
 import { Claims } from "../../src/auth/agents/claims.ts";
 import type { Caller } from "../../src/auth/caller.ts";
-import { anonymousCeiling } from "../../src/auth/scopes.ts";
+import { anonymousScopeCeiling } from "../../src/auth/scopes.ts";
 import { type AppOptions, createApp } from "../../src/http/app.ts";
 import { createStreams } from "../../src/http/open-streams.ts";
 import type { StartLoop } from "../../src/lib/loop.ts";
-import { schedule, startLoop } from "../../src/lib/loop.ts";
+import { scheduleTimer, startLoop } from "../../src/lib/loop.ts";
 import type { Quota, QuotaName } from "../../src/limits/quotas.ts";
 import { NO_METERS } from "../../src/telemetry/meters.ts";
 import type { ToolContext } from "../../src/tool.ts";
@@ -67,13 +67,14 @@ export async function startAlertApp({
     stranger: await newAgent(records, "stranger", "someone"),
     person: await newPerson(records, "person"),
     key: await newKeyHolder(records, "key", "person"),
-    reader: { ...reader, scopes: new Set(anonymousCeiling) },
+    reader: { ...reader, scopes: new Set(anonymousScopeCeiling) },
   };
   const server = createServer();
   const base = await listenLocally(server);
   const failures: unknown[] = [];
   const onError = (error: unknown) => void failures.push(error);
-  const repeat: StartLoop = (tick, everyMs) => startLoop({ tick, everyMs, schedule, onError });
+  const repeat: StartLoop = (tick, everyMs) =>
+    startLoop({ tick, everyMs, schedule: scheduleTimer, onError });
   const people = peopleOf({ clock }, records);
   const { now, accounts } = people;
   const app = createApp({
@@ -82,11 +83,11 @@ export async function startAlertApp({
     context: contextOf(alertDependencies({ records, archive, clock }, { limits })),
     tables: () => [],
     authenticate: async (token) => callers[token] && { ...callers[token], resource: base },
-    ...{ accounts, sessions: new Sessions({ ...people, records, secure: false }) },
+    ...{ accounts, sessions: new BrowserSessions({ ...people, records, secure: false }) },
     limits: looseLimits(),
-    anonymousScopes: anonymousCeiling,
+    anonymousScopes: anonymousScopeCeiling,
     claims: new Claims({
-      ...{ ...people, records, baseUrl: base, anonymousScopes: anonymousCeiling },
+      ...{ ...people, records, baseUrl: base, anonymousScopes: anonymousScopeCeiling },
       codeKey: new Uint8Array(32),
     }),
     readiness: async () => ({ required: {}, optional: {} }),

@@ -1,18 +1,18 @@
 import { alerts, eventSubject, type Owner } from "../../src/alerts/alert.ts";
 import {
-  EVENT_KIND,
+  EVENT_ARCHIVE_KIND,
   EVENTS_TOPIC,
-  type EventRow,
+  type EventRowBody,
   newMessageId,
 } from "../../src/alerts/delivery/delivery.ts";
 import { announce, append } from "../../src/store/port/operations.ts";
-import { postJson, type Registered, register, tokenOf } from "./agent.ts";
+import { postJson, type RegisteredAgent, register, tokenOf } from "./agent.ts";
 import { type OpenStream, openStream } from "./event-stream.ts";
 import type { Person } from "./person.ts";
 import type { TestService } from "./test-service.ts";
 
 /** An agent as it is registered, with its claim code. */
-export type Claimable = Registered & { readonly claim: { readonly code: string } };
+export type Claimable = RegisteredAgent & { readonly claim: { readonly code: string } };
 
 /** Registers an agent that a person then claims. */
 export async function claimedAgent(
@@ -75,8 +75,18 @@ export async function writeEvents(
 ): Promise<void> {
   const rows = ats.map((at) => {
     const type = "signal.shift";
-    const body: EventRow = { alertId, type, body: JSON.stringify({ type, data: { at, ...data } }) };
-    return { kind: EVENT_KIND, at, id: newMessageId(at), subject: eventSubject(owner), body };
+    const body: EventRowBody = {
+      alertId,
+      type,
+      body: JSON.stringify({ type, data: { at, ...data } }),
+    };
+    return {
+      kind: EVENT_ARCHIVE_KIND,
+      at,
+      id: newMessageId(at),
+      subject: eventSubject(owner),
+      body,
+    };
   });
   await service.state.store.records.commit([...rows.map(append), announce(EVENTS_TOPIC)]);
 }

@@ -4,9 +4,9 @@ import { AlertService } from "../../src/alerts/api/alert-service.ts";
 import type { AlertDependencies } from "../../src/alerts/api/dependencies.ts";
 import type { NewAlert } from "../../src/alerts/api/register.ts";
 import {
-  ATTEMPT_KIND,
-  type Attempt,
-  EVENT_KIND,
+  ATTEMPT_ARCHIVE_KIND,
+  type DeliveryAttempt,
+  EVENT_ARCHIVE_KIND,
   newMessageId,
 } from "../../src/alerts/delivery/delivery.ts";
 import { accounts } from "../../src/auth/accounts/accounts.ts";
@@ -129,7 +129,7 @@ export async function newKeyHolder(
 }
 
 /** An alert that is polled. */
-export const POLLED: NewAlert = {
+export const ALERT_WITH_POLLING: NewAlert = {
   ...{ label: null, kinds: ["signal_shift", "volatility"], url: undefined },
   watched: { by: "symbols", symbols: ["ALDER.SIM"] },
   thresholds: { scoreMove: 15, volatilityZ: 2.5, cooldownDays: null },
@@ -137,14 +137,20 @@ export const POLLED: NewAlert = {
 };
 
 /** An alert with a webhook. */
-export const HOOKED: NewAlert = { ...POLLED, url: "https://hooks.example.com/in" };
+export const ALERT_WITH_WEBHOOK: NewAlert = {
+  ...ALERT_WITH_POLLING,
+  url: "https://hooks.example.com/in",
+};
 
 /** Makes an alert. */
-export const made = (service: AlertService, by: Caller, wanted: NewAlert = HOOKED) =>
-  service.register(by, { wanted, idempotencyKey: undefined });
+export const createTestAlert = (
+  service: AlertService,
+  by: Caller,
+  wanted: NewAlert = ALERT_WITH_WEBHOOK,
+) => service.register(by, { wanted, idempotencyKey: undefined });
 
 /** The entries of the audit log, in order. */
-export async function auditedIn(records: Records): Promise<readonly AuditEntry[]> {
+export async function auditEntriesIn(records: Records): Promise<readonly AuditEntry[]> {
   const rows = await readAll(records, unsealedAudit);
   return rows.map(({ value }) => value.body as AuditEntry);
 }
@@ -159,20 +165,25 @@ export async function storedEvent(
   const data = { alertId, eventId: id, sequence: 1 };
   const body = JSON.stringify({ type, timestamp: new Date(at).toISOString(), data });
   const subject = eventSubject(owner);
-  await archive.append([{ kind: EVENT_KIND, at, id, subject, body: { alertId, type, body } }]);
+  await archive.append([
+    { kind: EVENT_ARCHIVE_KIND, at, id, subject, body: { alertId, type, body } },
+  ]);
   return id;
 }
 
 /** Puts an attempt into the archive as the worker does. */
-export async function attempted(
+export async function archiveTestAttempt(
   { archive }: Pick<TestStore, "archive">,
-  { at, ...attempt }: Partial<Attempt> & Pick<Attempt, "eventId"> & { alertId: string; at: number },
+  {
+    at,
+    ...attempt
+  }: Partial<DeliveryAttempt> & Pick<DeliveryAttempt, "eventId"> & { alertId: string; at: number },
 ): Promise<void> {
-  const body: Attempt = {
+  const body: DeliveryAttempt = {
     ...{ type: "signal.shift", number: 1, status: 200, latencyMs: 3, error: "none" },
     ...{ response: "", nextInMs: null },
     ...attempt,
   };
   const id = crypto.randomUUID();
-  await archive.append([{ kind: ATTEMPT_KIND, at, id, subject: attempt.alertId, body }]);
+  await archive.append([{ kind: ATTEMPT_ARCHIVE_KIND, at, id, subject: attempt.alertId, body }]);
 }

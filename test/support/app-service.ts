@@ -75,7 +75,7 @@ export async function startAppService() {
 }
 
 /** Waits until the host has followed the height of the content. */
-export const settled = async ({ page, app }: ShownApp): Promise<void> => {
+export const waitUntilSettled = async ({ page, app }: ShownApp): Promise<void> => {
   await expect
     .poll(async () => {
       const box = await page.locator("iframe").boundingBox();

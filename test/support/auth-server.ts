@@ -4,7 +4,7 @@ import express, { type Express, type RequestHandler, type Response } from "expre
 import { exportJWK, generateKeyPair } from "jose";
 import type { JWK, Provider } from "oidc-provider";
 import { Accounts } from "../../src/auth/accounts/accounts.ts";
-import { Sessions } from "../../src/auth/accounts/browser-sessions.ts";
+import { BrowserSessions } from "../../src/auth/accounts/browser-sessions.ts";
 import { Claims } from "../../src/auth/agents/claims.ts";
 import {
   type CapacityCounts,
@@ -19,8 +19,8 @@ import { LastUseTracker } from "../../src/auth/last-use.ts";
 import { createAuthorizationServer } from "../../src/auth/oidc/authorization-server.ts";
 import { createClientCredentialsIssuer } from "../../src/auth/oidc/client-credentials.ts";
 import { createInteractions, type Interactions } from "../../src/auth/oidc/interactions.ts";
-import { anonymousCeiling } from "../../src/auth/scopes.ts";
-import { createOAuth } from "../../src/http/oauth/endpoints.ts";
+import { anonymousScopeCeiling } from "../../src/auth/scopes.ts";
+import { createOAuthEndpoints } from "../../src/http/oauth/endpoints.ts";
 import { ProtectedResource, type ResourcePath } from "../../src/http/protected-resource.ts";
 import type { Route } from "../../src/http/route-table.ts";
 import { sendJson } from "../../src/http/send-response.ts";
@@ -71,7 +71,7 @@ interface AuthServerOptions {
 /** The parts behind an authorization server. */
 interface Parts {
   readonly accounts: Accounts;
-  readonly sessions: Sessions;
+  readonly sessions: BrowserSessions;
   readonly apiKeys: ApiKeys;
   readonly claims: Claims;
   readonly limits: Limits;
@@ -123,7 +123,7 @@ export async function startAuthServer(options: AuthServerOptions): Promise<AuthS
         ...{ issuers: options.issuers ?? [], audience: baseUrl },
         ...{ records: options.records, now: options.now, audit: auditOf(options) },
       }),
-      anonymousScopes: anonymousCeiling,
+      anonymousScopes: anonymousScopeCeiling,
       findSession: async (cookie) => (await parts.sessions.browserOf(cookie)).session,
       capacity,
       fetch: options.fetch ?? (() => Promise.reject(new Error("there is no internet here"))),
@@ -160,13 +160,13 @@ function createParts(
 ) {
   const { records, now } = options;
   const audit = auditOf(options);
-  const anonymousScopes = anonymousCeiling;
+  const anonymousScopes = anonymousScopeCeiling;
   const lastUse = new LastUseTracker({ records, now, onError });
   const far = Object.keys(quotas).map((name) => [name, OUT_OF_REACH]);
   return {
     lastUse,
     accounts: new Accounts({ records, now, audit, lastUse }),
-    sessions: new Sessions({ records, now, secure: false, audit }),
+    sessions: new BrowserSessions({ records, now, secure: false, audit }),
     apiKeys: new ApiKeys({ records, mode: "sandbox", now, audit, lastUse }),
     claims: new Claims({
       records,
@@ -195,17 +195,21 @@ interface Mounted extends ReturnType<typeof createParts> {
 
 function appOf(parts: Mounted): RequestListener {
   const { provider, baseUrl, apiKeys: keys, limits } = parts;
-  const authenticate = createAuthenticator({ ...parts, keys, anonymousScopes: anonymousCeiling });
+  const authenticate = createAuthenticator({
+    ...parts,
+    keys,
+    anonymousScopes: anonymousScopeCeiling,
+  });
   const app = express();
   app.set("trust proxy", parts.proxyHops);
   app.disable("x-powered-by");
-  const oauth = createOAuth({ ...parts, keys });
+  const oauth = createOAuthEndpoints({ ...parts, keys });
   app.use(oauth.router);
   mountInteraction(app, createInteractions(provider), parts.sessions);
   mountSignIn(app, parts);
   app.use(problemHandler());
   const probe = (path: string, resource: ResourcePath): Route => {
-    const options = { authenticate, baseUrl, anonymousScopes: anonymousCeiling, limits };
+    const options = { authenticate, baseUrl, anonymousScopes: anonymousScopeCeiling, limits };
     const guarded = new ProtectedResource(options, resource);
     return {
       method: "GET",
@@ -221,7 +225,11 @@ function appOf(parts: Mounted): RequestListener {
 }
 
 /** The pages of an interaction without any page: what it is about, and a form to answer it. */
-function mountInteraction(app: Express, interactions: Interactions, sessions: Sessions): void {
+function mountInteraction(
+  app: Express,
+  interactions: Interactions,
+  sessions: BrowserSessions,
+): void {
   const path = "/oauth/interaction/:uid";
   const ask: RequestHandler = async (req, res) => {
     const interaction = await interactions.find(req, res);

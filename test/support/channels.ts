@@ -5,18 +5,18 @@ import {
   type ChannelState,
   type ChannelTarget,
   channels,
+  channelTargetContext,
   groupsOfChannel,
   newChannelId,
   type StoredChannel,
-  targetContext,
 } from "../../src/alerts/channels/channel.ts";
-import type { ChannelOutlets } from "../../src/alerts/channels/channel-attempt.ts";
-import { DigestGathering } from "../../src/alerts/channels/make-digest.ts";
-import { AT_ONCE, type ChannelSchedule } from "../../src/alerts/channels/schedule.ts";
+import type { ChannelDependencies } from "../../src/alerts/channels/channel-attempt.ts";
+import { DigestGatherer } from "../../src/alerts/channels/make-digest.ts";
+import { type ChannelSchedule, IMMEDIATE_SCHEDULE } from "../../src/alerts/channels/schedule.ts";
 import { createChatServices } from "../../src/alerts/channels/services/chat-services.ts";
-import { hintOf } from "../../src/alerts/channels/targets.ts";
+import { channelTargetHint } from "../../src/alerts/channels/targets.ts";
 import {
-  type AlertTarget,
+  type AlertRecord,
   enqueueDelivery,
   newMessageId,
 } from "../../src/alerts/delivery/delivery.ts";
@@ -34,11 +34,11 @@ export const outletsOn = (
   vault: Vault,
   now: () => Date = () => new Date(),
   telegramUrl = "https://api.telegram.org",
-): ChannelOutlets => ({
+): ChannelDependencies => ({
   ...{ serviceName: "Signals", baseUrl: BASE_URL },
   chat: createChatServices(telegramUrl),
   mailbox: createOutbox({ vault, now }),
-  gathering: new DigestGathering(),
+  gathering: new DigestGatherer(),
   unsubscribeUrl: (channelId) => `${BASE_URL}/unsubscribe/${channelId}`,
 });
 
@@ -56,7 +56,7 @@ export interface MadeUpChannel {
 /** A channel and an alert of its person that sends to it. */
 export interface ChannelAlert {
   readonly channel: Pick<StoredChannel, "key" | "value" | "groups">;
-  readonly alert: AlertTarget;
+  readonly alert: AlertRecord;
   /** Stores both. */
   readonly steps: readonly Operation[];
 }
@@ -67,10 +67,10 @@ export function channelAlert(options: MadeUpChannel): ChannelAlert {
   const { state = { is: "active", since: 0 } } = options;
   const id = newChannelId();
   const value: Channel = {
-    ...{ accountId, kind: target.kind, name, hint: hintOf(target), state, createdAt: 0 },
+    ...{ accountId, kind: target.kind, name, hint: channelTargetHint(target), state, createdAt: 0 },
     isShared: false,
-    target: vault.seal(JSON.stringify(target), targetContext(id)),
-    schedule: { ...AT_ONCE, ...schedule },
+    target: vault.seal(JSON.stringify(target), channelTargetContext(id)),
+    schedule: { ...IMMEDIATE_SCHEDULE, ...schedule },
   };
   const channel = { key: id, value, groups: groupsOfChannel(id, accountId) };
   const alert = alertThrough(id, { kind: "service", id: "key-1", accountId });
@@ -90,7 +90,7 @@ function alertThrough(channelId: string, owner: Owner, label: string | null = "t
     way: { by: "channel", channelId },
     ...{ createdAt: 0, expiresAt: null, snoozedUntil: null },
   };
-  return { key, value, groups: groupsOfAlert(key, owner) } satisfies AlertTarget;
+  return { key, value, groups: groupsOfAlert(key, owner) } satisfies AlertRecord;
 }
 
 /** The payload of a shift of a signal. */
@@ -106,7 +106,7 @@ export function shiftBody(symbol: string, at = 0): string {
 }
 
 /** The steps that queue an event about an instrument. */
-export const queuedShift = (to: AlertTarget, symbol: string, at = 0): readonly Operation[] =>
+export const queuedShift = (to: AlertRecord, symbol: string, at = 0): readonly Operation[] =>
   enqueueDelivery(to, {
     ...{ eventId: newMessageId(at), type: "signal.shift", body: shiftBody(symbol, at) },
   });

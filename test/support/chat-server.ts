@@ -5,7 +5,7 @@ import type { AddressInfo } from "node:net";
 import { text } from "node:stream/consumers";
 import { setTimeout as delay } from "node:timers/promises";
 import type { ChannelTarget, ChatKind } from "../../src/alerts/channels/channel.ts";
-import type { TypedTarget } from "../../src/alerts/channels/targets.ts";
+import type { ChannelTargetInput } from "../../src/alerts/channels/targets.ts";
 import type { Certificate } from "./certificate.ts";
 
 /** What a chat service does with a message, a number being a status of trouble at its side: `limited`
@@ -54,7 +54,7 @@ export interface ChatServer {
   /** Target of its channel. */
   readonly target: ChannelTarget;
   /** The same, as a person types it. */
-  readonly typed: TypedTarget;
+  readonly typed: ChannelTargetInput;
   /** The messages that it took. */
   readonly taken: readonly TakenMessage[];
   /** Requests in all. */
@@ -77,7 +77,7 @@ interface Answer {
 /** The wire format of a service, from its documentation. */
 interface ChatFormat {
   readonly path: string;
-  typed(origin: string): Pick<TypedTarget, "to" | "token">;
+  typed(origin: string): Pick<ChannelTargetInput, "to" | "token">;
   target(origin: string): ChannelTarget;
   /** The message as readers see it, or the answer that refuses it. */
   read(body: Readonly<Record<string, unknown>>, req: IncomingMessage): string | Answer;

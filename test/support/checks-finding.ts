@@ -19,7 +19,7 @@ interface LinkContext {
 }
 
 /** RFC 9727: the catalog names what describes each endpoint. */
-export async function described(baseUrl: string, steps: string[]) {
+export async function discoverDescriptions(baseUrl: string, steps: string[]) {
   const catalog = new URL("/.well-known/api-catalog", baseUrl).href;
   const { linkset } = (await json(catalog)) as { linkset: readonly LinkContext[] };
   const links = linkset.flatMap((context) => context["service-desc"] ?? []);
@@ -30,7 +30,7 @@ export async function described(baseUrl: string, steps: string[]) {
 }
 
 /** From a refusal to a client that gets tokens for the resource that refused. */
-export async function authorized(endpoint: string, steps: string[]) {
+export async function authorizeByChallenge(endpoint: string, steps: string[]) {
   const refused = await fetch(endpoint, { method: "POST" });
   const challenge = refused.headers.get("www-authenticate") ?? "";
   if (refused.status !== 401) throw new Error(`${endpoint} answers ${refused.status}`);

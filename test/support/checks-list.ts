@@ -1,5 +1,5 @@
 /** Prints lines on the terminal of the test run. */
-export function say(lines: readonly string[]): void {
+export function printLines(lines: readonly string[]): void {
   process.stdout.write(`${["", ...lines, ""].join("\n")}\n`);
 }
 
@@ -23,19 +23,19 @@ export interface CheckOutcome extends CheckResult {
 }
 
 /** Makes one check; a failure of the check itself is a fault. */
-export async function made({ name, run }: Check): Promise<CheckOutcome> {
+export async function runCheck({ name, run }: Check): Promise<CheckOutcome> {
   const begun = performance.now();
   const result = await run().catch((error: unknown) => ({ faults: [String(error)] }));
   return { name, ...result, seconds: (performance.now() - begun) / 1000 };
 }
 
 /** Prints all checks with their outcome, and how many passed. */
-export function sayChecks(outcomes: readonly CheckOutcome[]): void {
+export function printCheckOutcomes(outcomes: readonly CheckOutcome[]): void {
   const failed = outcomes.filter(({ faults }) => faults.length > 0);
   const lines = outcomes.flatMap(({ name, faults, note, seconds }) => [
     `  ${faults.length === 0 ? "ok  " : "FAIL"} ${name}${note ? ` (${note})` : ""} ${seconds.toFixed(1)} s`,
     ...faults.map((fault) => `         ${fault}`),
   ]);
   const total = `checks: ${outcomes.length - failed.length} passed, ${failed.length} failed`;
-  say([...lines, total]);
+  printLines([...lines, total]);
 }

@@ -10,7 +10,7 @@ import {
   moreArguments,
   type Schema,
 } from "./checks-arguments.ts";
-import { authorized, described, type Json } from "./checks-finding.ts";
+import { authorizeByChallenge, discoverDescriptions, type Json } from "./checks-finding.ts";
 
 /** A tool as a server lists it. */
 interface ListedTool {
@@ -67,10 +67,10 @@ addFormats.default(ajv);
 export async function walk({ baseUrl, person }: WalkOptions): Promise<Walk> {
   const steps: string[] = [];
   const memory = createMemory();
-  const { card, description } = await described(baseUrl, steps);
+  const { card, description } = await discoverDescriptions(baseUrl, steps);
   const [{ url: endpoint }] = card.remotes as [{ url: string }];
 
-  const way = await authorized(endpoint, steps);
+  const way = await authorizeByChallenge(endpoint, steps);
   const rpc = remote(endpoint);
   const tools = await listed(rpc, await way.token());
   steps.push(`tools/list: ${tools.length} tools`);

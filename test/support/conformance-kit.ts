@@ -72,17 +72,17 @@ const checksWith = (wanted: string, { checks }: Scenario): readonly Check[] =>
 const failuresIn = (scenario: Scenario) => checksWith("FAILURE", scenario);
 
 /** The names of the scenarios that ask for something that a server should do and need not. */
-export const warned = (scenarios: readonly Scenario[]): readonly string[] =>
+export const warnedScenarios = (scenarios: readonly Scenario[]): readonly string[] =>
   scenarios
     .filter((scenario) => checksWith("WARNING", scenario).length > 0)
     .map(({ name }) => name);
 
 /** The names of the scenarios in which every check succeeded, or did not apply. */
-export const passed = (scenarios: readonly Scenario[]): readonly string[] =>
+export const passedScenarios = (scenarios: readonly Scenario[]): readonly string[] =>
   scenarios.filter((scenario) => failuresIn(scenario).length === 0).map(({ name }) => name);
 
 /** The names of the others. */
-export const failed = (scenarios: readonly Scenario[]): readonly string[] =>
+export const failedScenarios = (scenarios: readonly Scenario[]): readonly string[] =>
   scenarios.filter((scenario) => failuresIn(scenario).length > 0).map(({ name }) => name);
 
 /** The scenarios that a revision of MCP requires of a server, as the kit lists them. */
@@ -113,6 +113,6 @@ export function printScenarios(
     const why = failures.map(({ id, errorMessage }) => `\n          ${id}: ${errorMessage}`);
     return `  FAILED  ${name}${why.join("")}`;
   });
-  const counts = `${passed(scenarios).length} of ${scenarios.length} scenarios passed`;
+  const counts = `${passedScenarios(scenarios).length} of ${scenarios.length} scenarios passed`;
   process.stdout.write(`\n${title}: ${counts}\n${lines.join("\n")}\n\n`);
 }

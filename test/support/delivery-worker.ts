@@ -2,11 +2,11 @@ import { EventEmitter, once } from "node:events";
 import { setImmediate } from "node:timers/promises";
 import { onTestFinished } from "vitest";
 import { DELIVERIES_TOPIC, deliveries } from "../../src/alerts/delivery/delivery.ts";
-import type { Sender } from "../../src/alerts/delivery/sender.ts";
+import type { WebhookSender } from "../../src/alerts/delivery/sender.ts";
 import { DeliveryWorker, type DeliveryWorkerOptions } from "../../src/alerts/delivery/worker.ts";
 import { createAuditor } from "../../src/auth/auditor.ts";
 import { allScopes } from "../../src/auth/scopes.ts";
-import { schedule } from "../../src/lib/loop.ts";
+import { scheduleTimer } from "../../src/lib/loop.ts";
 import { createLimits } from "../../src/limits/memory-limits.ts";
 import { announce } from "../../src/store/port/operations.ts";
 import type { Records } from "../../src/store/port/records.ts";
@@ -48,7 +48,7 @@ export function startWorker(
   const sender = loopbackSender({ now: () => clock.now });
   const watch = watching(records, options.sender ?? sender);
   const worker = new DeliveryWorker({
-    ...{ vault, now, monotonic: () => clock.now, schedule },
+    ...{ vault, now, monotonic: () => clock.now, schedule: scheduleTimer },
     ...{
       keys: () => [],
       scopesOf: async () => new Set(allScopes),
@@ -70,7 +70,7 @@ export function startWorker(
 }
 
 /** Records and a sender that count their pending operations. */
-function watching(records: Records, sender: Pick<Sender, "send">) {
+function watching(records: Records, sender: Pick<WebhookSender, "send">) {
   const events = new EventEmitter().setMaxListeners(0);
   let pending = 0;
   /** Calls so far, and the one that last found, sent or changed something. */
@@ -108,7 +108,7 @@ function watching(records: Records, sender: Pick<Sender, "send">) {
   return {
     records: watchedRecords,
     sender: {
-      send: (outgoing: Parameters<Sender["send"]>[0]) =>
+      send: (outgoing: Parameters<WebhookSender["send"]>[0]) =>
         watched((at) => {
           busy = at;
           return sender.send(outgoing);

@@ -1,19 +1,19 @@
 import { createPrivateKey, generateKeyPairSync, hash, type KeyObject } from "node:crypto";
 import canonicalize from "canonicalize";
-import { recordTerms } from "../../src/grading/track-record.ts";
+import { trackRecordTerms } from "../../src/grading/track-record.ts";
 import { checkpointText } from "../../src/log/checkpoint.ts";
 import {
   methodLeaf,
-  type Outcome,
   outcomeLeaf,
   runLeaf,
+  type SettlementOutcome,
   settlementLeaf,
   universeLeaves,
 } from "../../src/log/leaves.ts";
 import { inclusionPath, leafHash } from "../../src/log/merkle.ts";
 import { noteSigner, verifierText } from "../../src/log/note-keys.ts";
 import { signNote } from "../../src/log/note-signatures.ts";
-import type { SettledMarket } from "../../src/log/outcomes.ts";
+import type { SettlementMarket } from "../../src/log/outcomes.ts";
 import { bundlePath, tilePath } from "../../src/log/tile-path.ts";
 import {
   allTiles,
@@ -67,7 +67,10 @@ export const closeOf = (day: number) => START + day * DAY_MS;
 const HORIZONS = [1, 2];
 
 const METHOD = withHorizons(
-  methodLeaf({ market: "live", riskTable: RISK_TABLE, record: recordTerms(START) }, START - DAY_MS),
+  methodLeaf(
+    { market: "live", riskTable: RISK_TABLE, record: trackRecordTerms(START) },
+    START - DAY_MS,
+  ),
 );
 
 function withHorizons(method: string): string {
@@ -84,7 +87,7 @@ const moveOf = (symbol: string, day: number): number =>
   Math.sin(day * 12.9898 + symbol.charCodeAt(0) * 78.233 + Number(symbol.slice(1)) * 37.719) / 20;
 
 /** The prices that followed what is logged: every instrument trades every day. @param days How many. */
-export function pricesOver(days: number): SettledMarket {
+export function pricesOver(days: number): SettlementMarket {
   const records = (["stock", "crypto"] as const).flatMap((assetClass) =>
     Array.from({ length: MOST }, (_, at) => {
       const symbol = `${assetClass[0]}${at}`;
@@ -189,7 +192,7 @@ function settle(
 function outcomeOf(
   statement: string,
   { symbol, day, horizon }: { symbol: string; day: number; horizon: number },
-): Outcome {
+): SettlementOutcome {
   if (JSON.parse(statement).status === "failed") return { status: "failed" };
   const sum = (from: number) =>
     Array.from({ length: horizon }, (_, at) => moveOf(symbol, from + 1 + at)).reduce(

@@ -3,7 +3,9 @@ import type { LogSource } from "../../src/log/verify/source.ts";
 import type { signalLog } from "./signal-log.ts";
 
 /** What a log serves. */
-export const servedBy = ({ reader }: Pick<ReturnType<typeof signalLog>, "reader">): LogSource => ({
+export const logSourceOf = ({
+  reader,
+}: Pick<ReturnType<typeof signalLog>, "reader">): LogSource => ({
   async read(path) {
     if (path === "checkpoint") return Buffer.from((await reader.checkpoint())?.note ?? "");
     const tile = parseTilePath(path.replace("tile/", ""));

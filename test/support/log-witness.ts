@@ -15,7 +15,7 @@ interface Lies {
 }
 
 /** An answer of a witness. */
-export const answered = (status: number, body: string): WitnessAnswer => ({
+export const witnessAnswer = (status: number, body: string): WitnessAnswer => ({
   ...{ status, body },
   type: "text/plain; charset=utf-8",
 });

@@ -1,5 +1,5 @@
-import { isScope, type Scope, scopeNames, scopes } from "../../src/auth/scopes.ts";
-import { postForm, postJson, type Registered, register, tokenOf } from "./agent.ts";
+import { isScope, parseScopeNames, type Scope, scopeDescriptions } from "../../src/auth/scopes.ts";
+import { postForm, postJson, type RegisteredAgent, register, tokenOf } from "./agent.ts";
 import type { Person, UserTokens } from "./person.ts";
 
 /** The party that a valid credential identifies. */
@@ -29,7 +29,7 @@ export interface Credential {
 /** What the requests of the matrix are about; it must come out of it as it went in. */
 export interface Victims {
   /** An unclaimed agent, its token, and its claim code. */
-  readonly agent: Registered & { readonly claim: { readonly code: string } };
+  readonly agent: RegisteredAgent & { readonly claim: { readonly code: string } };
   readonly agentToken: string;
   readonly person: Person;
 }
@@ -56,7 +56,7 @@ const DAY_MS = 86_400_000;
 /** Lifetime of an application's queue token in the sandbox and one second, in milliseconds. */
 const QUEUE_TOKEN_MS = 7 * DAY_MS + 1_000;
 
-const allScopes = Object.keys(scopes).filter(isScope);
+const allScopes = Object.keys(scopeDescriptions).filter(isScope);
 
 const readScopes = allScopes.filter((scope) => scope !== "alerts:write");
 
@@ -186,9 +186,9 @@ async function createStrange(
 }
 
 async function createAgents(base: string, owner: Person): Promise<readonly Credential[]> {
-  const tokenWith = async (agent: Registered, scope: string, resource = base) =>
+  const tokenWith = async (agent: RegisteredAgent, scope: string, resource = base) =>
     bearer(await tokenOf(base, agent, { scope, resource }));
-  const holder = (agent: Registered, scopes: readonly Scope[]): Holder => ({
+  const holder = (agent: RegisteredAgent, scopes: readonly Scope[]): Holder => ({
     kind: "agent",
     scopes,
     resource: "",
@@ -230,7 +230,7 @@ async function createUsers(person: Person): Promise<readonly Credential[]> {
   const credential = (name: string, { access_token, scope }: UserTokens) =>
     good(name, bearer(access_token), {
       kind: "user",
-      scopes: scopeNames(scope).filter(isScope),
+      scopes: parseScopeNames(scope).filter(isScope),
       resource: "",
     });
   const alone: Credential[] = [];

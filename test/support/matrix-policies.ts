@@ -1,4 +1,4 @@
-import { isScope, type Scope, scopeNames } from "../../src/auth/scopes.ts";
+import { isScope, parseScopeNames, type Scope } from "../../src/auth/scopes.ts";
 import type { Credential, Victims } from "./matrix-credentials.ts";
 
 /** The answer that a cell of the matrix must get. */
@@ -25,7 +25,7 @@ export type Policy = (credential: Credential, victims: Victims) => Answer;
 const anonymousScopes = "signals:read factor:read darkpool:read";
 
 /** Open to everyone: a credential changes nothing, not even a bad one. */
-export const open =
+export const publicPolicy =
   (...status: readonly number[]): Policy =>
   () => ({ status });
 
@@ -46,14 +46,14 @@ export const NOT_OWNED: Answer = { status: [404], body: "problem" };
 export type ScopeNames = Scope | "alerts:write signals:read";
 
 /** Behind the gate of a resource: any good credential, or one with the scopes that a challenge names. */
-export const gated =
+export const scopePolicy =
   (resource: "" | "/mcp", scope?: ScopeNames, answer = OK): Policy =>
   (credential) => {
     const { holder } = credential;
     if (holder === undefined || (resource === "" && holder.resource === "/mcp")) {
       return unauthenticated(credential, resource);
     }
-    const needed = scopeNames(scope ?? "").filter(isScope);
+    const needed = parseScopeNames(scope ?? "").filter(isScope);
     if (scope === undefined || needed.every((one) => holder.scopes.includes(one))) return answer;
     const challenge = { error: "insufficient_scope", scope, resource } as const;
     return { status: [403], challenge, body: "problem" };
@@ -61,10 +61,10 @@ export const gated =
 
 /** Behind the gate of the MCP endpoint, a tool: an agent that a person must claim for it first is let
  *  in, and told so. */
-export const gatedTool =
+export const toolScopePolicy =
   (scope: ScopeNames): Policy =>
   (credential, victims) => {
-    const answer = gated("/mcp", scope)(credential, victims);
+    const answer = scopePolicy("/mcp", scope)(credential, victims);
     const { holder } = credential;
     const isUnclaimed = holder?.kind === "agent" && !holder.scopes.includes("alerts:write");
     const mustBeClaimed = isUnclaimed && scope.includes("alerts:write");

@@ -4,7 +4,7 @@ import { messageIn } from "./mcp-messages.ts";
 import { type RawAnswer, sendRaw } from "./raw.ts";
 
 /** A message and the headers that it comes with, but for the credential. */
-export interface Odd {
+export interface OddMessage {
   readonly body: unknown;
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
 }
@@ -140,7 +140,7 @@ const nameIn = (params: object | undefined) => {
 };
 
 /** Messages as clients of an era send them, most of them with something odd about them. */
-const messagesOf = (version: string | undefined): fc.Arbitrary<Odd> =>
+const messagesOf = (version: string | undefined): fc.Arbitrary<OddMessage> =>
   of(...asked)
     .chain(([method, params]) =>
       fc.record({
@@ -189,7 +189,7 @@ const messagesOf = (version: string | undefined): fc.Arbitrary<Odd> =>
     });
 
 /** Messages of clients of both eras, and some that are none. */
-export const oddMessages: fc.Arbitrary<Odd> = fc.oneof(
+export const oddMessages: fc.Arbitrary<OddMessage> = fc.oneof(
   { weight: 6, arbitrary: messagesOf("2026-07-28") },
   { weight: 6, arbitrary: messagesOf(undefined) },
   fc
@@ -207,10 +207,10 @@ const MEANT = [
 ];
 
 /** Sends a message as it is. */
-export const sendOdd = (
+export const sendOddMessage = (
   base: string,
   token: string,
-  { body, headers }: Odd,
+  { body, headers }: OddMessage,
 ): Promise<RawAnswer> => {
   const known = Object.entries({ ...headers, authorization: `Bearer ${token}` }).filter(
     ([, value]) => value !== undefined,

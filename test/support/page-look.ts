@@ -9,7 +9,7 @@ interface Watched {
 }
 
 /** Opens an address in a new browser context. */
-export async function openWatched(
+export async function openMonitoredPage(
   browser: Browser,
   address: string,
   options: BrowserContextOptions = {},
@@ -36,7 +36,7 @@ const widths = [320, 390, 820, 1280, 1920];
 const looked: readonly number[] = [390, 1280];
 
 /** Looks at the page as it is, in every width and in color schemes. */
-export async function expectGood(
+export async function expectAccessiblePage(
   page: Page,
   name: string,
   schemes: readonly ("light" | "dark")[] = ["light", "dark"],

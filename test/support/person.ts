@@ -1,6 +1,6 @@
 import { createHash, randomBytes } from "node:crypto";
 import type { Scope } from "../../src/auth/scopes.ts";
-import { postForm, type Registered, register } from "./agent.ts";
+import { postForm, type RegisteredAgent, register } from "./agent.ts";
 import { createWeb, type Web, type WebPage } from "./web.ts";
 
 /** What a person decides on the consent page. */
@@ -16,7 +16,7 @@ interface Asked {
   /** Absent: the whole service. */
   readonly resource?: string;
   /** Absent: a public client that is registered for it. */
-  readonly client?: Registered;
+  readonly client?: RegisteredAgent;
 }
 
 /** The answer of the token endpoint to a code. */
@@ -25,7 +25,7 @@ export interface UserTokens {
   readonly refresh_token: string;
   readonly scope: string;
   /** The client that they were issued to. */
-  readonly client: Registered;
+  readonly client: RegisteredAgent;
   /** The code that was exchanged. */
   readonly code: string;
 }

@@ -20,7 +20,7 @@ const PARTS = ["bars", "fundamentals", "mentions", "prints", "offexchange", "onc
 type Part = (typeof PARTS)[number];
 
 /** Copies the folder, without what the reduction leaves out, for the tests of one file. */
-export async function reduced(reduction: Reduction): Promise<string> {
+export async function reducedMarketFolder(reduction: Reduction): Promise<string> {
   const copy = await mkdtemp(join(tmpdir(), "market-"));
   atFileEnd(() => rm(copy, { recursive: true }));
   const isWanted = (symbol: string) => reduction.symbols?.includes(symbol) ?? true;

@@ -19,7 +19,7 @@ import type { Certificate } from "./certificate.ts";
 type Behavior = "healthy" | "silent" | "black-hole" | "reset" | "drip" | "endless" | number;
 
 /** A delivery as it came over the wire. */
-export interface Received {
+export interface ReceivedRequest {
   readonly id: string;
   readonly type: string;
   /** Wall clock at which it was here, milliseconds since the epoch. */
@@ -41,16 +41,16 @@ export interface ReceiverOptions {
   /** Delay of the answer, in milliseconds. Default: 0. */
   readonly thinksMs?: number;
   /** Throws when a delivery is not signed as it must be. */
-  readonly verify?: (received: Received) => unknown;
+  readonly verify?: (received: ReceivedRequest) => unknown;
   /** In place of keeping deliveries in `received`. */
-  readonly onReceived?: (received: Received) => void;
+  readonly onReceived?: (received: ReceivedRequest) => void;
 }
 
 /** An HTTP server on the loopback address that webhooks point to. */
 export interface Receiver {
   readonly url: string;
   /** All received deliveries, whatever the answer. */
-  readonly received: readonly Received[];
+  readonly received: readonly ReceivedRequest[];
   /** Why deliveries were refused that were not signed as they must be. */
   readonly forged: readonly string[];
   /** Connections that were made to it. */
@@ -58,7 +58,7 @@ export interface Receiver {
   behavior: Behavior;
   answers: Readonly<Record<string, string>>;
   /** Resolves when this many deliveries have come. */
-  arrived(count: number): Promise<readonly Received[]>;
+  arrived(count: number): Promise<readonly ReceivedRequest[]>;
   close(): Promise<void>;
 }
 
@@ -69,7 +69,7 @@ const DRIP_MS = 100;
 export async function startReceiver(options: ReceiverOptions = {}): Promise<Receiver> {
   const { tls, inTurn, thinksMs = 0, verify, onReceived } = options;
   const events = new EventEmitter().setMaxListeners(0);
-  const received: Received[] = [];
+  const received: ReceivedRequest[] = [];
   const forged: string[] = [];
   let connections = 0;
   let count = 0;
@@ -117,12 +117,12 @@ async function closed(server: Server): Promise<void> {
   if (server.listening) await once(server, "close");
 }
 
-function deliveryOf({ headers }: IncomingMessage, body: string): Received {
+function deliveryOf({ headers }: IncomingMessage, body: string): ReceivedRequest {
   const { type } = JSON.parse(body) as { type: string };
   return { id: String(headers["webhook-id"]), type, at: Date.now(), headers, body };
 }
 
-function faultOf(delivery: Received, verify: ReceiverOptions["verify"]): string | undefined {
+function faultOf(delivery: ReceivedRequest, verify: ReceiverOptions["verify"]): string | undefined {
   try {
     verify?.(delivery);
     return undefined;
@@ -132,7 +132,7 @@ function faultOf(delivery: Received, verify: ReceiverOptions["verify"]): string 
 }
 
 interface Answer {
-  readonly delivery: Received;
+  readonly delivery: ReceivedRequest;
   readonly headers: Readonly<Record<string, string>>;
 }
 
@@ -161,7 +161,7 @@ function answer(res: ServerResponse, behavior: Behavior, { delivery, headers }: 
   }
 }
 
-function echo({ type, body }: Received): string {
+function echo({ type, body }: ReceivedRequest): string {
   if (type !== "endpoint.verify") return "{}";
   const { challenge } = (JSON.parse(body) as { data: { challenge: string } }).data;
   return JSON.stringify({ challenge });

@@ -7,7 +7,7 @@ import { newYorkInstant } from "../../src/market/new-york.ts";
 import { ScoringEngine } from "../../src/score/scoring-engine.ts";
 import { createSnapshotArchive } from "../../src/score/snapshot-archive.ts";
 import { readMarketFolder } from "../../src/sources/files/market-folder.ts";
-import { servedBy } from "./log-source.ts";
+import { logSourceOf } from "./log-source.ts";
 import { Sessions, signalLog } from "./signal-log.ts";
 import { model, openStore } from "./stores.ts";
 
@@ -38,7 +38,7 @@ export async function replayedLog(path: string, from: string, to: string) {
 /** Writes a log as `market-signal log download` does. */
 export async function saveLog(log: ReturnType<typeof signalLog>, folder: string): Promise<void> {
   const { size = 0 } = (await log.reader.checkpoint()) ?? {};
-  const { read } = servedBy(log);
+  const { read } = logSourceOf(log);
   const tiles = allTiles(size).flatMap((tile) => [
     `tile/${tilePath(tile)}`,
     ...(tile.level === 0 ? [`tile/${bundlePath(tile)}`] : []),

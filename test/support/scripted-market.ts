@@ -2,13 +2,17 @@ import type { z } from "zod";
 import type {
   Alert,
   AlertKind,
+  AlertThresholds,
   DeliveryMethod,
   InstrumentSelector,
   Owner,
-  Thresholds,
 } from "../../src/alerts/alert.ts";
 import { alertGroup, alerts, ownerGroup } from "../../src/alerts/alert.ts";
-import { deliveries, EVENT_KIND, type EventRow } from "../../src/alerts/delivery/delivery.ts";
+import {
+  deliveries,
+  EVENT_ARCHIVE_KIND,
+  type EventRowBody,
+} from "../../src/alerts/delivery/delivery.ts";
 import { AlertEvaluator, type EvaluatorOptions } from "../../src/alerts/rules/evaluate-sessions.ts";
 import type {
   RangeAlertEvent,
@@ -33,7 +37,7 @@ import type { TestStore } from "./stores.ts";
 export const DAY_MS = 86_400_000;
 
 /** The result of a session for an instrument. */
-export interface Said {
+export interface SnapshotOverrides {
   readonly score?: number;
   readonly direction?: Direction;
   readonly status?: Snapshot["status"];
@@ -44,7 +48,7 @@ const { listInputs: _, ...absent } = missingReading("not_observed");
 const missing = { ...absent, inputs: [], weight: 0.25, contribution: 0 };
 
 /** A final snapshot. */
-export function snapshotOf(symbol: string, at: number, said: Said = {}): Snapshot {
+export function snapshotOf(symbol: string, at: number, said: SnapshotOverrides = {}): Snapshot {
   const { score = 50, direction = "WAIT", status = "ok", assetClass = "stock" } = said;
   return {
     instrument: {
@@ -91,7 +95,7 @@ export interface ScriptedMarket {
   readonly market: Market;
   readonly knownUntil: () => number;
   /** Closes the session that ends after this many days; nothing is said of others. */
-  close(day: number, said: Readonly<Record<string, Said>>): void;
+  close(day: number, said: Readonly<Record<string, SnapshotOverrides>>): void;
   /** The instant up to which everything is known, in days. */
   know(day: number): void;
 }
@@ -139,7 +143,7 @@ export interface AlertOverrides {
   readonly owner?: Owner;
   readonly kinds?: readonly AlertKind[];
   readonly watched?: Partial<InstrumentSelector>;
-  readonly thresholds?: Partial<Thresholds>;
+  readonly thresholds?: Partial<AlertThresholds>;
   readonly way?: DeliveryMethod;
   readonly expiresAt?: number;
   readonly snoozedUntil?: number;
@@ -178,7 +182,10 @@ export const alertOf = (wanted: AlertOverrides = {}): Alert => ({
 });
 
 /** Watches some symbols. */
-export const named = (...symbols: string[]): InstrumentSelector => ({ by: "symbols", symbols });
+export const symbolSelector = (...symbols: string[]): InstrumentSelector => ({
+  by: "symbols",
+  symbols,
+});
 
 /** The steps that keep an alert, or change it. */
 export function alertSteps(id: string, wanted: AlertOverrides = {}) {
@@ -193,7 +200,7 @@ type Payload =
   | z.infer<typeof RangeAlertEvent>;
 
 /** An event as a poll gives it. */
-export interface ToldEvent extends EventRow {
+export interface RecordedEvent extends EventRowBody {
   readonly at: number;
   readonly id: string;
   readonly subject: string | undefined;
@@ -201,17 +208,17 @@ export interface ToldEvent extends EventRow {
 }
 
 /** Everything that was told so far, oldest first. */
-export async function toldIn({ archive }: TestStore): Promise<readonly ToldEvent[]> {
-  const rows = await archive.read(EVENT_KIND, { order: "oldest", limit: 10_000 });
+export async function recordedEventsIn({ archive }: TestStore): Promise<readonly RecordedEvent[]> {
+  const rows = await archive.read(EVENT_ARCHIVE_KIND, { order: "oldest", limit: 10_000 });
   return rows.map(({ at, id, subject, body }) => {
-    const row = body as EventRow;
+    const row = body as EventRowBody;
     return { ...row, at, id, subject, payload: JSON.parse(row.body) as Payload };
   });
 }
 
 /** `symbol@day what` of every event, in the order in which they were told. */
 export async function summaryOf(store: TestStore): Promise<readonly string[]> {
-  return (await toldIn(store)).map(({ payload }) => {
+  return (await recordedEventsIn(store)).map(({ payload }) => {
     const { data } = payload;
     const what = "severity" in data ? data.severity : data.reason;
     return `${data.symbol}@${Date.parse(data.asOf) / DAY_MS} ${what}`;

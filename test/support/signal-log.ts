@@ -10,7 +10,7 @@ import { LogStore } from "../../src/log/log-store.ts";
 import { LogWriter, type WriterOptions } from "../../src/log/log-writer.ts";
 import { LoggedRuns } from "../../src/log/logged-runs.ts";
 import { noteSigner, parseVerifier, verifierText } from "../../src/log/note-keys.ts";
-import type { Policy } from "../../src/log/witness/policy.ts";
+import type { WitnessPolicy } from "../../src/log/witness/policy.ts";
 import { WitnessClient } from "../../src/log/witness/witness-client.ts";
 import type { AssetClass, Instrument } from "../../src/market/instrument.ts";
 import type { Bar, Fundamental, InstrumentRecords } from "../../src/market/records.ts";
@@ -173,7 +173,7 @@ export function signalLog(
   options: Partial<WriterOptions> & {
     readonly folder?: string;
     readonly isShared?: boolean;
-    readonly policy?: Policy;
+    readonly policy?: WitnessPolicy;
   } = {},
 ) {
   const { folder = dataFolder(), isShared = false, policy, ...others } = options;

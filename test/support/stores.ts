@@ -212,7 +212,7 @@ function describeOn(all: readonly Engine[], title: string, tests: (engine: Engin
 }
 
 /** Everything a store keeps, in the order of its dump. */
-export async function dumped(store: Store): Promise<readonly DumpRow[]> {
+export async function dumpStore(store: Store): Promise<readonly DumpRow[]> {
   const rows: DumpRow[] = [];
   for await (const batch of store.dump()) rows.push(...batch);
   return rows;
@@ -230,7 +230,7 @@ export async function* inBatches(
 const SLOWED_MS = 3;
 
 /** Records that answer late, so that callers come between each other. */
-export function slowed(records: Records): Records {
+export function slowRecords(records: Records): Records {
   const late = async <T>(call: () => Promise<T>): Promise<T> => {
     await delay(SLOWED_MS);
     return call();

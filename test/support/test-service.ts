@@ -8,7 +8,7 @@ import pino from "pino";
 import { onTestFinished, TestRunner } from "vitest";
 import { type MarketChoice, readConfig } from "../../src/config/config.ts";
 import { quotas } from "../../src/limits/quotas.ts";
-import { mails, openEmail } from "../../src/mail/outbox.ts";
+import { openEmail, queuedMails } from "../../src/mail/outbox.ts";
 import { createService, type Service, type ServiceOptions } from "../../src/service.ts";
 import { createKeyringVault } from "../../src/store/keys/keyring-vault.ts";
 import { atFileEnd } from "./file-end.ts";
@@ -110,7 +110,7 @@ async function openTestService(
 
   const vault = createKeyringVault(service.state.keyring);
   async function emailsTo(email: string): Promise<readonly string[]> {
-    const kept = await service.state.store.records.list(mails, { limit: 10_000 });
+    const kept = await service.state.store.records.list(queuedMails, { limit: 10_000 });
     const emails = kept.map((mail) => openEmail(vault, mail));
     return emails.filter(({ to }) => to === email).map(({ text }) => text);
   }

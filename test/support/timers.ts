@@ -1,11 +1,11 @@
 import { setImmediate as settled } from "node:timers/promises";
-import type { Schedule } from "../../src/lib/loop.ts";
+import type { ScheduleTimer } from "../../src/lib/loop.ts";
 
 /** Timers that a test moves. */
 export interface ManualTimers {
   /** Milliseconds since the timers were made. */
   readonly now: () => number;
-  readonly schedule: Schedule;
+  readonly schedule: ScheduleTimer;
   /** Lets time pass; what is due runs in order, and everything that it started goes as far as it
    *  can without more time. */
   advance(ms: number): Promise<void>;

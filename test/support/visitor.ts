@@ -1,5 +1,5 @@
 import type { Interaction } from "../../src/auth/oidc/interactions.ts";
-import { postForm, type Registered } from "./agent.ts";
+import { postForm, type RegisteredAgent } from "./agent.ts";
 import type { AuthServer } from "./auth-server.ts";
 import { authorizationRequest, CALLBACK, registerPublic } from "./person.ts";
 import { createWeb, type WebPage } from "./web.ts";
@@ -8,7 +8,7 @@ import { createWeb, type WebPage } from "./web.ts";
 type Answer = "deny" | readonly string[] | undefined;
 
 /** The answer of the token endpoint. */
-export interface Answered {
+export interface VisitorAnswer {
   readonly status: number;
   readonly body: Readonly<Record<string, string>>;
 }
@@ -64,17 +64,17 @@ export function fieldsOf(
 }
 
 /** A code that a person let a client have, and what exchanges it. */
-export interface Consented {
-  readonly client: Registered;
+export interface ConsentResult {
+  readonly client: RegisteredAgent;
   readonly form: Readonly<Record<string, string>>;
 }
 
 /** Lets a client act for a person, up to the code. @param parameters Parameters of the request. */
-export async function consented(
+export async function giveConsent(
   { local }: Pick<AuthServer, "local">,
   visitor: Visitor,
-  { client, ...parameters }: { readonly client?: Registered } & Record<string, unknown> = {},
-): Promise<Consented> {
+  { client, ...parameters }: { readonly client?: RegisteredAgent } & Record<string, unknown> = {},
+): Promise<ConsentResult> {
   const asking = client ?? (await registerPublic(local));
   const { client_id } = asking;
   const { url, verifier } = authorizationRequest(local, { client_id, ...parameters });
@@ -97,7 +97,7 @@ export async function consented(
 export async function exchange(
   { local }: Pick<AuthServer, "local">,
   form: Readonly<Record<string, string>>,
-): Promise<Answered> {
+): Promise<VisitorAnswer> {
   const response = await postForm(`${local}/oauth/token`, form);
-  return { status: response.status, body: (await response.json()) as Answered["body"] };
+  return { status: response.status, body: (await response.json()) as VisitorAnswer["body"] };
 }

@@ -2,12 +2,16 @@ import { generateKeyPairSync, randomBytes } from "node:crypto";
 import { type Alert, alerts, type Owner, type WebhookState } from "../../src/alerts/alert.ts";
 import { groupsOfAlert, newAlertId } from "../../src/alerts/api/ownership.ts";
 import {
-  type AlertTarget,
+  type AlertRecord,
   enqueueDelivery,
   newMessageId,
 } from "../../src/alerts/delivery/delivery.ts";
-import { createSender, type Sender, type SenderOptions } from "../../src/alerts/delivery/sender.ts";
-import { firstSecret, type PrivateKeyJwk } from "../../src/alerts/delivery/signing.ts";
+import {
+  createWebhookSender,
+  type WebhookSender,
+  type WebhookSenderOptions,
+} from "../../src/alerts/delivery/sender.ts";
+import { createFirstSecret, type PrivateKeyJwk } from "../../src/alerts/delivery/signing.ts";
 import { createVault, type Vault } from "../../src/store/keys/vault.ts";
 import { insert } from "../../src/store/port/operations.ts";
 import type { Operation } from "../../src/store/port/records.ts";
@@ -23,13 +27,13 @@ export const newKey = (): PrivateKeyJwk =>
 export const OWNER: Owner = { kind: "agent", id: "agent-1", accountId: undefined };
 
 /** An alert with a webhook, as the alert service would register it. */
-export interface Hooked extends AlertTarget {
+export interface WebhookAlert extends AlertRecord {
   /** Signing secret of its deliveries. */
   readonly secret: string;
 }
 
 /** Options of an alert in a test. */
-export interface HookedOptions {
+export interface WebhookAlertOptions {
   readonly url: string;
   readonly owner?: Owner;
   /** Default: active. */
@@ -40,11 +44,14 @@ export interface HookedOptions {
 }
 
 /** Makes up an alert. */
-export function hooked(options: HookedOptions): Hooked {
+export function webhookAlert(options: WebhookAlertOptions): WebhookAlert {
   const { url, owner = OWNER, isPaused = false } = options;
   const { state = { is: "active", since: 0 } } = options;
   const key = newAlertId();
-  const { secret, sealed: secrets } = firstSecret({ alertId: key, vault: options.vault ?? vault });
+  const { secret, sealed: secrets } = createFirstSecret({
+    alertId: key,
+    vault: options.vault ?? vault,
+  });
   const value: Alert = {
     ...{ owner, label: "test", kinds: ["signal_shift"], isPaused },
     watched: { by: "symbols", symbols: ["AAPL"] },
@@ -56,11 +63,11 @@ export function hooked(options: HookedOptions): Hooked {
 }
 
 /** The step that keeps an alert. */
-export const kept = ({ key, value, groups }: Hooked): Operation =>
+export const storeWebhookAlert = ({ key, value, groups }: WebhookAlert): Operation =>
   insert(alerts, { key, value, groups });
 
 /** The steps that queue an event with a body of the size that events have. */
-export function queuedEvent(to: AlertTarget, eventId = newMessageId(Date.now()), at = Date.now()) {
+export function queuedEvent(to: AlertRecord, eventId = newMessageId(Date.now()), at = Date.now()) {
   const type = "signal.shift";
   const data = { alertId: to.key, eventId, padding: "x".repeat(1_500) };
   const body = JSON.stringify({ type, timestamp: new Date(at).toISOString(), data });
@@ -68,8 +75,8 @@ export function queuedEvent(to: AlertTarget, eventId = newMessageId(Date.now()),
 }
 
 /** Sends to the loopback address too. */
-export function loopbackSender(options: Partial<SenderOptions> = {}): Sender {
-  return createSender({
+export function loopbackSender(options: Partial<WebhookSenderOptions> = {}): WebhookSender {
+  return createWebhookSender({
     schemes: ["https:", "http:"],
     isAllowed: () => true,
     now: Date.now,

@@ -7,12 +7,12 @@ import { describe, expect, it } from "vitest";
 import pkg from "../../package.json" with { type: "json" };
 import lock from "../../package-lock.json" with { type: "json" };
 import { readConfig } from "../../src/config/config.ts";
-import { variables } from "../../src/config/settings.ts";
+import { environmentVariables } from "../../src/config/settings.ts";
 
 const root = join(import.meta.dirname, "../..");
 const textOf = (file: string) => readFileSync(join(root, "deploy", file), "utf8");
 
-/** The lines `NAME=value`, also those that are only offered. */
+/** Returns the lines `NAME=value`, including lines that are commented out. */
 function settingsIn(text: string): Readonly<Record<string, string>> {
   return Object.fromEntries(
     [...text.matchAll(/^#?([A-Z_]+)=(.*)$/gm)].map(([, name = "", value = ""]) => [name, value]),
@@ -28,8 +28,8 @@ it("no production package is deprecated or has an install script", () => {
   expect(refused.map(([path]) => path)).toEqual([]);
 });
 
-describe("the files for deployment", () => {
-  it("have a valid Dockerfile, and a compose file that passes its linter", async () => {
+describe("the deployment files", () => {
+  it("include a valid Dockerfile, and a Compose file that passes its linter", async () => {
     expect(validate(textOf("Dockerfile"), {})).toEqual([]);
     const lint = promisify(execFile)(
       process.execPath,
@@ -39,7 +39,7 @@ describe("the files for deployment", () => {
     await expect(lint).resolves.toMatchObject({ stderr: "" });
   });
 
-  it("start the process as `npm start` does", () => {
+  it("start the process with the same command as `npm start`", () => {
     const [, ...words] = pkg.scripts.start.split(" ");
     const options = words.filter((word) => word.includes("-size="));
     const program = ["node", ...options, "dist/market-signal.js"];
@@ -60,10 +60,10 @@ describe("the files for deployment", () => {
     expect(copied.sort()).toEqual(listed.sort());
   });
 
-  it("name only existing settings, with valid values once secrets are filled in", () => {
+  it("use only existing settings, with valid values once the secrets are filled in", () => {
     const { POSTGRES_PASSWORD, TLS_FOLDER, ...settings } = settingsIn(textOf("example.env"));
     expect([POSTGRES_PASSWORD, TLS_FOLDER]).toEqual(["", expect.stringMatching(/^\//)]);
-    expect(Object.keys(settings).filter((name) => !(name in variables))).toEqual([]);
+    expect(Object.keys(settings).filter((name) => !(name in environmentVariables))).toEqual([]);
     const image = Object.fromEntries(
       [...textOf("Dockerfile").matchAll(/([A-Z_]+)=(\S+)/g)].map(([, name = "", value]) => [
         name,
@@ -74,7 +74,7 @@ describe("the files for deployment", () => {
     expect(config).toMatchObject({ host: "0.0.0.0", port: 3000, proxyHops: 1 });
   });
 
-  it("set the password and the domain in one place", () => {
+  it("set the password and the domain in one place each", () => {
     expect(textOf("example.env").match(/PASSWORD/g)).toHaveLength(1);
     expect(textOf("example.env").match(/^[^#].*signals\.example/gm)).toHaveLength(1);
     expect(textOf("nginx.conf")).not.toContain("server_name");
@@ -83,7 +83,7 @@ describe("the files for deployment", () => {
     );
   });
 
-  it("have a proxy that supports streaming, and bodies as large as the service accepts", () => {
+  it("configure the proxy for streaming and for bodies as large as the service accepts", () => {
     const nginx = textOf("nginx.conf");
     expect(nginx).toContain("client_max_body_size 128k;");
     expect(nginx).toContain("proxy_buffering off;");

@@ -3,7 +3,10 @@ import { requirements } from "../requirements.ts";
 import { verifies } from "../support/verifies.ts";
 import { type Tier, testFiles } from "../tiers.ts";
 
-/** A call and its first argument, one literal or a list of them, on a line that is no comment. */
+/**
+ * Matches a call of `verifies` with its first argument, a literal or a list of literals, on a line
+ * that is not a comment.
+ */
 const citation = /^(?!\s*(?:\/\/|\/?\*)).*?\bverifies\(\s*("[^"\n]*"|\[[^\]]*\])/gm;
 
 /** The ids that a test file's source cites. */
@@ -11,13 +14,13 @@ function idsCitedIn(source: string): readonly string[] {
   return [...source.matchAll(citation)].flatMap(([, ids = ""]) => quotedIn(ids));
 }
 
-/** The contents of the double-quoted literals, without those of a commented line. */
+/** Returns the contents of double-quoted literals, except on commented lines. */
 function quotedIn(list: string): readonly string[] {
   const literals = list.replace(/^\s*\/\/.*$/gm, "").matchAll(/"([^"\n]*)"/g);
   return [...literals].map(([, id = ""]) => id);
 }
 
-/** The ids that test files cite, each with the first tier that has such a file. */
+/** Returns the cited ids, each with the first test tier that has a file citing it. */
 function tierOfCited(): ReadonlyMap<string, Tier> {
   const order: readonly Tier[] = ["nightly", "full", "quick"];
   const files = testFiles().toSorted((a, b) => order.indexOf(a.tier) - order.indexOf(b.tier));
@@ -28,7 +31,7 @@ function idsOf(entries: typeof requirements): readonly string[] {
   return entries.map(({ id }) => id);
 }
 
-describe("the requirements", () => {
+describe("the listed requirements", () => {
   const cited = tierOfCited();
   const ids = idsOf(requirements);
 
@@ -37,12 +40,12 @@ describe("the requirements", () => {
     expect(idsOf(forgotten), "cited by no test").toEqual([]);
   });
 
-  it("are all that tests cite", () => {
+  it("include every requirement that a test cites", () => {
     const unknown = [...cited.keys()].filter((id) => !ids.includes(id));
     expect(unknown, "cited but not listed").toEqual([]);
   });
 
-  it("are proved in the tier that they name", () => {
+  it("are tested in the test tier that they specify", () => {
     const moved = requirements.filter(({ id, tier }) => cited.get(id) !== tier);
     expect(idsOf(moved), "proved in another tier").toEqual([]);
   });
@@ -52,7 +55,7 @@ describe("the requirements", () => {
     expect(repeated, "listed more than once").toEqual([]);
   });
 
-  it("have ids of a section and a slug, and a sentence each", () => {
+  it("each have an id with a section and a slug, and one sentence", () => {
     const malformed = requirements.filter(
       ({ id, text }) => !/^\d+(\.\d+)?\/[a-z0-9-]+$/.test(id) || !/^\S.*\.$/.test(text),
     );
@@ -60,11 +63,12 @@ describe("the requirements", () => {
   });
 });
 
-describe("a citation", () => {
-  // Kept apart from its bracket, so that these samples do not count as citations of this file.
+describe("a citation of requirements in a test", () => {
+  // The name is kept separate from the parenthesis, so that these samples do not count as citations
+  // in this file.
   const call = "verifies";
 
-  it("is read from one id, from a list and from a list over several lines", () => {
+  it("is recognized with a single id, a list and a list over several lines", () => {
     const source = [
       `  ${call}("1/one", "is read", () => {});`,
       `  ${call}(["1/two", "1/three"], "is read", () => {});`,
@@ -81,7 +85,7 @@ describe("a citation", () => {
     expect(idsCitedIn(source)).toEqual(["1/one", "1/two", "1/three", "1/four", "1/five"]);
   });
 
-  it("is not read from a comment, nor from a title or a longer name", () => {
+  it("is not recognized in a comment, a test title or a longer function name", () => {
     const source = [
       `// ${call}("1/one", "is not read", () => {});`,
       `/* ${call}("1/two", "is not read", () => {});`,
@@ -92,7 +96,7 @@ describe("a citation", () => {
     expect(idsCitedIn(source)).toEqual([]);
   });
 
-  it("of an unknown id, or of none, throws at collection and names what it cites", () => {
+  it("throws at collection and reports the id when the id is unknown or missing", () => {
     const run = () => {};
     const nowhere = "1/nowhere";
     const none: readonly string[] = [];

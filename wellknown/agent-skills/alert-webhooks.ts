@@ -5,7 +5,7 @@ import type { Site } from "../site.ts";
 import { registerAgent } from "./register-agent.ts";
 import { type Skill, skillPath } from "./skill.ts";
 
-/** Skill: get notified of changes. */
+/** Skill: receive webhooks when a signal changes. */
 export const alertWebhooks: Skill = {
   name: "alert-webhooks",
   description: ({ name }) =>
@@ -64,7 +64,7 @@ ${fenced("js", VERIFIER)}
 
 Without the secret: signatures \`v1a\` are Ed25519 over the same text, with a key of ${baseUrl}${paths.webhookKeys}`;
 
-/** Sample code, which a test executes unchanged. */
+/** Sample code for verifying webhooks; a test executes it unchanged. */
 const VERIFIER = `import { createHmac, timingSafeEqual } from "node:crypto";
 
 function isGenuine(headers, body, secret) {

@@ -1,4 +1,4 @@
-import { DIRECTION_WORTH, SCORE_IS, SCORE_IS_NOT } from "../../src/answers/meaning.ts";
+import { DIRECTION_EVIDENCE_TEXT, SCORE_CAVEAT, SCORE_MEANING } from "../../src/answers/meaning.ts";
 import type { Scope } from "../../src/auth/scopes.ts";
 import { isAboutAlerts } from "../../src/tool.ts";
 import { isDeniedToUnclaimed, restCall } from "../calls.ts";
@@ -15,7 +15,7 @@ export const marketSignals: Skill = {
     `Read composite scores (0 to 100), LONG, SHORT or WAIT signals, their four factors and off-exchange trades of stocks and cryptocurrencies from ${name}. Use it to check claims about an instrument, to compare instruments, or to see the reasons for a signal.`,
   body: (site) => `# Read market signals
 
-${marketNotes[site.market]} ${DIRECTION_WORTH}
+${marketNotes[site.market]} ${DIRECTION_EVIDENCE_TEXT}
 
 Use the tools of the MCP server at ${site.baseUrl}${paths.mcp}, or the same tools over REST. Both need a token: ${site.baseUrl}${skillPath(registerAgent)}
 
@@ -27,13 +27,13 @@ Before you rely on an answer:
 
 - \`status\`: \`ok\`, \`partial\` (a factor is missing), \`stale\` or \`insufficient_data\`; \`missingFactors\` names what is missing.
 - \`asOf\`: only data known at this instant was used; \`market\`: simulated, recorded or live.
-- \`score\`: ${SCORE_IS} ${SCORE_IS_NOT}
+- \`score\`: ${SCORE_MEANING} ${SCORE_CAVEAT}
 - \`evidence\` is the measured value of directions. \`pOutperform\` is \`null\` unless its measured skill is above 0, and \`pOutperformReason\` says why.
 - \`confidence\` and \`coverage\` say how much evidence there is, not which way it points.
 - An unknown symbol gets \`404\` with candidates. Do not guess: ask which one is meant.`,
 };
 
-/** REST requests, each with the scope that it requires. */
+/** REST requests for the examples, each with the scope that it requires. */
 const requests: readonly (readonly [scope: Scope, path: string])[] = [
   ["signals:read", "/api/instruments?limit=1"],
   ["signals:read", "/api/signals?symbol=$SYMBOL"],
@@ -41,7 +41,10 @@ const requests: readonly (readonly [scope: Scope, path: string])[] = [
   ["darkpool:read", "/api/darkpool?symbol=$SYMBOL"],
 ];
 
-/** The requests that an agent can make, and a note on the scopes that it lacks for others. */
+/**
+ * The requests that an unclaimed agent can make, and a note on the scopes that it lacks for the
+ * others.
+ */
 function questions(site: Site): string {
   const open = requests.filter(([scope]) => !isDeniedToUnclaimed(scope, site));
   const lacking = [...new Set(requests.map(([scope]) => scope))].filter((s) =>

@@ -4,7 +4,7 @@ import { paths } from "../paths.ts";
 import type { Site } from "../site.ts";
 import type { Skill } from "./skill.ts";
 
-/** Skill: get a token and more scopes. */
+/** Skill: register, get a token and get more scopes. */
 export const registerAgent: Skill = {
   name: "register-agent",
   description: ({ name, anonymousScopes }) =>

@@ -2,9 +2,9 @@ import type { Site } from "../site.ts";
 
 /** A skill (agentskills.io specification). */
 export interface Skill {
-  /** Name in lower-case words with hyphens; also that of the directory. */
+  /** Name in lower-case words with hyphens; also the name of the directory. */
   readonly name: string;
-  /** What the skill is for and when to use it, in at most 1,024 characters. */
+  /** Purpose of the skill and when to use it, in at most 1,024 characters. */
   readonly description: (site: Site) => string;
   /** Markdown below the front matter. */
   readonly body: (site: Site) => string;
@@ -13,7 +13,7 @@ export interface Skill {
 /** Path of a skill. */
 export const skillPath = ({ name }: Skill) => `/.well-known/agent-skills/${name}/SKILL.md` as const;
 
-/** Renders SKILL.md. A JSON string is also a YAML string. */
+/** Renders SKILL.md. The front matter values are JSON strings, which are also YAML strings. */
 export function skillMd({ name, description, body }: Skill, site: Site): string {
   return `---
 name: ${name}

@@ -7,10 +7,10 @@ import { type Skill, skillMd, skillPath } from "./skill.ts";
 /** All skills. */
 export const skills: readonly Skill[] = [marketSignals, registerAgent, alertWebhooks];
 
-/** Schema of version 0.2.0 of the index; clients compare this URL. */
+/** URL of the schema of the index, version 0.2.0; clients compare this URL. */
 const SCHEMA = "https://schemas.agentskills.io/discovery/0.2.0/schema.json";
 
-/** The index of the skills, each with the digest of the served bytes. */
+/** The index of the skills, each with the SHA-256 of its served bytes. */
 export function skillsIndex(site: Site, { sha256 }: RenderContext) {
   return {
     $schema: SCHEMA,

@@ -1,6 +1,6 @@
 import type { Caller } from "../../auth/caller.ts";
-import type { Counter } from "../../limits/count-in-order.ts";
-import { accountGroup, type StoredAlert } from "../alert.ts";
+import type { QuotaCounter } from "../../limits/count-in-order.ts";
+import { accountAlertsGroup, type StoredAlert } from "../alert.ts";
 import { SECRET_OVERLAP_MS } from "../delivery/signing.ts";
 import {
   type AlertChanges,
@@ -25,46 +25,51 @@ import {
   stepsAfterSending,
   stepsWhilePending,
 } from "./next-steps.ts";
-import { findAlert, requireManageableAlert, requireOwnAlert } from "./ownership.ts";
+import { findAlert, requireManageableAlert, requireOwnedAlert } from "./ownership.ts";
 import {
   type AlertDetails,
   type AlertList,
   type AlertView,
   type AttemptPage,
-  detailsOf,
-  lastSuccess,
+  alertDetailsOf,
+  alertViewOf,
+  lastSuccessAt,
   listAlerts,
+  listAlertsOfAccount,
   listAttempts,
-  listForAccount,
-  viewOf,
 } from "./queries.ts";
-import { redeliver, redeliverSince, sendTest } from "./redelivery.ts";
-import { type AlertRegistration, register } from "./register.ts";
+import { redeliverEvent, redeliverSince, sendTestEvent } from "./redelivery.ts";
+import { type AlertRegistrationRequest, createAlert } from "./register.ts";
 
-/** An alert with the next steps for its owner, in words. */
+/** An alert with the recommended next steps for its owner, as English sentences. */
 interface AlertWithNextSteps extends AlertView {
   readonly nextSteps: readonly string[];
 }
 
 /** An alert with its new signing secret. */
 export interface AlertWithSecret extends AlertWithNextSteps {
-  /** Absent: it has no webhook. */
+  /** Signing secret; absent when the alert has no webhook. */
   readonly secret?: string;
 }
 
 /** The result of redelivering failed events. */
 interface RedeliveredAlert extends AlertWithNextSteps {
-  /** Events that were enqueued. */
+  /** Number of events that were queued for delivery. */
   readonly queued: number;
-  /** Where to continue, milliseconds since the epoch; `undefined` if no event remains. */
+  /**
+   * Instant from which the next request continues, in milliseconds since the epoch; `undefined` if
+   * no event remains.
+   */
   readonly next: number | undefined;
 }
 
 /**
- * Alerts as callers use them. Every method but those for accounts works on the caller's own alerts and
- * throws the problem `not_found` for any other. Instants are milliseconds since the epoch.
+ * The operations that callers can perform on alerts. Except for the `...ForAccount` methods, every
+ * method works on alerts that the caller may access and throws the problem `not_found` for any
+ * other alert. Instants are milliseconds since the epoch.
  *
- * Methods that change something count against the limit `alert-change` and may throw `rate_limited`.
+ * Methods that change something count against the limit `alert-change` and may throw
+ * `rate_limited`.
  */
 export class AlertService {
   readonly #dependencies: AlertDependencies;
@@ -74,9 +79,9 @@ export class AlertService {
   }
 
   /** @throws {Problem} `invalid_request`, `alert_limit`, `idempotency_key_reused`. */
-  async register(caller: Caller, registration: AlertRegistration): Promise<AlertWithSecret> {
+  async register(caller: Caller, registration: AlertRegistrationRequest): Promise<AlertWithSecret> {
     await this.#countChange(caller);
-    const { alert, ...rest } = await register(this.#dependencies, caller, registration);
+    const { alert, ...rest } = await createAlert(this.#dependencies, caller, registration);
     const view = await this.#view(alert);
     return { ...view, ...rest, nextSteps: stepsAfterRegistration(view, this.#dependencies) };
   }
@@ -85,10 +90,10 @@ export class AlertService {
     return listAlerts(this.#dependencies, caller);
   }
 
-  /** Finds one of the alerts that `list` returns. */
+  /** Finds an alert by id among the alerts that `list` returns. */
   async find(caller: Caller, alertId: string): Promise<AlertDetails> {
     const alert = await requireManageableAlert(this.#dependencies, caller, alertId);
-    return detailsOf(this.#dependencies, alert);
+    return alertDetailsOf(this.#dependencies, alert);
   }
 
   /** @throws {Problem} `invalid_request`, `wrong_state`. */
@@ -125,20 +130,24 @@ export class AlertService {
   /** Sends a test event. @throws {Problem} `wrong_state`. */
   async test(request: AlertRequest): Promise<AlertWithNextSteps & { readonly eventId: string }> {
     const { caller, alertId } = request;
-    await requireOwnAlert(this.#dependencies, caller, alertId);
+    await requireOwnedAlert(this.#dependencies, caller, alertId);
     await this.#countChange(caller, ["alert-test", alertId]);
-    const { alert, eventId } = await sendTest(this.#dependencies, request);
+    const { alert, eventId } = await sendTestEvent(this.#dependencies, request);
     return { ...(await this.#view(alert)), eventId, nextSteps: stepsAfterSending };
   }
 
   /** Sends one event again. @throws {Problem} `wrong_state`. */
   async redeliver(request: AlertRequest, eventId: string): Promise<AlertWithNextSteps> {
     await this.#countChange(request.caller);
-    const alert = await redeliver(this.#dependencies, request, eventId);
+    const alert = await redeliverEvent(this.#dependencies, request, eventId);
     return { ...(await this.#view(alert)), nextSteps: stepsAfterSending };
   }
 
-  /** Sends the failed events since an instant again, the oldest 1,000. @throws {Problem} `wrong_state`. */
+  /**
+   * Sends the failed events since an instant again, oldest first, at most 1,000.
+   *
+   * @throws {Problem} `wrong_state`.
+   */
   async redeliverSince(request: AlertRequest, since: number): Promise<RedeliveredAlert> {
     await this.#countChange(request.caller);
     const { alert, queued, next } = await redeliverSince(this.#dependencies, request, since);
@@ -147,7 +156,7 @@ export class AlertService {
 
   async events(caller: Caller, query: EventQuery): Promise<EventPage> {
     const { alertId } = query;
-    if (alertId !== undefined) await requireOwnAlert(this.#dependencies, caller, alertId);
+    if (alertId !== undefined) await requireOwnedAlert(this.#dependencies, caller, alertId);
     return eventPage(this.#dependencies, caller, query);
   }
 
@@ -156,44 +165,48 @@ export class AlertService {
     { caller, alertId }: AlertRequest,
     limit: number,
   ): Promise<readonly AlertEvent[]> {
-    await requireOwnAlert(this.#dependencies, caller, alertId);
+    await requireOwnedAlert(this.#dependencies, caller, alertId);
     return newestEvents(this.#dependencies, caller, { alertId, limit });
   }
 
-  /** The delivery log of a webhook. */
+  /** The delivery log of an alert's webhook, newest attempt first. */
   async attempts(
     { caller, alertId }: AlertRequest,
     page: { readonly cursor: string | undefined; readonly limit: number },
   ): Promise<AttemptPage> {
-    await requireOwnAlert(this.#dependencies, caller, alertId);
+    await requireOwnedAlert(this.#dependencies, caller, alertId);
     return listAttempts(this.#dependencies, alertId, page);
   }
 
-  /** The alerts of an account: those of the person, of their agents and of their keys; oldest first. */
+  /**
+   * All alerts of an account, oldest first: those of the person, their agents and their API keys.
+   */
   listForAccount(accountId: string): Promise<readonly AlertView[]> {
-    return listForAccount(this.#dependencies, accountId);
+    return listAlertsOfAccount(this.#dependencies, accountId);
   }
 
-  /** When the webhook of an alert last accepted a delivery; `undefined` if it has not done so
-   *  recently. */
+  /**
+   * When the webhook of an alert last accepted a delivery, in milliseconds since the epoch;
+   * `undefined` if there was no recent success.
+   */
   lastSuccess(alertId: string): Promise<number | undefined> {
-    return lastSuccess(this.#dependencies, alertId);
+    return lastSuccessAt(this.#dependencies, alertId);
   }
 
-  /** Removes an alert of an account. @returns Whether the account had it. */
+  /** Removes an alert of an account. @returns Whether the alert belonged to the account. */
   async removeForAccount(accountId: string, alertId: string): Promise<boolean> {
     for (;;) {
       const alert = await findAlert(this.#dependencies, alertId);
-      if (!alert?.groups.includes(accountGroup(accountId))) return false;
+      if (!alert?.groups.includes(accountAlertsGroup(accountId))) return false;
       if (await removeAlert(this.#dependencies, alert, accountId)) return true;
     }
   }
 
   #view(alert: Pick<StoredAlert, "key" | "value">): Promise<AlertView> {
-    return viewOf(this.#dependencies, alert);
+    return alertViewOf(this.#dependencies, alert);
   }
 
-  #countChange(caller: Caller, ...more: readonly Counter[]): Promise<void> {
+  #countChange(caller: Caller, ...more: readonly QuotaCounter[]): Promise<void> {
     return countChange(this.#dependencies.limits, caller, ...more);
   }
 }

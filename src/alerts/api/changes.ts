@@ -6,50 +6,57 @@ import type { Operation } from "../../store/port/records.ts";
 import {
   ALERTS_TOPIC,
   type Alert,
+  type AlertThresholds,
   alerts,
   type DeliveryMethod,
-  isSending,
+  isDeliveryActive,
   type StoredAlert,
-  type Thresholds,
 } from "../alert.ts";
-import { keepChannel } from "../channels/channel.ts";
+import { guardChannelReference } from "../channels/channel.ts";
 import { enqueueChallenge } from "../delivery/delivery.ts";
 import { endpointHealth } from "../delivery/endpoint-health.ts";
-import { releaseHeld } from "../delivery/held-deliveries.ts";
-import { nextSecret } from "../delivery/signing.ts";
-import { keepWatchlist } from "../watchlists/watchlist.ts";
+import { releaseHeldDeliveries } from "../delivery/held-deliveries.ts";
+import { createNextSecret } from "../delivery/signing.ts";
+import { guardWatchlistReference } from "../watchlists/watchlist.ts";
 import type { AlertDependencies } from "./dependencies.ts";
-import { alertRemoval, requireOwnAlert } from "./ownership.ts";
-import { pendingState } from "./register.ts";
+import { alertRemoval, requireOwnedAlert } from "./ownership.ts";
+import { pendingWebhookState } from "./register.ts";
 import {
+  alreadyHasWebhookProblem,
   editConflictProblem,
-  hasWebhookProblem,
   noWebhookProblem,
-  validateTimes,
+  validateAlertTimes,
   validateWebhookUrl,
 } from "./validation.ts";
 
-/** A request of a caller about an alert. */
+/** A caller's request that concerns one alert. */
 export interface AlertRequest {
   readonly caller: Caller;
   readonly alertId: string;
-  /** `alertVersion` that the caller saw; absent: an update changes any version. */
+  /**
+   * The `alertVersion` that the caller last read. When absent, an update applies to any version.
+   */
   readonly version?: string | undefined;
 }
 
-/** Changes of an alert; absent members are unchanged. */
+/** Changes to an alert. Absent members stay unchanged. */
 export interface AlertChanges
   extends Partial<
     Pick<Alert, "label" | "kinds" | "watched" | "expiresAt" | "snoozedUntil" | "isPaused">
   > {
-  readonly thresholds?: Partial<Thresholds>;
+  readonly thresholds?: Partial<AlertThresholds>;
   readonly url?: string;
-  /** Id of the account's channel that events are sent to; `null` for none, so that events are
-   *  polled. Queued events are redirected as well. */
+  /**
+   * Id of the account's channel to which events are sent; `null` to have events polled only. Events
+   * that are already queued follow the change.
+   */
   readonly channelId?: string | null;
 }
 
-/** Identifies what an update can change of an alert. It does not cover the state of a webhook. */
+/**
+ * Fingerprint of the settings of an alert that an update can change. It ignores the state of the
+ * webhook.
+ */
 export function alertVersion({
   label,
   kinds,
@@ -64,20 +71,21 @@ export function alertVersion({
   return fingerprint(JSON.stringify(settings));
 }
 
-/** A changed alert. */
+/** A changed alert, with what to commit along with it. */
 interface Change {
   readonly value: Alert;
-  /** Action of the audit row. */
+  /** Action that the audit log records. */
   readonly action: string;
-  /** Further operations of the commit. */
+  /** Additional operations for the same commit. */
   readonly operations?: readonly Operation[];
 }
 
 /**
- * Changes an alert. A webhook that gets another URL is pending again.
+ * Changes an alert. A webhook whose URL changes must be verified again.
  *
- * @throws {Problem} `not_found`, `invalid_request`; `wrong_state` for the URL of an alert
- *   without a webhook, for the channel of one with a webhook, and when the caller saw another version.
+ * @throws {Problem} `not_found`, `invalid_request`; `wrong_state` when a URL is given for an alert
+ * without a webhook, when a channel is given for an alert with a webhook, and when the alert has
+ * changed since the caller read it.
  */
 export function updateAlert(
   options: AlertDependencies,
@@ -89,12 +97,14 @@ export function updateAlert(
     const { version = alertVersion(value) } = wanted;
     if (version !== alertVersion(value)) throw editConflictProblem();
     const at = now().getTime();
-    validateTimes(changes, at);
+    validateAlertTimes(changes, at);
     const { records } = options;
     const isRouted = channelId !== undefined && channelId !== channelOf(value.way);
     const kept = [
-      ...(await keepWatchlist(records, changes.watched)),
-      ...(isRouted ? await keepChannel(records, wanted.caller, channelId ?? undefined) : []),
+      ...(await guardWatchlistReference(records, changes.watched)),
+      ...(isRouted
+        ? await guardChannelReference(records, wanted.caller, channelId ?? undefined)
+        : []),
     ];
     const before = isRouted ? withChannel(value.way, channelId) : value.way;
     const { way, isMoved } =
@@ -112,24 +122,31 @@ export function updateAlert(
       operations: [
         ...kept,
         ...(isMoved ? [remove(endpointHealth, key)] : []),
-        ...(isRouted ? releaseHeld({ key, groups }) : []),
+        ...(isRouted ? releaseHeldDeliveries({ key, groups }) : []),
       ],
     };
   });
 }
 
-/** Id of the channel that events are sent to; `null` if they are polled. */
+/**
+ * Id of the channel to which events are sent; `null` if events are polled, `undefined` if they go
+ * to a webhook.
+ */
 const channelOf = (way: DeliveryMethod): string | null | undefined =>
   way.by === "webhook" ? undefined : way.by === "channel" ? way.channelId : null;
 
-/** Sends the events of an alert to a channel, or to none. */
+/**
+ * The delivery method after events are directed to a channel, or polled when `channelId` is `null`.
+ */
 function withChannel(way: DeliveryMethod, channelId: string | null): DeliveryMethod {
-  if (way.by === "webhook") throw hasWebhookProblem();
+  if (way.by === "webhook") throw alreadyHasWebhookProblem();
   return channelId === null ? { by: "poll" } : { by: "channel", channelId };
 }
 
-/** Gives a webhook a URL, with the scopes of the credential that named it. A different URL must be
- *  verified. */
+/**
+ * Sets the URL of a webhook and the scopes of the credential that set it. A different URL must be
+ * verified.
+ */
 function withUrl(
   way: DeliveryMethod,
   url: string,
@@ -138,12 +155,14 @@ function withUrl(
 ): { readonly way: DeliveryMethod; readonly isMoved: boolean } {
   if (way.by !== "webhook") throw noWebhookProblem(way.by);
   const isMoved = way.url !== url;
-  const state = isMoved ? pendingState(at) : way.state;
+  const state = isMoved ? pendingWebhookState(at) : way.state;
   return { way: { ...way, url, scopes: [...scopes], state }, isMoved };
 }
 
-/** Sends a new challenge to a webhook that is disabled or unverified. An active webhook is
- *  unchanged. */
+/**
+ * Sends a new challenge to a webhook that is disabled or not verified. An active webhook is left
+ * unchanged.
+ */
 export function enableAlert(
   options: AlertDependencies,
   wanted: AlertRequest,
@@ -152,7 +171,7 @@ export function enableAlert(
   return applyChange(options, wanted, ({ key, value }) => {
     const { way } = value;
     if (way.by !== "webhook") throw noWebhookProblem(way.by);
-    const state = way.state.is === "active" ? way.state : pendingState(at);
+    const state = way.state.is === "active" ? way.state : pendingWebhookState(at);
     return {
       value: { ...value, way: { ...way, state } },
       action: "alert.enabled",
@@ -161,7 +180,7 @@ export function enableAlert(
   });
 }
 
-/** Gives a webhook a new signing secret. */
+/** Replaces the signing secret of a webhook with a new one. */
 export async function rotateSecret(
   options: AlertDependencies,
   wanted: AlertRequest,
@@ -171,7 +190,7 @@ export async function rotateSecret(
     const { way } = value;
     if (way.by !== "webhook") throw noWebhookProblem(way.by);
     const context = { alertId: key, vault: options.vault };
-    const { secret, sealed } = nextSecret(way.secrets, context, options.now().getTime());
+    const { secret, sealed } = createNextSecret(way.secrets, context, options.now().getTime());
     newSecret = secret;
     return {
       value: { ...value, way: { ...way, secrets: sealed } },
@@ -183,7 +202,8 @@ export async function rotateSecret(
 
 /**
  * Commits a change, and retries if the alert was changed concurrently. A webhook that becomes
- * pending is sent its challenge; one that becomes active gets the deliveries that were held back.
+ * pending is sent its challenge. When an alert starts sending, the deliveries that were held back
+ * are released.
  */
 async function applyChange(
   options: AlertDependencies,
@@ -192,7 +212,7 @@ async function applyChange(
 ): Promise<StoredAlert> {
   const { records, audit, now } = options;
   for (;;) {
-    const before = await requireOwnAlert(options, caller, alertId);
+    const before = await requireOwnedAlert(options, caller, alertId);
     const { value, action, operations = [] } = await change(before);
     const after = { ...before, value };
     const challenge = challengeOf(after);
@@ -201,7 +221,9 @@ async function applyChange(
       replace(alerts, before, { value }),
       ...operations,
       ...(isChallenged ? enqueueChallenge(after, now().getTime()) : []),
-      ...(isSending(value) && !isSending(before.value) ? releaseHeld(after) : []),
+      ...(isDeliveryActive(value) && !isDeliveryActive(before.value)
+        ? releaseHeldDeliveries(after)
+        : []),
       announce(ALERTS_TOPIC, alertId),
       ...audit({ action, actor: caller.id, target: alertId }),
     ]);
@@ -213,7 +235,11 @@ function challengeOf({ value: { way } }: StoredAlert): string | undefined {
   return way.by === "webhook" && way.state.is === "pending" ? way.state.challenge : undefined;
 }
 
-/** Removes an alert with everything that belongs to it. */
+/**
+ * Removes an alert with all records that belong to it.
+ *
+ * @returns Whether the alert was removed; `false` if it changed since it was read.
+ */
 export async function removeAlert(
   options: Pick<AlertDependencies, "records" | "audit">,
   alert: StoredAlert,

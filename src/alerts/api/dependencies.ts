@@ -10,14 +10,14 @@ export interface AlertDependencies {
   readonly records: Records;
   readonly archive: Archive;
   readonly audit: Auditor;
-  /** Encrypts signing secrets. */
+  /** Encrypts signing secrets and event cursors. */
   readonly vault: Vault;
-  /** Counts changes and test events. */
+  /** Rate limits for changes and test events. */
   readonly limits: Limits;
-  /** Which URLs a webhook may have. */
+  /** Decides which URLs a webhook may have. */
   readonly urlPolicy: UrlPolicy;
   readonly now: () => Date;
-  /** Public origin, without a trailing slash. */
+  /** Public origin of the service, without a trailing slash. */
   readonly baseUrl: string;
   /** Whether the market's clock is stopped, so that no event can occur. */
   readonly standsStill: () => boolean;

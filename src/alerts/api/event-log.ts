@@ -1,4 +1,4 @@
-import { readableBody } from "../../answers/event.ts";
+import { redactEventBody } from "../../answers/event.ts";
 import type { Scope } from "../../auth/scopes.ts";
 import { Problem } from "../../problem.ts";
 import type { Vault } from "../../store/keys/vault.ts";
@@ -7,22 +7,29 @@ import { archivePages } from "../../store/port/read-all.ts";
 import type { Records } from "../../store/port/records.ts";
 import { alerts, eventSubject, type OwnerIdentity, ownerGroup, ownerKey } from "../alert.ts";
 import {
-  EVENT_KIND,
-  EVENTS_KEPT_MS,
+  EVENT_ARCHIVE_KIND,
+  EVENT_RETENTION_MS,
   EVENTS_TOPIC,
-  type EventRow,
-  messageTime,
+  type EventRowBody,
+  messageIdTimeMs,
 } from "../delivery/delivery.ts";
 
-/** Maximum number of rows read for one page: a filter by alert skips rows, and so do rows of
- *  earlier versions. */
+/**
+ * Maximum number of rows read for one page. More rows than events are read when the page is
+ * filtered by alert, and when rows of earlier versions are skipped.
+ */
 const MAX_SCANNED = 2_000;
 
-/** A position is `at` of an event row, milliseconds since the epoch. A cursor is a position, or a sealed
- *  one (`sealedCursor`). */
+/**
+ * Pattern of a position: the `at` of an event row, in milliseconds since the epoch. A cursor is
+ * either a plain position or an encrypted one (`sealedCursor`).
+ */
 const POSITION = /^\d{1,15}$/;
 
-/** Digits of a sealed position, so that all are equally long. */
+/**
+ * Number of digits to which a position is padded before encryption, so that all cursors have the
+ * same length.
+ */
 const POSITION_DIGITS = 15;
 
 /** A caller that reads events. */
@@ -30,71 +37,79 @@ export interface EventReader extends OwnerIdentity {
   readonly scopes: ReadonlySet<Scope>;
 }
 
-/** Where events are read from. */
-export interface EventSource {
+/** Dependencies of reading events. */
+export interface EventLogDependencies {
   readonly archive: Archive;
   readonly records: Records;
-  /** Seals cursors. */
+  /** Encrypts cursors. */
   readonly vault: Vault;
   readonly now: () => Date;
 }
 
-/** An event as streams send it. */
+/** An event in the form that streams send. */
 export interface LoggedEvent {
-  /** Cursor of the event; reading continues after it. */
+  /** Cursor of the event. Reading continues after this event. */
   readonly cursor: string;
   readonly type: string;
-  /** One line of JSON. */
+  /** The event as a single line of JSON. */
   readonly body: string;
 }
 
-/** Consecutive events of a reader. */
-export interface LoggedPage {
+/** Consecutive events of one reader. */
+export interface LoggedEventPage {
   readonly events: readonly LoggedEvent[];
-  /** Where to continue; beyond the last event when events of other clients follow it. It must not
-   *  be shown to the reader, because it would reveal when those events occurred. */
+  /**
+   * Position from which to continue. It lies beyond the last event when events of other clients
+   * follow, so it must not be shown to the reader, who would learn when those events occurred.
+   */
   readonly position: string;
-  /** Whether more events exist already. */
+  /** Whether more events are already available. */
   readonly hasMore: boolean;
 }
 
-/** The events of all alerts, as streams follow them. */
+/** The event log that streams follow, with the events of all alerts. */
 export interface EventLog {
   /**
-   * The first events after a cursor or position, oldest first, cut down to what the reader may read.
+   * The first events after a cursor or position, oldest first, reduced to the data that the
+   * reader's scopes allow.
    *
    * @throws {Problem} `invalid_request` when the cursor is invalid.
    */
-  after(reader: EventReader, cursor: string, limit: number): Promise<LoggedPage>;
-  /** The cursor after all events so far. */
+  after(reader: EventReader, cursor: string, limit: number): Promise<LoggedEventPage>;
+  /** The cursor of the end of the log, after all existing events. */
   end(reader: EventReader): Promise<string>;
   /** Listens for new events of any owner. @returns A function that stops listening. */
   onNewEvents(listener: () => void): () => void;
 }
 
-/** The event log of a store. */
-export function eventLogOf(source: EventSource): EventLog {
+/** Creates the event log that reads from the given store. */
+export function createEventLog(source: EventLogDependencies): EventLog {
   return {
     async after(reader, cursor, limit) {
-      const { events, reached, hasMore } = await ownPage(source, reader, { cursor, limit });
+      const { events, reached, hasMore } = await readOwnedPage(source, reader, { cursor, limit });
       return {
         events: events.map((event) => ({ ...event, cursor: cursorOf(event) })),
         position: reached === undefined ? cursor : String(reached),
         hasMore,
       };
     },
-    end: (reader) => endOfEvents(source, reader),
+    end: (reader) => latestEventCursor(source, reader),
     onNewEvents: (listener) => source.records.onAnnounce(EVENTS_TOPIC, () => listener()),
   };
 }
 
-/** Selects a page of events. */
+/** Selection of a page of events. */
 export interface EventQuery {
-  /** Events after this one; absent for events from the oldest on, 30 days back. */
+  /**
+   * Returns only events after this cursor. When absent, the page starts with the oldest event of
+   * the last 30 days.
+   */
   readonly cursor: string | undefined;
-  /** Without a cursor: events from this instant on, milliseconds since the epoch. */
+  /**
+   * Earliest instant of an event, in milliseconds since the epoch; ignored when there is a cursor.
+   */
   readonly since?: number | undefined;
-  /** Only events of this alert. */
+  /** Returns only events of this alert. */
   readonly alertId?: string | undefined;
   readonly limit: number;
 }
@@ -102,24 +117,29 @@ export interface EventQuery {
 /** A page of events, oldest first. */
 export interface EventPage {
   readonly events: readonly AlertEvent[];
-  /** Cursor to continue from, also when no more events exist yet; `undefined`: start at the
-   *  beginning. */
+  /**
+   * Cursor from which to continue, present even if no more events exist yet; `undefined` to start
+   * at the beginning.
+   */
   readonly cursor: string | undefined;
-  /** Whether more events exist already. */
+  /** Whether more events are already available. */
   readonly hasMore: boolean;
 }
 
-/** The cursor of an event among those of its owner. */
+/** The cursor of an event: its instant as a decimal number. */
 const cursorOf = ({ at }: Pick<AlertEvent, "at">): string => String(at);
 
-/** A page of the events of a reader's alerts, cut down to the reader's scopes. @throws {Problem}
- *  `invalid_request` for an invalid cursor. */
+/**
+ * A page of the events of a reader's alerts, reduced to the data that the reader's scopes allow.
+ *
+ * @throws {Problem} `invalid_request` for an invalid cursor.
+ */
 export async function eventPage(
-  source: EventSource,
+  source: EventLogDependencies,
   reader: EventReader,
   query: EventQuery,
 ): Promise<EventPage> {
-  const { events, reached, hasMore } = await ownPage(source, reader, query);
+  const { events, reached, hasMore } = await readOwnedPage(source, reader, query);
   if (!readsAmongOthers(reader)) {
     return { events, cursor: reached === undefined ? query.cursor : String(reached), hasMore };
   }
@@ -128,41 +148,59 @@ export async function eventPage(
   return { events, cursor: sealedCursor(source, reader, position), hasMore };
 }
 
-/** The newest events of an alert, newest first, cut down to the reader's scopes. @param limit
- *  Maximum number of events. */
+/**
+ * The newest events of an alert, newest first, reduced to the data that the reader's scopes allow.
+ *
+ * @param limit Maximum number of events.
+ */
 export async function newestEvents(
-  source: EventSource,
+  source: EventLogDependencies,
   reader: EventReader,
   { alertId, limit }: { readonly alertId: string; readonly limit: number },
 ): Promise<readonly AlertEvent[]> {
-  const isOwn = ownEvents(source, reader);
+  const isOwn = ownedEvents(source, reader);
   const events: AlertEvent[] = [];
   let scanned = 0;
   for await (const event of readEvents(source, { owner: reader, from: 0, order: "newest" })) {
     if (events.length === limit || scanned === MAX_SCANNED) break;
     scanned += 1;
     if (event.alertId === alertId && (await isOwn(event))) {
-      events.push({ ...event, body: readableBody(event.body, reader.scopes) });
+      events.push({ ...event, body: redactEventBody(event.body, reader.scopes) });
     }
   }
   return events;
 }
 
-/** Whether rows of earlier versions may mix the reader's events with those of others: those versions
- *  stored the events of all clients of a person under one subject. */
+/**
+ * Whether the reader's rows may include events of other clients: earlier versions stored the events
+ * of all OAuth clients of a person under one subject.
+ */
 const readsAmongOthers = ({ kind }: OwnerIdentity): boolean => kind === "user";
 
-/** Names the reader that a sealed cursor is for. */
+/** Encryption context that binds a cursor to its reader. */
 const cursorContext = (reader: OwnerIdentity): string => `event-cursor:${ownerKey(reader)}`;
 
-/** A cursor that reveals nothing to the reader: its position can be the instant of another client's
- *  event. It is encrypted, and differs each time, so that it does not even reveal whether there was
- *  such an event. */
-const sealedCursor = ({ vault }: EventSource, reader: OwnerIdentity, position: number): string =>
-  vault.seal(String(position).padStart(POSITION_DIGITS, "0"), cursorContext(reader));
+/**
+ * Encrypts a position as a cursor. The position can be the instant of another client's event, which
+ * the reader must not learn. Each encryption gives a different cursor, so that a reader cannot even
+ * tell whether there was such an event.
+ */
+const sealedCursor = (
+  { vault }: EventLogDependencies,
+  reader: OwnerIdentity,
+  position: number,
+): string => vault.seal(String(position).padStart(POSITION_DIGITS, "0"), cursorContext(reader));
 
-/** @throws {Problem} `invalid_request` */
-function positionOf({ vault }: EventSource, reader: OwnerIdentity, cursor: string): number {
+/**
+ * The position of a plain or encrypted cursor, in milliseconds since the epoch.
+ *
+ * @throws {Problem} `invalid_request` for an invalid cursor.
+ */
+function positionOf(
+  { vault }: EventLogDependencies,
+  reader: OwnerIdentity,
+  cursor: string,
+): number {
   if (POSITION.test(cursor)) return Number(cursor);
   try {
     return Number(vault.open(cursor, cursorContext(reader)));
@@ -174,21 +212,24 @@ function positionOf({ vault }: EventSource, reader: OwnerIdentity, cursor: strin
   }
 }
 
-/** Events of a reader, and how far the log was read. */
-interface OwnPage {
+/** Events of a reader, and the position up to which the log was read. */
+interface OwnedEventPage {
   readonly events: readonly AlertEvent[];
-  /** Position of the last row that was read, of any client; `undefined` if none was. */
+  /**
+   * Position of the last row that was read, whichever client it belongs to; `undefined` if no row
+   * was read.
+   */
   readonly reached: number | undefined;
   readonly hasMore: boolean;
 }
 
-async function ownPage(
-  source: EventSource,
+async function readOwnedPage(
+  source: EventLogDependencies,
   reader: EventReader,
   { cursor, since = 0, alertId, limit }: EventQuery,
-): Promise<OwnPage> {
+): Promise<OwnedEventPage> {
   const from = cursor === undefined ? since : positionOf(source, reader, cursor) + 1;
-  const isOwn = ownEvents(source, reader);
+  const isOwn = ownedEvents(source, reader);
   const events: AlertEvent[] = [];
   let scanned = 0;
   let reached: number | undefined;
@@ -196,9 +237,10 @@ async function ownPage(
     if (scanned === MAX_SCANNED) return { events, reached, hasMore: true };
     const isAsked = alertId === undefined || event.alertId === alertId;
     if (isAsked && (await isOwn(event))) {
-      // Only an event of the reader's own makes another page, so that `hasMore` reveals none of others.
+      // Only another event of this reader sets `hasMore`, so that `hasMore` does not reveal events of
+      // other clients.
       if (events.length === limit) return { events, reached, hasMore: true };
-      events.push({ ...event, body: readableBody(event.body, reader.scopes) });
+      events.push({ ...event, body: redactEventBody(event.body, reader.scopes) });
     }
     scanned += 1;
     reached = event.at;
@@ -206,16 +248,20 @@ async function ownPage(
   return { events, reached, hasMore: false };
 }
 
-/** Removes the events of the person's other clients, which rows of earlier versions contain. */
-function ownEvents(
-  { records }: EventSource,
+/**
+ * Creates a predicate that rejects events of the person's other OAuth clients. Only rows of earlier
+ * versions contain such events.
+ */
+function ownedEvents(
+  { records }: EventLogDependencies,
   reader: OwnerIdentity,
 ): (event: AlertEvent) => Promise<boolean> {
   if (!readsAmongOthers(reader)) return async () => true;
   const clientIds = new Map<string, string | undefined>();
   return async ({ alertId, clientId }) => {
     if (clientId !== undefined) return clientId === reader.clientId;
-    // Old rows name no client: the alert does, as long as it exists.
+    // Rows of earlier versions do not store the client. It is read from the alert, if the alert still
+    // exists.
     if (!clientIds.has(alertId)) {
       clientIds.set(alertId, (await records.get(alerts, alertId))?.value.owner.clientId);
     }
@@ -223,8 +269,11 @@ function ownEvents(
   };
 }
 
-/** The cursor after all events of an owner so far. */
-export async function endOfEvents(source: EventSource, owner: OwnerIdentity): Promise<string> {
+/** The cursor of the end of an owner's events, after all existing ones. */
+export async function latestEventCursor(
+  source: EventLogDependencies,
+  owner: OwnerIdentity,
+): Promise<string> {
   let end = 0;
   for await (const newest of readEvents(source, { owner, from: 0, order: "newest" })) {
     end = newest.at;
@@ -233,35 +282,39 @@ export async function endOfEvents(source: EventSource, owner: OwnerIdentity): Pr
   return readsAmongOthers(owner) ? sealedCursor(source, owner, end) : String(end);
 }
 
-/** Rows that are read at once. */
-const PAGE = 500;
+/** Number of rows read per query. */
+const EVENT_PAGE_SIZE = 500;
 
-/** An event row. */
-export interface AlertEvent extends EventRow {
-  /** The webhook id. */
+/** An event row with its id and instant. */
+export interface AlertEvent extends EventRowBody {
+  /** The `webhook-id` of the event's messages (Standard Webhooks). */
   readonly id: string;
-  /** Milliseconds since the epoch; rises from event to event of the whole log. */
+  /** Milliseconds since the epoch, strictly increasing over the whole log. */
   readonly at: number;
 }
 
-/** Selects event rows. */
+/** Selection of event rows. */
 export interface EventSelection extends Pick<ArchiveSelection, "order"> {
-  /** The owner of the alerts. For a client of a person, rows of earlier versions are those of all of the
-   *  person's clients. */
+  /**
+   * The owner of the alerts. For an OAuth client of a person, rows of earlier versions include
+   * those of all of the person's clients.
+   */
   readonly owner: OwnerIdentity;
-  /** Earliest instant, inclusive; no row is older than 30 days. */
+  /** Earliest instant, inclusive, in milliseconds since the epoch. No row is older than 30 days. */
   readonly from: number;
 }
 
-/** Subjects of the events of an owner: its own and, for a person, the one of earlier versions, which has
- *  no rows 30 days after the upgrade. */
+/**
+ * Archive subjects of an owner's events: the owner's own subject and, for a person, the subject
+ * that earlier versions used. The latter is empty 30 days after the upgrade.
+ */
 const subjectsOf = (owner: OwnerIdentity): readonly string[] => [
   ...new Set([eventSubject(owner), ownerGroup(owner)]),
 ];
 
-/** Reads events page by page, as long as the consumer asks for more. */
+/** Reads events lazily, page by page, while the consumer iterates. */
 export async function* readEvents(
-  source: EventSource,
+  source: EventLogDependencies,
   { owner, from, order }: EventSelection,
 ): AsyncGenerator<AlertEvent> {
   const opened = subjectsOf(owner).map(async (subject) => {
@@ -281,45 +334,54 @@ export async function* readEvents(
 }
 
 async function* readSubject(
-  { archive, now }: EventSource,
+  { archive, now }: EventLogDependencies,
   { from, ...rest }: Pick<ArchiveSelection, "subject" | "order"> & { readonly from: number },
 ): AsyncGenerator<AlertEvent, undefined> {
-  const oldest = now().getTime() - EVENTS_KEPT_MS;
+  const oldest = now().getTime() - EVENT_RETENTION_MS;
   const selection = { ...rest, from: Math.max(from, oldest) };
-  for await (const page of archivePages(archive, EVENT_KIND, selection, PAGE)) {
+  for await (const page of archivePages(archive, EVENT_ARCHIVE_KIND, selection, EVENT_PAGE_SIZE)) {
     yield* page.map(eventOf);
   }
 }
 
-/** The event of an owner with an id; `undefined` when the last 30 days have none. */
+/** Finds an owner's event by id; `undefined` when it does not exist or is older than 30 days. */
 export async function findEvent(
-  source: EventSource,
+  source: EventLogDependencies,
   owner: EventSelection["owner"],
   id: string,
 ): Promise<AlertEvent | undefined> {
-  const at = messageTime(id);
+  const at = messageIdTimeMs(id);
   if (at === undefined) return findEarlierEvent(source, owner, id);
-  const from = Math.max(at, source.now().getTime() - EVENTS_KEPT_MS);
+  const from = Math.max(at, source.now().getTime() - EVENT_RETENTION_MS);
   const selection = { from, to: at, order: "oldest", limit: 1 } as const;
   const found = await Promise.all(
-    subjectsOf(owner).map((subject) => source.archive.read(EVENT_KIND, { subject, ...selection })),
+    subjectsOf(owner).map((subject) =>
+      source.archive.read(EVENT_ARCHIVE_KIND, { subject, ...selection }),
+    ),
   );
   const row = found.flat().find((each) => each.id === id);
   return row && eventOf(row);
 }
 
-/** An event of an earlier version, whose id contains no time. All of them are older than the first
- *  event whose id does, and 30 days after the upgrade there are none. */
+/**
+ * Finds an event that an earlier version wrote, with an id that contains no time. All such events
+ * are older than the first event whose id contains a time, and 30 days after the upgrade none are
+ * left.
+ */
 async function findEarlierEvent(
-  source: EventSource,
+  source: EventLogDependencies,
   owner: EventSelection["owner"],
   id: string,
 ): Promise<AlertEvent | undefined> {
   for await (const event of readEvents(source, { owner, from: 0, order: "oldest" })) {
-    if (messageTime(event.id) !== undefined) return undefined;
+    if (messageIdTimeMs(event.id) !== undefined) return undefined;
     if (event.id === id) return event;
   }
   return undefined;
 }
 
-const eventOf = ({ id, at, body }: ArchiveRow): AlertEvent => ({ ...(body as EventRow), id, at });
+const eventOf = ({ id, at, body }: ArchiveRow): AlertEvent => ({
+  ...(body as EventRowBody),
+  id,
+  at,
+});

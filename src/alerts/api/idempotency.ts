@@ -4,34 +4,37 @@ import { insert } from "../../store/port/operations.ts";
 import { collection, type Operation, type Records } from "../../store/port/records.ts";
 import { type Owner, ownerGroup } from "../alert.ts";
 
-/** How long a request can be repeated under its idempotency key, in milliseconds. */
-const KEPT_MS = 24 * 3_600_000;
+/** How long an idempotency key is remembered, in milliseconds. */
+const IDEMPOTENCY_RETENTION_MS = 24 * 3_600_000;
 
-/** A request that was made under an idempotency key. */
+/** A stored request that used an idempotency key. */
 interface Request {
-  /** Hash of its input. */
+  /** SHA-256 of the request's input, base64url. */
   readonly input: string;
   readonly alertId: string;
 }
 
-/** Requests by owner and key. They are deleted with the alert: repeating a request whose alert was
- *  deleted registers a new alert, because a deleted one would be of no use. */
+/**
+ * Requests by owner and idempotency key. A request is deleted with its alert, so that repeating the
+ * request registers a new alert instead of returning a deleted one.
+ */
 const requests = collection<Request>("alert-requests");
 
 /** A request with an idempotency key (draft-ietf-httpapi-idempotency-key-header). */
 export interface IdempotentRequest {
   readonly owner: Owner;
   readonly key: string;
-  /** The input of the request; JSON. */
+  /** The input of the request, as a JSON value. */
   readonly input: unknown;
 }
 
 /**
- * The id of the alert that an earlier request under the same key registered.
+ * The id of the alert that an earlier request with the same key registered; `undefined` if there
+ * was none.
  *
- * @throws {Problem} `idempotency_key_reused` when the input was different.
+ * @throws {Problem} `idempotency_key_reused` when the earlier request had different input.
  */
-export async function findEarlierAlert(
+export async function findAlertByIdempotencyKey(
   records: Records,
   request: IdempotentRequest,
 ): Promise<string | undefined> {
@@ -44,16 +47,21 @@ export async function findEarlierAlert(
   });
 }
 
-/** Stores a request, unless there is one under the same key. */
-export function rememberRequest(
+/**
+ * The operation that stores a request. It fails if a request with the same key is already stored.
+ */
+export function storeIdempotentRequest(
   request: IdempotentRequest,
   { alertId, groups }: { readonly alertId: string; readonly groups: readonly string[] },
 ): Operation {
   const value = { input: hashOf(request.input), alertId };
-  return insert(requests, { key: keyOf(request), value, groups, ttlMs: KEPT_MS });
+  return insert(requests, { key: keyOf(request), value, groups, ttlMs: IDEMPOTENCY_RETENTION_MS });
 }
 
-/** Includes the client: two clients of one person can use the same key. */
+/**
+ * Record key of a request. It includes the OAuth client, so that two clients of one person can use
+ * the same idempotency key.
+ */
 function keyOf({ owner, key }: IdempotentRequest): string {
   const { clientId } = owner;
   const name = clientId === undefined ? key : JSON.stringify([clientId, key]);

@@ -2,13 +2,13 @@ import { isPerson } from "../alert.ts";
 import type { AlertDependencies } from "./dependencies.ts";
 import type { AlertView } from "./queries.ts";
 
-/** Facts that the steps depend on, besides the alert. */
+/** Facts about the service that the steps depend on. */
 type ServiceFacts = Pick<AlertDependencies, "baseUrl" | "standsStill">;
 
 const POLL =
   "Poll with get_alert_events (GET /api/alerts/events), each time with nextCursor of the answer before.";
 
-/** Next steps after a registration. */
+/** Next steps for the owner after an alert is registered. */
 export function stepsAfterRegistration(
   { status, alert }: AlertView,
   setting: ServiceFacts,
@@ -17,7 +17,7 @@ export function stepsAfterRegistration(
   const secret =
     "Keep the secret, which is shown once, and verify each request with it (Standard Webhooks, for example the library standardwebhooks).";
   return [
-    ...still(setting),
+    ...standstillNote(setting),
     ...(by === "webhook" ? [secret, keys(setting)] : []),
     ...(status === "pending" ? [challenge()] : []),
     isPerson(alert.owner)
@@ -28,19 +28,23 @@ export function stepsAfterRegistration(
   ];
 }
 
-/** Next steps while the webhook is not verified. */
+/** Next steps for the owner while the webhook is not verified; empty otherwise. */
 export function stepsWhilePending({ status }: AlertView): readonly string[] {
   return status === "pending" ? [challenge()] : [];
 }
 
-/** Next steps after a rotation. @param until When the previous secret expires, Unix milliseconds. */
+/**
+ * Next steps for the owner after a signing secret is rotated.
+ *
+ * @param until When the previous secret expires, in milliseconds since the epoch.
+ */
 export function stepsAfterRotation(until: number): readonly string[] {
   return [
     `Keep the secret, which is shown once. The one before signs as well until ${new Date(until).toISOString()}.`,
   ];
 }
 
-/** Next steps after something was enqueued. */
+/** Next steps for the owner after an event is queued for delivery. */
 export const stepsAfterSending: readonly string[] = [
   "get_alert_events with view deliveries shows the attempts, in some seconds.",
 ];
@@ -51,5 +55,5 @@ const challenge = (): string =>
 const keys = ({ baseUrl }: ServiceFacts): string =>
   `Signatures v1a verify with the public keys at ${baseUrl}/.well-known/webhook-keys.json.`;
 
-const still = ({ standsStill }: ServiceFacts): readonly string[] =>
+const standstillNote = ({ standsStill }: ServiceFacts): readonly string[] =>
   standsStill() ? ["This market is fixed at one instant: no event will come."] : [];

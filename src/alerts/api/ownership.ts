@@ -7,7 +7,7 @@ import { announce, removeAt, removeGroup } from "../../store/port/operations.ts"
 import type { Operation, Records } from "../../store/port/records.ts";
 import {
   ALERTS_TOPIC,
-  accountGroup,
+  accountAlertsGroup,
   alertGroup,
   alerts,
   isOwnedBy,
@@ -17,15 +17,15 @@ import {
   type StoredAlert,
 } from "../alert.ts";
 
-/** Number of random characters in an id. */
+/** Number of random base62 characters in an alert id. */
 const ID_LENGTH = 16;
 
 const ID = new RegExp(`^alert_[0-9A-Za-z]{${ID_LENGTH}}$`);
 
-/** A new id of an alert. */
+/** Generates an alert id. */
 export const newAlertId = (): string => `alert_${randomBase62(ID_LENGTH)}`;
 
-/** The owner of the alerts that a caller registers. */
+/** The owner under which the alerts of a caller are registered. */
 export const ownerOf = ({ kind, id, accountId, clientId }: Caller): Owner => ({
   kind,
   id,
@@ -33,21 +33,26 @@ export const ownerOf = ({ kind, id, accountId, clientId }: Caller): Owner => ({
   ...(kind === "user" && clientId !== undefined && { clientId }),
 });
 
-/** Groups of the records of an owner: its own, its account's, and those with which they are deleted. */
+/**
+ * Groups of the records of an owner: the owner's group, the account's group, and the groups whose
+ * removal deletes the records.
+ */
 export function groupsOfOwner(owner: Owner): readonly string[] {
   const { accountId } = owner;
-  const answering = accountId === undefined ? [] : [accountGroup(accountId)];
+  const answering = accountId === undefined ? [] : [accountAlertsGroup(accountId)];
   return [ownerGroup(owner), ...answering, ...lifetimeGroups(owner)];
 }
 
-/** Groups of an alert. */
+/** Groups of an alert and of the records that are deleted with it. */
 export const groupsOfAlert = (alertId: string, owner: Owner): readonly string[] => [
   alertGroup(alertId),
   ...groupsOfOwner(owner),
 ];
 
-/** Groups whose removal deletes the records: the agent's, the person's and client's, or the API key's
- *  and its account's. */
+/**
+ * Groups whose removal deletes an owner's records: the group of the agent, of the person and the
+ * OAuth client, or of the API key and its account.
+ */
 function lifetimeGroups({ kind, id, accountId, clientId }: Owner): readonly string[] {
   switch (kind) {
     case "agent":
@@ -67,12 +72,12 @@ function lifetimeGroups({ kind, id, accountId, clientId }: Owner): readonly stri
   }
 }
 
-/** Where alerts are stored. */
+/** Dependencies of looking up alerts. */
 interface AlertStore {
   readonly records: Records;
 }
 
-/** The alert with an id; `undefined` when there is none. */
+/** Finds an alert by id; `undefined` when it does not exist. */
 export async function findAlert(
   { records }: AlertStore,
   alertId: string,
@@ -81,11 +86,12 @@ export async function findAlert(
 }
 
 /**
- * An alert that the caller registered.
+ * Finds an alert that the caller registered.
  *
- * @throws {Problem} `not_found`, also when another caller registered it: ids of others are not revealed.
+ * @throws {Problem} `not_found`, also when another caller registered the alert, so that callers
+ * cannot probe for ids.
  */
-export async function requireOwnAlert(
+export async function requireOwnedAlert(
   from: AlertStore,
   caller: OwnerIdentity,
   alertId: string,
@@ -96,10 +102,10 @@ export async function requireOwnAlert(
 }
 
 /**
- * An alert that the caller may read and remove: its own and, with an API key of a person, any of the
- * person's account.
+ * Finds an alert that the caller may read and remove: one that the caller registered or, if the
+ * caller uses a person's API key, any alert of the person's account.
  *
- * @throws {Problem} `not_found`, as `requireOwnAlert` does.
+ * @throws {Problem} `not_found`, as `requireOwnedAlert` does.
  */
 export async function requireManageableAlert(
   from: AlertStore,
@@ -111,13 +117,13 @@ export async function requireManageableAlert(
     await findAlert(from, alertId),
     ({ value, groups }) =>
       isOwnedBy(value.owner, caller) ||
-      (account !== undefined && groups.includes(accountGroup(account))),
+      (account !== undefined && groups.includes(accountAlertsGroup(account))),
   );
 }
 
 /**
- * The account of which a caller may read and remove every alert: that of the person whose API key
- * it uses.
+ * The account whose alerts the caller may all read and remove: that of the person whose API key the
+ * caller uses; `undefined` for other callers.
  */
 export const managedAccountOf = ({ kind, accountId }: Caller): string | undefined =>
   kind === "service" ? accountId : undefined;
@@ -133,7 +139,7 @@ function requireAllowed(
   });
 }
 
-/** The steps that remove an alert with everything that belongs to it. */
+/** The operations that remove an alert with all records that belong to it. */
 export const alertRemoval = (alert: StoredAlert): readonly Operation[] => [
   removeAt(alerts, alert),
   removeGroup(alertGroup(alert.key)),

@@ -6,74 +6,82 @@ import type { Records } from "../../store/port/records.ts";
 import {
   type Alert,
   type AlertStatus,
-  accountGroup,
+  accountAlertsGroup,
+  alertStatusAt,
   alerts,
   isOwnedBy,
   ownerGroup,
   type StoredAlert,
-  statusOf,
 } from "../alert.ts";
 import { type Channel, type ChannelState, channels } from "../channels/channel.ts";
 import {
-  ATTEMPT_KIND,
-  type Attempt,
+  ATTEMPT_ARCHIVE_KIND,
+  type DeliveryAttempt,
   deliveries,
-  EVENTS_KEPT_MS,
+  EVENT_RETENTION_MS,
   queueGroup,
 } from "../delivery/delivery.ts";
 import { type EndpointHealth, endpointHealth } from "../delivery/endpoint-health.ts";
 import type { AlertDependencies } from "./dependencies.ts";
 import { managedAccountOf } from "./ownership.ts";
 
-/** Maximum number of queued deliveries that are counted. */
+/** Maximum number of queued deliveries that are counted for one alert. */
 const MAX_COUNTED = 100;
 
-/** Number of attempts in which the last success is searched for. */
+/** Number of recent attempts that are searched for the last success. */
 const MAX_SEARCHED = 100;
 
-/** An alert as its owner sees it. */
+/** An alert in the form that its owner sees. */
 export interface AlertView {
   readonly id: string;
   readonly alert: Alert;
   readonly status: AlertStatus;
-  /** The channel that its events are sent to; absent if events are sent in another way, or the
-   *  channel was deleted. */
+  /**
+   * The channel to which the alert's events are sent; absent if the alert uses no channel or the
+   * channel was deleted.
+   */
   readonly channel?: Pick<Channel, "name" | "kind" | "state">;
 }
 
-/** Queued deliveries of a webhook. */
-interface Waiting {
-  /** Number of queued deliveries, counted up to 100. */
+/** Queued deliveries of an alert. */
+interface WaitingDeliveries {
+  /** Number of queued deliveries; 100 means 100 or more. */
   readonly count: number;
-  /** When the next one is due, milliseconds since the epoch; `null` if none is due. */
+  /**
+   * When the next queued delivery is due, in milliseconds since the epoch; `null` if none is
+   * scheduled.
+   */
   readonly nextAt: number | null;
 }
 
 /** An alert with the state of its deliveries. */
 export interface AlertDetails extends AlertView {
-  /** `undefined`: nothing has failed since the last success. */
+  /** Failures since the last success; `undefined` if there are none. */
   readonly health: EndpointHealth | undefined;
-  readonly waiting: Waiting;
+  readonly waiting: WaitingDeliveries;
 }
 
-/** An attempt with its time. */
-export interface AttemptView extends Attempt {
+/** A delivery attempt with its time. */
+export interface AttemptView extends DeliveryAttempt {
   /** Milliseconds since the epoch. */
   readonly at: number;
 }
 
-/** A page of attempts, newest first. */
+/** A page of delivery attempts, newest first. */
 export interface AttemptPage {
   readonly attempts: readonly AttemptView[];
   readonly cursor: string | undefined;
 }
 
-/** An alert with its current status; the status of its channel takes precedence if it is worse. */
-export async function viewOf(
+/**
+ * Combines an alert with its current status. A paused or disabled channel overrides the alert's own
+ * status, unless the alert has expired.
+ */
+export async function alertViewOf(
   { records, now }: Pick<AlertDependencies, "records" | "now">,
   { key, value }: Pick<StoredAlert, "key" | "value">,
 ): Promise<AlertView> {
-  const status = statusOf(value, now().getTime());
+  const status = alertStatusAt(value, now().getTime());
   if (value.way.by !== "channel") return { id: key, alert: value, status };
   const channel = (await records.get(channels, value.way.channelId))?.value;
   return {
@@ -91,52 +99,58 @@ function withChannel(status: AlertStatus, state: ChannelState | undefined): Aler
 
 /** The alerts that a caller may read. */
 export interface AlertList {
-  /** The caller's own; with an API key of a person, all of the person's account. Oldest first. */
+  /**
+   * The caller's own alerts or, with a person's API key, all alerts of the person's account; oldest
+   * first.
+   */
   readonly alerts: readonly AlertView[];
-  /** How many more the account has through other clients, whose URLs the caller may not see. */
+  /**
+   * Number of further alerts of the account, registered by others, whose URLs the caller may not
+   * see.
+   */
   readonly others: number;
 }
 
-/** The alerts of a caller. */
+/** Lists the alerts that a caller may read. */
 export async function listAlerts(options: AlertDependencies, caller: Caller): Promise<AlertList> {
   const { accountId } = caller;
-  const group = accountId === undefined ? ownerGroup(caller) : accountGroup(accountId);
+  const group = accountId === undefined ? ownerGroup(caller) : accountAlertsGroup(accountId);
   const all = await alertsIn(options, group);
   if (managedAccountOf(caller) !== undefined) return { alerts: all, others: 0 };
   const own = all.filter(({ alert }) => isOwnedBy(alert.owner, caller));
   return { alerts: own, others: all.length - own.length };
 }
 
-/** The alerts of an account, oldest first. */
-export function listForAccount(
+/** Lists all alerts of an account, oldest first. */
+export function listAlertsOfAccount(
   options: AlertDependencies,
   accountId: string,
 ): Promise<readonly AlertView[]> {
-  return alertsIn(options, accountGroup(accountId));
+  return alertsIn(options, accountAlertsGroup(accountId));
 }
 
 async function alertsIn(options: AlertDependencies, group: string): Promise<readonly AlertView[]> {
   const found = await readAll(options.records, alerts, group);
-  const views = await Promise.all(found.map((alert) => viewOf(options, alert)));
+  const views = await Promise.all(found.map((alert) => alertViewOf(options, alert)));
   return views.toSorted((a, b) => a.alert.createdAt - b.alert.createdAt || (a.id < b.id ? -1 : 1));
 }
 
-/** An alert with the health of its webhook and its queued deliveries. */
-export async function detailsOf(
+/** Combines an alert with the health of its webhook or channel and with its queued deliveries. */
+export async function alertDetailsOf(
   options: AlertDependencies,
   alert: StoredAlert,
 ): Promise<AlertDetails> {
   const { records } = options;
   const { way } = alert.value;
   const [view, health, waiting] = await Promise.all([
-    viewOf(options, alert),
+    alertViewOf(options, alert),
     records.get(endpointHealth, way.by === "channel" ? way.channelId : alert.key),
     waitingDeliveries(records, alert.key),
   ]);
   return { ...view, health: health?.value, waiting };
 }
 
-async function waitingDeliveries(records: Records, alertId: string): Promise<Waiting> {
+async function waitingDeliveries(records: Records, alertId: string): Promise<WaitingDeliveries> {
   const selection = { group: queueGroup(alertId), limit: MAX_COUNTED };
   const found = await records.list(deliveries, selection);
   const due = found.flatMap(({ dueAt }) => dueAt ?? []);
@@ -144,7 +158,7 @@ async function waitingDeliveries(records: Records, alertId: string): Promise<Wai
 }
 
 /**
- * The attempts to deliver to an alert's webhook in 30 days, newest first.
+ * The attempts of the last 30 days to deliver events of an alert, newest first.
  *
  * @throws {Problem} `invalid_request` for an invalid cursor.
  */
@@ -153,9 +167,9 @@ export async function listAttempts(
   alertId: string,
   { cursor, limit }: { readonly cursor: string | undefined; readonly limit: number },
 ): Promise<AttemptPage> {
-  const rows = await archive.read(ATTEMPT_KIND, {
+  const rows = await archive.read(ATTEMPT_ARCHIVE_KIND, {
     subject: alertId,
-    from: now().getTime() - EVENTS_KEPT_MS,
+    from: now().getTime() - EVENT_RETENTION_MS,
     order: "newest",
     ...(cursor !== undefined && { after: parseCursor(cursor) }),
     limit: limit + 1,
@@ -163,27 +177,30 @@ export async function listAttempts(
   const page = rows.slice(0, limit);
   const last = page.at(-1);
   return {
-    attempts: page.map(({ at, body }) => ({ ...(body as Attempt), at })),
+    attempts: page.map(({ at, body }) => ({ ...(body as DeliveryAttempt), at })),
     cursor: rows.length > limit && last ? `${last.at}-${last.id}` : undefined,
   };
 }
 
-/** When a webhook or channel last accepted a delivery, milliseconds since the epoch; `undefined` if
- *  it never has, or if too many attempts have failed since. @param id Id of the alert, or of the
- *  channel for messages about the channel itself. */
-export async function lastSuccess(
+/**
+ * When a webhook or channel last accepted a delivery, in milliseconds since the epoch; `undefined`
+ * if no success is among the last 100 attempts considered.
+ *
+ * @param id Id of the alert, or of the channel for messages about the channel itself.
+ */
+export async function lastSuccessAt(
   { records, archive }: Pick<AlertDependencies, "records" | "archive">,
   id: string,
 ): Promise<number | undefined> {
   const health = await records.get(endpointHealth, id);
-  const rows = await archive.read(ATTEMPT_KIND, {
+  const rows = await archive.read(ATTEMPT_ARCHIVE_KIND, {
     subject: id,
-    // All later attempts have failed.
+    // Attempts after `failingSince` have all failed, so they are not searched.
     ...(health && { to: health.value.failingSince }),
     order: "newest",
     limit: MAX_SEARCHED,
   });
-  return rows.find(({ body }) => (body as Attempt).error === "none")?.at;
+  return rows.find(({ body }) => (body as DeliveryAttempt).error === "none")?.at;
 }
 
 function parseCursor(cursor: string): Pick<ArchiveRow, "at" | "id"> {

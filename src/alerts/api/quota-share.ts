@@ -1,29 +1,35 @@
 import { ownerExists, quotaOwner } from "../../auth/entitlement.ts";
-import { shareOf } from "../../limits/share.ts";
+import { partyShare } from "../../limits/share.ts";
 import type { Records, Stored } from "../../store/port/records.ts";
 import { type Owner, ownerKey } from "../alert.ts";
 
-/** Maximum share of an account's quota for one application, with the agents that it claimed, while
- *  the rest of the account uses nothing. It shrinks as others use more (`shareOf`). */
+/**
+ * Maximum share of an account's quota that one application and the agents it claimed may use while
+ * the rest of the account uses nothing. The share shrinks as the rest uses more (`partyShare`).
+ */
 const APPLICATION_SHARE = 1 / 2;
 
-/** A record that counts towards the quota of its owner's account. */
-type Owned = Stored<{ readonly owner: Owner }>;
+/** A record that counts toward the quota of its owner's account. */
+type OwnedRecord = Stored<{ readonly owner: Owner }>;
 
 /**
- * Whether an application has used up its share of its owner's quota, together with the agents that
- * it claimed. Always `false` for owners that are not applications, since their share is the whole
- * quota.
+ * Whether an application, together with the agents that it claimed, has used up its share of the
+ * account's quota. Always `false` for an owner that is not an application, because such an owner
+ * may use the whole quota.
  *
- * @param existing The records that count towards the quota.
+ * @param existing The records that count toward the quota.
+ * @param total The whole quota, as a number of records.
  */
-export type IsShareUsedUp = (existing: readonly Owned[], total: number) => boolean;
+export type IsShareUsedUp = (existing: readonly OwnedRecord[], total: number) => boolean;
 
-/** Finds which of some records count towards the share of an owner's application. */
-export async function shareCheckFor(
+/**
+ * Determines which of the existing records count toward the share of the owner's application, and
+ * returns the check that compares them with the share.
+ */
+export async function createShareCheck(
   records: Records,
   owner: Owner,
-  existing: readonly Owned[],
+  existing: readonly OwnedRecord[],
 ): Promise<IsShareUsedUp> {
   const application = await quotaOwner(records, owner);
   if (application.kind !== "user" || application.clientId === undefined) return () => false;
@@ -36,14 +42,15 @@ export async function shareCheckFor(
   return (counted, total) => {
     const own = counted.filter(({ value }) => members.includes(ownerKey(value.owner)));
     const left = total - counted.length;
-    return own.length >= shareOf({ total, most: total * APPLICATION_SHARE }, left);
+    return own.length >= partyShare({ total, most: total * APPLICATION_SHARE }, left);
   };
 }
 
 /**
- * The records whose owner, an agent or a key, has expired; they are not removed when it expires.
+ * The records whose owner, an agent or an API key, has expired. Expiry of an owner does not remove
+ * its records.
  */
-export async function recordsWithoutOwner<T extends Owned>(
+export async function recordsWithoutOwner<T extends OwnedRecord>(
   records: Records,
   existing: readonly T[],
 ): Promise<readonly T[]> {

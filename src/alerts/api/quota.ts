@@ -4,25 +4,27 @@ import { Problem } from "../../problem.ts";
 import { incrementVersion, readVersion } from "../../store/optimistic-lock.ts";
 import type { Operation, Records } from "../../store/port/records.ts";
 import { type Alert, alerts, type DeliveryMethod, quotaGroup, type StoredAlert } from "../alert.ts";
-import type { AlertTarget } from "../delivery/delivery.ts";
+import type { AlertRecord } from "../delivery/delivery.ts";
 import { alertRemoval, groupsOfOwner } from "./ownership.ts";
-import { recordsWithoutOwner, shareCheckFor } from "./quota-share.ts";
+import { createShareCheck, recordsWithoutOwner } from "./quota-share.ts";
 
-/** Alerts, and webhooks among them, of one account with all its agents and keys, or of a caller without
- *  an account. */
+/**
+ * Maximum number of alerts, and of alerts with a webhook, for one account including its agents and
+ * API keys, or for one caller without an account.
+ */
 const MAX_ALERTS = 100;
 const MAX_WEBHOOKS = 20;
 
 /**
- * The operations with which a commit registers an alert only while the quota of its owner is not
- * used up. The commit fails if a concurrent registration committed first.
+ * The operations that let a commit register an alert only while the owner's quota is not used up.
+ * The commit fails if a concurrent registration committed first.
  *
  * @throws {Problem} `alert_limit` when the quota is used up; `insufficient_scope` when the owner
  * may no longer have alerts.
  */
 export async function reserveQuota(
   records: Records,
-  { value: { owner, way } }: AlertTarget,
+  { value: { owner, way } }: AlertRecord,
 ): Promise<readonly Operation[]> {
   const key = quotaGroup(owner);
   const lock = { key: `alerts ${key}`, groups: groupsOfOwner(owner) };
@@ -34,27 +36,32 @@ export async function reserveQuota(
   const orphans =
     (await excessIn(own)) === undefined ? [] : await recordsWithoutOwner(records, own);
   const excess = await excessIn(own.filter((alert) => !orphans.includes(alert)));
-  if (excess !== undefined) throw full(excess);
+  if (excess !== undefined) throw alertLimitProblem(excess);
   const entitled = await entitlementChecks(records, owner);
-  if (entitled === undefined) throw ended();
+  if (entitled === undefined) throw ownerEndedProblem();
   return [...entitled, incrementVersion(lock, version), ...orphans.flatMap(alertRemoval)];
 }
 
-/** The quota that one more alert would exceed, in words; `undefined` if none. */
+/**
+ * Describes the account quota that one more alert would exceed; `undefined` if it would exceed
+ * none.
+ */
 function excessOfAccount(existing: readonly StoredAlert[], way: DeliveryMethod) {
   if (existing.length >= MAX_ALERTS) return `${MAX_ALERTS} alerts with all your agents and keys`;
   const isOver = way.by === "webhook" && existing.filter(hasWebhook).length >= MAX_WEBHOOKS;
   return isOver ? `${MAX_WEBHOOKS} webhooks with all your agents and keys` : undefined;
 }
 
-/** Like `excessOfAccount`, for the share of the application that registers the alert, itself or by
- *  an agent. */
+/**
+ * Describes the quota share that one more alert of an application or its agents would exceed;
+ * `undefined` if it would exceed none.
+ */
 async function excessOfApplication(
   records: Records,
   existing: readonly StoredAlert[],
   { owner, way }: Pick<Alert, "owner" | "way">,
 ): Promise<string | undefined> {
-  const isUsedUp = await shareCheckFor(records, owner, existing);
+  const isUsedUp = await createShareCheck(records, owner, existing);
   const rest = "of your account, with the agents that you claimed";
   if (isUsedUp(existing, MAX_ALERTS)) return `your share of the ${MAX_ALERTS} alerts ${rest}`;
   return way.by === "webhook" && isUsedUp(existing.filter(hasWebhook), MAX_WEBHOOKS)
@@ -64,13 +71,13 @@ async function excessOfApplication(
 
 const hasWebhook = ({ value }: StoredAlert): boolean => value.way.by === "webhook";
 
-const full = (what: string): Problem =>
+const alertLimitProblem = (what: string): Problem =>
   new Problem("alert_limit", {
     detail: `You have ${what}, which is the maximum.`,
     next: "Delete one with manage_alert, or add symbols to one that you have.",
   });
 
-const ended = (): Problem =>
+const ownerEndedProblem = (): Problem =>
   new Problem("insufficient_scope", {
     detail: "You may not have alerts any more.",
     next: `Get a token with the scopes ${alertScopes.join(" ")}.`,

@@ -1,12 +1,12 @@
 import { Problem } from "../../problem.ts";
-import { announce, replace, unchanged } from "../../store/port/operations.ts";
+import { announce, replace, requireUnchanged } from "../../store/port/operations.ts";
 import { archivePages } from "../../store/port/read-all.ts";
 import type { Operation } from "../../store/port/records.ts";
 import { type AlertStatus, alerts, type StoredAlert } from "../alert.ts";
 import {
-  ATTEMPT_KIND,
-  type Attempt,
+  ATTEMPT_ARCHIVE_KIND,
   DELIVERIES_TOPIC,
+  type DeliveryAttempt,
   deliveries,
   enqueueDelivery,
   newMessageId,
@@ -15,28 +15,29 @@ import {
 import type { AlertRequest } from "./changes.ts";
 import type { AlertDependencies } from "./dependencies.ts";
 import { type AlertEvent, findEvent, readEvents } from "./event-log.ts";
-import { requireOwnAlert } from "./ownership.ts";
-import { viewOf } from "./queries.ts";
+import { requireOwnedAlert } from "./ownership.ts";
+import { alertViewOf } from "./queries.ts";
 import { notActiveProblem, noWebhookProblem } from "./validation.ts";
 
 /** Maximum number of events that one request redelivers. */
 const MAX_EVENTS = 1_000;
 
-/** Number of events per commit. */
+/** Number of events queued per commit. */
 const BATCH = 100;
 
-/** Statuses in which an enqueued event would never be sent. */
+/** Alert statuses in which a queued event would never be sent. */
 const NEVER_SENDING: readonly AlertStatus[] = ["disabled"];
 
-/** Statuses in which an enqueued event is not sent at once. */
+/** Alert statuses in which a queued event is not sent immediately. */
 const NOT_SENDING_NOW: readonly AlertStatus[] = [...NEVER_SENDING, "pending", "paused", "expired"];
 
 /**
- * Sends an event again under its id. One that is still queued is made due at once.
+ * Sends an event again under the same id. If the event is still queued, it becomes due immediately.
  *
- * @throws {Problem} `not_found` when the last 30 days have no such event; `wrong_state`.
+ * @throws {Problem} `not_found` when the last 30 days contain no event with this id; `wrong_state`
+ * when the event would never be sent.
  */
-export async function redeliver(
+export async function redeliverEvent(
   options: AlertDependencies,
   wanted: AlertRequest,
   eventId: string,
@@ -53,7 +54,7 @@ export async function redeliver(
             replace(deliveries, waiting, { value: waiting.value, dueInMs: 0 }),
             announce(DELIVERIES_TOPIC),
           ];
-    if (await records.commit([...steps, ...audited(options, alert, "alert.redelivered")]))
+    if (await records.commit([...steps, ...auditedAlertSteps(options, alert, "alert.redelivered")]))
       return alert;
   }
 }
@@ -74,15 +75,18 @@ async function eventOf(
 /** The result of redelivering failed events. */
 export interface RedeliveryResult {
   readonly alert: StoredAlert;
-  /** Events that were enqueued. */
+  /** Number of events that were queued for delivery. */
   readonly queued: number;
-  /** Where to continue, milliseconds since the epoch; `undefined` if no event remains. */
+  /**
+   * Instant from which the next request continues, in milliseconds since the epoch; `undefined` if
+   * no event remains.
+   */
   readonly next: number | undefined;
 }
 
 /**
- * Sends again the events since an instant that the webhook has not accepted and that are not queued,
- * the oldest 1,000.
+ * Sends events since an instant again if they were never accepted and are not queued. One call
+ * considers the oldest 1,000 events.
  *
  * @throws {Problem} `not_found`, `wrong_state`.
  */
@@ -104,7 +108,10 @@ export async function redeliverSince(
   return { alert, queued, next };
 }
 
-/** The events to send and one more, which determines where to continue. */
+/**
+ * The oldest events of an alert since an instant: at most the maximum per request, plus one that
+ * tells where to continue.
+ */
 async function eventsSince(
   options: AlertDependencies,
   { key, value: { owner } }: StoredAlert,
@@ -118,7 +125,7 @@ async function eventsSince(
   return found;
 }
 
-/** Ids of the events that the webhook of an alert has accepted. */
+/** Ids of the events of an alert whose delivery has succeeded since an instant. */
 async function acceptedSince(
   { archive }: AlertDependencies,
   alertId: string,
@@ -126,17 +133,21 @@ async function acceptedSince(
 ): Promise<ReadonlySet<string>> {
   const accepted = new Set<string>();
   const selection = { subject: alertId, from, order: "oldest" } as const;
-  for await (const page of archivePages(archive, ATTEMPT_KIND, selection)) {
+  for await (const page of archivePages(archive, ATTEMPT_ARCHIVE_KIND, selection)) {
     for (const { body } of page) {
-      const { eventId, error } = body as Attempt;
+      const { eventId, error } = body as DeliveryAttempt;
       if (error === "none") accepted.add(eventId);
     }
   }
   return accepted;
 }
 
-/** @param isAudited Whether the request has its audit row. @returns How many of the events were not
- *  queued already. */
+/**
+ * Queues those events of a batch that are not queued yet.
+ *
+ * @param isAudited Whether an audit row for the request was already written.
+ * @returns The number of events that were queued.
+ */
 async function queueBatch(
   options: AlertDependencies,
   wanted: AlertRequest,
@@ -153,18 +164,18 @@ async function queueBatch(
     );
     if (absent.length === 0) return 0;
     const kept = isAudited
-      ? [unchanged(alerts, alert)]
-      : audited(options, alert, "alert.redelivered");
+      ? [requireUnchanged(alerts, alert)]
+      : auditedAlertSteps(options, alert, "alert.redelivered");
     if (await records.commit([...steps, ...kept])) return absent.length;
   }
 }
 
 /**
- * Sends a test event, which is retried like any other.
+ * Sends a test event, which is retried like any other event.
  *
- * @throws {Problem} `not_found`; `wrong_state` when it would not be sent at once.
+ * @throws {Problem} `not_found`; `wrong_state` when the event would not be sent immediately.
  */
-export async function sendTest(
+export async function sendTestEvent(
   options: AlertDependencies,
   wanted: AlertRequest,
 ): Promise<{ readonly alert: StoredAlert; readonly eventId: string }> {
@@ -172,7 +183,10 @@ export async function sendTest(
     const alert = await sendingAlert(options, wanted, NOT_SENDING_NOW);
     const at = options.now().getTime();
     const message = testMessage(alert.key, at);
-    const steps = [...enqueueDelivery(alert, message), ...audited(options, alert, "alert.tested")];
+    const steps = [
+      ...enqueueDelivery(alert, message),
+      ...auditedAlertSteps(options, alert, "alert.tested"),
+    ];
     if (await options.records.commit(steps)) return { alert, eventId: message.eventId };
   }
 }
@@ -190,19 +204,22 @@ async function sendingAlert(
   { caller, alertId }: AlertRequest,
   refused: readonly AlertStatus[],
 ): Promise<StoredAlert> {
-  const alert = await requireOwnAlert(options, caller, alertId);
+  const alert = await requireOwnedAlert(options, caller, alertId);
   if (alert.value.way.by === "poll") throw noWebhookProblem("poll");
-  const { status } = await viewOf(options, alert);
+  const { status } = await alertViewOf(options, alert);
   if (refused.includes(status)) throw notActiveProblem(status);
   return alert;
 }
 
-/** Audits the action, and fails the commit if the alert was changed or removed meanwhile. */
-function audited(
+/** Audits the action, and fails the commit if the alert was changed or removed concurrently. */
+function auditedAlertSteps(
   { audit }: AlertDependencies,
   alert: StoredAlert,
   action: string,
 ): readonly Operation[] {
   const { owner } = alert.value;
-  return [unchanged(alerts, alert), ...audit({ action, actor: owner.id, target: alert.key })];
+  return [
+    requireUnchanged(alerts, alert),
+    ...audit({ action, actor: owner.id, target: alert.key }),
+  ];
 }

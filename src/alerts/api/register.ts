@@ -10,31 +10,39 @@ import {
   type DeliveryMethod,
   type StoredAlert,
 } from "../alert.ts";
-import { keepChannel } from "../channels/channel.ts";
+import { guardChannelReference } from "../channels/channel.ts";
 import { enqueueChallenge } from "../delivery/delivery.ts";
-import { firstSecret, signingSecrets } from "../delivery/signing.ts";
-import { keepWatchlist } from "../watchlists/watchlist.ts";
+import { createFirstSecret, signingSecrets } from "../delivery/signing.ts";
+import { guardWatchlistReference } from "../watchlists/watchlist.ts";
 import type { AlertDependencies } from "./dependencies.ts";
-import { findEarlierAlert, type IdempotentRequest, rememberRequest } from "./idempotency.ts";
-import { groupsOfAlert, newAlertId, ownerOf, requireOwnAlert } from "./ownership.ts";
+import {
+  findAlertByIdempotencyKey,
+  type IdempotentRequest,
+  storeIdempotentRequest,
+} from "./idempotency.ts";
+import { groupsOfAlert, newAlertId, ownerOf, requireOwnedAlert } from "./ownership.ts";
 import { reserveQuota } from "./quota.ts";
-import { validateTimes, validateWebhookUrl } from "./validation.ts";
+import { validateAlertTimes, validateWebhookUrl } from "./validation.ts";
 
-/** Random base62 characters of a challenge, about 190 bits. */
+/**
+ * Number of random base62 characters in a challenge; 32 characters have about 190 bits of entropy.
+ */
 const CHALLENGE_LENGTH = 32;
 
-/** A new alert, as the caller describes it. */
+/** The settings of a new alert that the caller chooses. */
 export interface NewAlert
   extends Pick<Alert, "label" | "kinds" | "watched" | "thresholds" | "expiresAt" | "snoozedUntil"> {
-  /** URL of its webhook; `undefined`: it has none. */
+  /** URL of the alert's webhook; `undefined` for no webhook. */
   readonly url: string | undefined;
-  /** Id of the channel of the account that events are sent to, in place of a webhook. Without either,
-   *  events are polled or streamed. */
+  /**
+   * Id of the account's channel to which events are sent instead of a webhook. With neither, events
+   * are polled or streamed.
+   */
   readonly channelId?: string | undefined;
 }
 
 /** A request to register an alert. */
-export interface AlertRegistration {
+export interface AlertRegistrationRequest {
   readonly wanted: NewAlert;
   /** Idempotency key of the request. */
   readonly idempotencyKey: string | undefined;
@@ -43,49 +51,52 @@ export interface AlertRegistration {
 /** A registered alert with its signing secret. */
 export interface RegisteredAlert {
   readonly alert: Pick<StoredAlert, "key" | "value">;
-  /** Absent: it has no webhook. */
+  /** Signing secret; absent when the alert has no webhook. */
   readonly secret?: string;
 }
 
-/** The state of a webhook that has not answered a challenge yet, with a new challenge. */
-export const pendingState = (since: number) =>
+/** The state of a webhook that must be verified, with a new challenge. */
+export const pendingWebhookState = (since: number) =>
   ({ is: "pending", since, challenge: randomBase62(CHALLENGE_LENGTH) }) as const;
 
 /**
- * Registers an alert: the record, its audit row and the challenge of its webhook are one commit. A
- * request that repeats an earlier one under the same idempotency key returns that alert.
+ * Registers an alert. The alert, its audit row and the challenge of its webhook are stored in one
+ * commit. A request that repeats an earlier one with the same idempotency key returns the earlier
+ * alert.
  *
  * @throws {Problem} `invalid_request`, `alert_limit`, `idempotency_key_reused`,
- *   `insufficient_scope`.
+ * `insufficient_scope`.
  */
-export async function register(
+export async function createAlert(
   options: AlertDependencies,
   caller: Caller,
-  { wanted, idempotencyKey: key }: AlertRegistration,
+  { wanted, idempotencyKey: key }: AlertRegistrationRequest,
 ): Promise<RegisteredAlert> {
   const { records } = options;
   const owner = ownerOf(caller);
   const request = key === undefined ? undefined : { owner, key, input: wanted };
   for (;;) {
-    const earlier = request && (await findEarlierAlert(records, request));
+    const earlier = request && (await findAlertByIdempotencyKey(records, request));
     if (earlier !== undefined) return earlierAlert(options, caller, earlier);
     const { registered, operations } = buildAlert(options, caller, wanted, request);
     const reserved = await reserveQuota(records, registered.alert);
     const kept = [
-      ...(await keepWatchlist(records, wanted.watched)),
-      ...(await keepChannel(records, caller, wanted.channelId)),
+      ...(await guardWatchlistReference(records, wanted.watched)),
+      ...(await guardChannelReference(records, caller, wanted.channelId)),
     ];
     if (await records.commit([...reserved, ...kept, ...operations])) return registered;
   }
 }
 
-/** The alert of an earlier request, as it is now. */
+/**
+ * The alert that an earlier request with the same idempotency key registered, in its current state.
+ */
 async function earlierAlert(
   options: AlertDependencies,
   caller: Caller,
   alertId: string,
 ): Promise<RegisteredAlert> {
-  const alert = await requireOwnAlert(options, caller, alertId);
+  const alert = await requireOwnedAlert(options, caller, alertId);
   const { way } = alert.value;
   if (way.by !== "webhook") return { alert };
   const context = { alertId, vault: options.vault };
@@ -93,7 +104,7 @@ async function earlierAlert(
   return { alert, secret };
 }
 
-/** A new alert and the operations that store it. */
+/** Builds a new alert and the operations that store it. */
 function buildAlert(
   options: AlertDependencies,
   caller: Caller,
@@ -103,7 +114,7 @@ function buildAlert(
   const { audit, now } = options;
   const owner = ownerOf(caller);
   const at = now().getTime();
-  validateTimes(wanted, at);
+  validateAlertTimes(wanted, at);
   const alertId = newAlertId();
   const { url, channelId, ...rest } = wanted;
   const { way, secret } =
@@ -113,7 +124,9 @@ function buildAlert(
   const value: Alert = { ...rest, owner, way, createdAt: at, isPaused: false };
   const alert = { key: alertId, value, groups: groupsOfAlert(alertId, owner) };
   const operations: readonly Operation[] = [
-    ...(request === undefined ? [] : [rememberRequest(request, { alertId, groups: alert.groups })]),
+    ...(request === undefined
+      ? []
+      : [storeIdempotentRequest(request, { alertId, groups: alert.groups })]),
     insert(alerts, alert),
     ...enqueueChallenge(alert, at),
     announce(ALERTS_TOPIC, alertId),
@@ -131,13 +144,13 @@ function wayTo(
   { vault, urlPolicy }: AlertDependencies,
 ): { readonly way: DeliveryMethod; readonly secret?: string } {
   if (url === undefined) return { way: { by: "poll" } };
-  const { secret, sealed } = firstSecret({ alertId, vault });
+  const { secret, sealed } = createFirstSecret({ alertId, vault });
   const way: DeliveryMethod = {
     by: "webhook",
     url: validateWebhookUrl(url, urlPolicy),
     scopes: [...scopes],
     secrets: sealed,
-    state: pendingState(at),
+    state: pendingWebhookState(at),
   };
   return { way, secret };
 }

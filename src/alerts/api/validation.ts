@@ -3,8 +3,8 @@ import { Problem } from "../../problem.ts";
 import type { AlertStatus, DeliveryMethod } from "../alert.ts";
 
 /**
- * The normalized URL of a webhook. The addresses that its host resolves to are checked at every
- * connection.
+ * Validates and normalizes the URL of a webhook. The IP addresses of its host are checked later, at
+ * every connection.
  *
  * @throws {Problem} `invalid_request` when the URL is not allowed.
  */
@@ -24,7 +24,7 @@ interface Times {
 }
 
 /** @throws {Problem} `invalid_request` when one of the instants has passed. */
-export function validateTimes(times: Times, now: number): void {
+export function validateAlertTimes(times: Times, now: number): void {
   for (const name of ["expiresAt", "snoozedUntil"] as const) {
     const at = times[name] ?? null;
     if (at === null || at > now) continue;
@@ -35,7 +35,11 @@ export function validateTimes(times: Times, now: number): void {
   }
 }
 
-/** The problem of a request that needs a webhook. @param by The delivery method of the alert. */
+/**
+ * The problem of a request that needs an alert with a webhook.
+ *
+ * @param by The delivery method that the alert has instead.
+ */
 export function noWebhookProblem(by: Exclude<DeliveryMethod["by"], "webhook">): Problem {
   if (by === "poll") {
     return new Problem("wrong_state", {
@@ -50,15 +54,19 @@ export function noWebhookProblem(by: Exclude<DeliveryMethod["by"], "webhook">): 
 }
 
 /**
- * The problem of a request to send events to a channel, or to none, when the alert has a webhook.
+ * The problem of a request to change where events are sent when the alert has a webhook, which
+ * cannot be replaced by a channel or by polling.
  */
-export const hasWebhookProblem = (): Problem =>
+export const alreadyHasWebhookProblem = (): Problem =>
   new Problem("wrong_state", {
     detail: "The alert has a webhook, which stays: only its URL can be another.",
     next: "Register another alert with a channel, and delete this one.",
   });
 
-/** The problem of a change to something that was changed since the caller read it. */
+/**
+ * The problem of a change based on an outdated version, because the record was changed after the
+ * caller read it.
+ */
 export function editConflictProblem(): Problem {
   return new Problem("wrong_state", {
     detail: "It was changed after you opened it.",
@@ -66,7 +74,7 @@ export function editConflictProblem(): Problem {
   });
 }
 
-/** Advice on an alert that sends nothing, by its status. */
+/** Advice for an alert that cannot send now, by alert status. */
 const ways: Readonly<Record<AlertStatus, string>> = {
   active: "Try again.",
   snoozed: "Use the action resume.",
@@ -76,7 +84,7 @@ const ways: Readonly<Record<AlertStatus, string>> = {
   expired: "Set a later expiresAt.",
 };
 
-/** The problem of a request to send something now. */
+/** The problem of a request to send an event now through an alert that cannot send. */
 export function notActiveProblem(status: AlertStatus): Problem {
   return new Problem("wrong_state", {
     detail: `The alert is ${status}, so that nothing is sent.`,

@@ -4,91 +4,100 @@ import type { Limits, QuotaState } from "../../limits/quotas.ts";
 import type { Mailbox } from "../../mail/outbox.ts";
 import { OutboundError } from "../../outbound/guarded-fetch.ts";
 import type { Vault } from "../../store/keys/vault.ts";
-import { announce, removeAt, replace, unchanged } from "../../store/port/operations.ts";
+import { announce, removeAt, replace, requireUnchanged } from "../../store/port/operations.ts";
 import type { Operation } from "../../store/port/records.ts";
 import { alerts, type Owner, type StoredAlert } from "../alert.ts";
 import {
   DELIVERIES_TOPIC,
   deliveries,
+  HELD_UNTIL_RELEASED,
   queueGroup,
-  RELEASED,
   type StoredDelivery,
 } from "../delivery/delivery.ts";
 import type { AttemptOutcome } from "../delivery/endpoint-queues.ts";
 import { type RecordAttemptOptions, recordAttempt } from "../delivery/record-attempt.ts";
-import { countRepeat, isRepeat, reschedule, waitsFor } from "../delivery/repeat-limit.ts";
-import type { Sender, SentRequest, WebhookResponse } from "../delivery/sender.ts";
+import {
+  countRepeatedAttempt,
+  delayUntilReset,
+  isRepeatedAttempt,
+  rescheduleDelivery,
+} from "../delivery/repeat-limit.ts";
+import type { WebhookRequest, WebhookResponse, WebhookSender } from "../delivery/sender.ts";
 import {
   type ChannelTarget,
+  channelCodeContext,
   channels,
-  codeContext,
+  decryptChannelTarget,
   groupsOfChannel,
-  openTarget,
   type StoredChannel,
 } from "./channel.ts";
 import { ChannelEndpoint } from "./channel-endpoint.ts";
 import {
   digestMessage,
-  entitledAlert,
-  isSentBy,
-  membersOf,
-  queuedAnew,
+  findEntitledAlert,
+  isStillSentToChannel,
+  readDigestMembers,
+  requeueOrDelete,
 } from "./digest-contents.ts";
-import type { DigestGathering } from "./make-digest.ts";
+import type { DigestGatherer } from "./make-digest.ts";
 import type { ChannelMessage } from "./message.ts";
-import { CODE_TYPE, DIGEST_TYPE, NOTICE_TYPE } from "./own-messages.ts";
-import { type ChannelSchedule, quietUntil, waitsUntil } from "./schedule.ts";
+import { CODE_MESSAGE_TYPE, DIGEST_MESSAGE_TYPE, NOTICE_MESSAGE_TYPE } from "./own-messages.ts";
+import { type ChannelSchedule, quietHoursEnd, scheduledWaitEnd } from "./schedule.ts";
 import type { ChatServices } from "./services/chat-services.ts";
 import { emailOf } from "./services/email.ts";
-import { targetKey } from "./targets.ts";
-import { codeMessage, eventMessage } from "./texts.ts";
+import { channelTargetKey } from "./targets.ts";
+import { eventMessage, verificationCodeMessage } from "./texts.ts";
 
-/** Dependencies of sending messages to channels. */
-export interface ChannelOutlets {
+/** Dependencies for sending messages to channels. */
+export interface ChannelDependencies {
   readonly chat: ChatServices;
   readonly mailbox: Mailbox;
-  /** Shared by the attempts of a process. */
-  readonly gathering: DigestGathering;
+  /** Gathers events into digests; one instance is shared by all attempts of a process. */
+  readonly gathering: DigestGatherer;
   /** Display name of the service. */
   readonly serviceName: string;
   /** Public origin, without a trailing slash. */
   readonly baseUrl: string;
-  /** URL that unsubscribes an email channel. */
+  /** Creates the URL that unsubscribes an email channel. */
   readonly unsubscribeUrl: (channelId: string) => string;
 }
 
-/** Dependencies of an attempt by a channel. */
+/** Dependencies of a delivery attempt to a channel. */
 export interface ChannelAttemptOptions extends RecordAttemptOptions {
-  readonly sender: Pick<Sender, "send">;
+  readonly sender: Pick<WebhookSender, "send">;
   readonly audit: Auditor;
   readonly vault: Vault;
   readonly scopesOf: (owner: Owner) => Promise<ReadonlySet<Scope>>;
   readonly limits: Limits;
-  readonly channels: ChannelOutlets;
+  readonly channels: ChannelDependencies;
   readonly now: () => Date;
 }
 
 /** A message that can be sent now. */
-interface Ready {
+interface ReadyMessage {
   readonly message: ChannelMessage;
-  /** The deliveries that it contains, if it is a digest. */
+  /** The deliveries that a digest message contains; empty for other messages. */
   readonly members: readonly StoredDelivery[];
 }
 
-/** Operations to commit instead of sending; none: it was gathered into a digest. */
-interface Instead {
+/**
+ * Operations to commit instead of sending a message; empty if the event was gathered into a digest.
+ */
+interface InsteadOfSending {
   readonly instead: readonly Operation[];
 }
 
-/** An event that was gathered into a digest, or will be when it is attempted again. */
-const GATHERED: Instead = { instead: [] };
+/** The event was gathered into a digest, or will be gathered at its next attempt. */
+const GATHERED: InsteadOfSending = { instead: [] };
 
-/** A full hour of messages is waited for to the next full minute, so that what waits becomes due
- *  together. In milliseconds. */
+/**
+ * When a channel has reached its hourly message limit, the waiting time is rounded up to a multiple
+ * of this many milliseconds, so that waiting events become due together.
+ */
 const LIMIT_GRAIN_MS = 60_000;
 
-/** Makes one attempt at a delivery by a channel, as `attemptDelivery` does by a webhook. */
-export async function attemptByChannel(
+/** Makes one attempt to deliver to a channel; the counterpart of `attemptDelivery` for webhooks. */
+export async function attemptChannelDelivery(
   delivery: StoredDelivery,
   channelId: string,
   options: ChannelAttemptOptions,
@@ -106,7 +115,7 @@ export async function attemptByChannel(
   }
   const { message, members } = task;
   const at = now().getTime();
-  const target = openTarget(options.vault, channel);
+  const target = decryptChannelTarget(options.vault, channel);
   const request = requestOf(target, message, outlets.chat);
   const response = request && (await send(request, options));
   if (stopped.aborted) return "none";
@@ -116,9 +125,12 @@ export async function attemptByChannel(
   return (await recordAttempt(attempt, options)) ? "success" : "failure";
 }
 
-/** The alert of an event, if its owner may have events now. */
+/**
+ * The alert that a delivery belongs to; `undefined` if it belongs to none or the alert's owner may
+ * no longer receive events.
+ */
 async function alertOf({ value: { alertId } }: StoredDelivery, options: ChannelAttemptOptions) {
-  return alertId === undefined ? undefined : entitledAlert(alertId, options);
+  return alertId === undefined ? undefined : findEntitledAlert(alertId, options);
 }
 
 function prepare(
@@ -126,46 +138,50 @@ function prepare(
   alert: StoredAlert | undefined,
   channel: StoredChannel | undefined,
   options: ChannelAttemptOptions,
-): Ready | Instead | Promise<Ready | Instead> {
+): ReadyMessage | InsteadOfSending | Promise<ReadyMessage | InsteadOfSending> {
   const isOfAlert = delivery.value.alertId !== undefined;
-  if (isOfAlert && (alert === undefined || !isSentBy(delivery, alert))) {
-    return { instead: [queuedAnew(delivery, alert), announce(DELIVERIES_TOPIC)] };
+  if (isOfAlert && (alert === undefined || !isStillSentToChannel(delivery, alert))) {
+    return { instead: [requeueOrDelete(delivery, alert), announce(DELIVERIES_TOPIC)] };
   }
   if (channel === undefined || channel.value.state.is === "disabled") {
     return { instead: [removeAt(deliveries, delivery)] };
   }
-  if (delivery.value.type === CODE_TYPE) return prepareCode(delivery, channel, options);
-  // The commit that makes the channel active releases what is held by then.
-  if (channel.value.state.is !== "active") return hold(delivery, unchanged(channels, channel));
-  if (delivery.value.type === NOTICE_TYPE) return prepareNotice(delivery, channel, options);
-  if (delivery.value.type === DIGEST_TYPE) return prepareDigest(delivery, channel, options);
+  if (delivery.value.type === CODE_MESSAGE_TYPE) return prepareCode(delivery, channel, options);
+  // The commit that activates the channel also releases all deliveries held back until then.
+  if (channel.value.state.is !== "active")
+    return hold(delivery, requireUnchanged(channels, channel));
+  if (delivery.value.type === NOTICE_MESSAGE_TYPE) return prepareNotice(delivery, channel, options);
+  if (delivery.value.type === DIGEST_MESSAGE_TYPE) return prepareDigest(delivery, channel, options);
   if (alert === undefined) return { instead: [removeAt(deliveries, delivery)] };
   return prepareEvent(delivery, alert, channel, options);
 }
 
-/** The message with the current code, unless the code was replaced or can no longer be used. */
+/**
+ * Prepares the message with the verification code. The delivery is removed if the code was
+ * replaced, has expired or has no attempts left.
+ */
 function prepareCode(
   delivery: StoredDelivery,
   { key, value: { state } }: StoredChannel,
   { vault, channels: outlets, now }: ChannelAttemptOptions,
-): Ready | Instead {
+): ReadyMessage | InsteadOfSending {
   const isCurrent =
     state.is === "pending" &&
     String(state.since) === delivery.value.body &&
     now().getTime() < state.codeUntil;
   if (!isCurrent || state.code === null) return { instead: [removeAt(deliveries, delivery)] };
-  const code = vault.open(state.code, codeContext(key));
-  return { message: codeMessage(code, outlets), members: [] };
+  const code = vault.open(state.code, channelCodeContext(key));
+  return { message: verificationCodeMessage(code, outlets), members: [] };
 }
 
 async function prepareNotice(
   delivery: StoredDelivery,
   channel: StoredChannel,
   options: ChannelAttemptOptions,
-): Promise<Ready | Instead> {
+): Promise<ReadyMessage | InsteadOfSending> {
   const instead =
     (await repeatsUsedUp(delivery, channel, options)) ??
-    waitsFor(delivery, await countMessage(delivery, channel, options));
+    delayUntilReset(delivery, await countMessage(delivery, channel, options));
   if (instead !== undefined) return { instead };
   return { message: JSON.parse(delivery.value.body) as ChannelMessage, members: [] };
 }
@@ -174,11 +190,11 @@ async function prepareDigest(
   delivery: StoredDelivery,
   channel: StoredChannel,
   options: ChannelAttemptOptions,
-): Promise<Ready | Instead> {
+): Promise<ReadyMessage | InsteadOfSending> {
   const now = options.now().getTime();
-  const quiet = quietUntil(channel.value.schedule, now);
+  const quiet = quietHoursEnd(channel.value.schedule, now);
   if (quiet !== undefined) return waitUntil(quiet, { delivery, channel, now });
-  const { told, others } = await membersOf(delivery, options);
+  const { told, others } = await readDigestMembers(delivery, options);
   if (others.length > 0) {
     return { instead: [...others, rescheduleDigest(delivery, 0), announce(DELIVERIES_TOPIC)] };
   }
@@ -191,7 +207,7 @@ async function prepareDigest(
   return { message, members: told.map((event) => event.delivery) };
 }
 
-/** Makes a digest due later; it no longer waits for the end of quiet hours. */
+/** Makes a digest due in `dueInMs` milliseconds and ends its waiting for quiet hours to end. */
 function rescheduleDigest(delivery: StoredDelivery, dueInMs: number): Operation {
   const { heldUntil: _, ...value } = delivery.value;
   return replace(deliveries, delivery, { value, dueInMs });
@@ -202,12 +218,12 @@ async function prepareEvent(
   alert: StoredAlert,
   channel: StoredChannel,
   options: ChannelAttemptOptions,
-): Promise<Ready | Instead> {
+): Promise<ReadyMessage | InsteadOfSending> {
   const { digestId, type } = delivery.value;
-  // Redelivering makes it due, but its digest sends it.
-  if (digestId !== undefined) return { instead: [reschedule(delivery, null)] };
-  if (alert.value.isPaused) return hold(delivery, unchanged(alerts, alert));
-  // A test is asked for by somebody who waits for it.
+  // Redelivery can make the event due again, but the event is sent as part of its digest.
+  if (digestId !== undefined) return { instead: [rescheduleDelivery(delivery, null)] };
+  if (alert.value.isPaused) return hold(delivery, requireUnchanged(alerts, alert));
+  // A test event ignores the schedule, because a person requested it and is waiting for it.
   const isTest = type === "webhook.test";
   const now = options.now().getTime();
   if (!isTest) {
@@ -218,8 +234,8 @@ async function prepareEvent(
       return GATHERED;
     }
   }
-  const instead = isRepeat(delivery)
-    ? waitsFor(delivery, await countRepeat(alert.value.owner, options))
+  const instead = isRepeatedAttempt(delivery)
+    ? delayUntilReset(delivery, await countRepeatedAttempt(alert.value.owner, options))
     : undefined;
   if (instead !== undefined) return { instead };
   const counted = await countMessage(delivery, channel, options);
@@ -227,11 +243,11 @@ async function prepareEvent(
     const ends = Math.ceil((now + counted.resetMs) / LIMIT_GRAIN_MS) * LIMIT_GRAIN_MS;
     return waitUntil(ends, { delivery, channel, now, isOverLimit: true });
   }
-  if (counted.isExceeded) return { instead: [reschedule(delivery, counted.resetMs)] };
+  if (counted.isExceeded) return { instead: [rescheduleDelivery(delivery, counted.resetMs)] };
   return { message: eventMessage(delivery.value.body, alert, options.channels), members: [] };
 }
 
-/** An event or digest that waits, and why. */
+/** An event or digest that must wait, with its channel. */
 interface Waiting {
   readonly delivery: StoredDelivery;
   readonly channel: StoredChannel;
@@ -240,62 +256,82 @@ interface Waiting {
   readonly isOverLimit?: true;
 }
 
-/** Lets an event or digest wait until an instant, unless the channel gets another schedule. An event is then
- *  gathered into a digest. */
-function waitUntil(heldUntil: number, { delivery, channel, now, isOverLimit }: Waiting): Instead {
+/**
+ * Makes an event or digest wait until `heldUntil`, or until the channel's schedule changes. An
+ * event is then gathered into a digest.
+ */
+function waitUntil(
+  heldUntil: number,
+  { delivery, channel, now, isOverLimit }: Waiting,
+): InsteadOfSending {
   const value = { ...delivery.value, heldUntil, ...(isOverLimit && { isOverLimit }) };
   return {
     instead: [
       replace(deliveries, delivery, { value, dueInMs: heldUntil - now }),
-      unchanged(channels, channel),
+      requireUnchanged(channels, channel),
     ],
   };
 }
 
-/** Counts a message to the mailbox or chat at its first attempt; later attempts only look. */
+/**
+ * Counts a message against the limit of its mailbox or chat at the first attempt. Later attempts
+ * only read the counter.
+ */
 async function countMessage(
   delivery: StoredDelivery,
   channel: StoredChannel,
   { limits, vault }: ChannelAttemptOptions,
 ): Promise<QuotaState> {
-  const key = `${channel.value.accountId} ${targetKey(openTarget(vault, channel))}`;
+  const key = `${channel.value.accountId} ${channelTargetKey(decryptChannelTarget(vault, channel))}`;
   if (delivery.value.attempts === 0) return limits.count("channel-messages", key);
   return { ...(await limits.peek("channel-messages", key)), isExceeded: false };
 }
 
-/** Holds a delivery back. The commit fails if the record that is the reason for it has changed. */
-const hold = (delivery: StoredDelivery, because: Operation): Instead => ({
-  instead: [reschedule(delivery, null), because],
+/**
+ * Holds a delivery back without a due time. `because` makes the commit fail if the record that is
+ * the reason has changed.
+ */
+const hold = (delivery: StoredDelivery, because: Operation): InsteadOfSending => ({
+  instead: [rescheduleDelivery(delivery, null), because],
 });
 
-/** The instant until which an event waits; `undefined` when it can be sent now. Retries also
- *  respect the quiet hours. */
+/**
+ * The instant until which an event must wait, in milliseconds since the epoch; `undefined` when it
+ * can be sent now. Retries also respect quiet hours.
+ */
 function untilOf(
   heldUntil: number | undefined,
   schedule: ChannelSchedule,
   now: number,
 ): number | undefined {
-  if (heldUntil === undefined || heldUntil === RELEASED) return waitsUntil(schedule, now);
-  return heldUntil > now ? heldUntil : quietUntil(schedule, now);
+  if (heldUntil === undefined || heldUntil === HELD_UNTIL_RELEASED)
+    return scheduledWaitEnd(schedule, now);
+  return heldUntil > now ? heldUntil : quietHoursEnd(schedule, now);
 }
 
-/** The operations that delay a repeated message while the person's limit is used up. */
+/**
+ * The operations that delay a repeated message while the person's limit on repeats is used up;
+ * `undefined` if the message can be sent.
+ */
 async function repeatsUsedUp(
   delivery: StoredDelivery,
   { value: { accountId } }: StoredChannel,
   options: ChannelAttemptOptions,
 ): Promise<readonly Operation[] | undefined> {
-  if (!isRepeat(delivery)) return undefined;
+  if (!isRepeatedAttempt(delivery)) return undefined;
   const person: Owner = { kind: "user", id: accountId, accountId };
-  return waitsFor(delivery, await countRepeat(person, options));
+  return delayUntilReset(delivery, await countRepeatedAttempt(person, options));
 }
 
-/** The request to a chat service; `undefined` for email, which goes through the outbox. */
+/**
+ * The HTTP request that sends a message to a chat service; `undefined` for email, which is sent
+ * through the outbox.
+ */
 function requestOf(
   target: ChannelTarget,
   message: ChannelMessage,
   chat: ChatServices,
-): SentRequest | undefined {
+): WebhookRequest | undefined {
   switch (target.kind) {
     case "email":
       return undefined;
@@ -310,24 +346,27 @@ function requestOf(
   }
 }
 
-/** The operations that put a message into the outbox; none for chats. Until it is sent, it ends with its
- *  channel, like the deliveries that wait. */
+/**
+ * The operations that put a message into the mail outbox; empty for chats. Until it is sent, the
+ * email is deleted with its channel, like queued deliveries.
+ */
 function mailOf(
   { value: { type } }: StoredDelivery,
   { key: channelId, value: { accountId } }: StoredChannel,
   { target, message }: { readonly target: ChannelTarget; readonly message: ChannelMessage },
-  { mailbox, unsubscribeUrl }: ChannelOutlets,
+  { mailbox, unsubscribeUrl }: ChannelDependencies,
 ): readonly Operation[] {
   if (target.kind !== "email") return [];
-  // There is nothing to unsubscribe from before the code was entered.
-  const url = type === CODE_TYPE ? undefined : unsubscribeUrl(channelId);
+  // A message with a code has no unsubscribe link, because an unverified channel receives nothing
+  // else.
+  const url = type === CODE_MESSAGE_TYPE ? undefined : unsubscribeUrl(channelId);
   const groups = [...groupsOfChannel(channelId, accountId), queueGroup(channelId)];
   return mailbox.queueSteps({ ...emailOf(target, message, url), groups, cause: accountId });
 }
 
-/** @returns `undefined` when no answer came. */
+/** Sends a request. @returns The response; `undefined` when there was none. */
 async function send(
-  request: SentRequest,
+  request: WebhookRequest,
   { sender }: Pick<ChannelAttemptOptions, "sender">,
 ): Promise<WebhookResponse | undefined> {
   try {

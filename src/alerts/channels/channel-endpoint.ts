@@ -3,19 +3,19 @@ import type { Vault } from "../../store/keys/vault.ts";
 import { announce, remove, removeGroup, replace } from "../../store/port/operations.ts";
 import { readAll } from "../../store/port/read-all.ts";
 import type { Operation, Records } from "../../store/port/records.ts";
-import { accountGroup } from "../alert.ts";
+import { accountAlertsGroup } from "../alert.ts";
 import {
   DELIVERIES_TOPIC,
   type Delivery,
-  EVENTS_KEPT_MS,
+  EVENT_RETENTION_MS,
   queueGroup,
 } from "../delivery/delivery.ts";
 import {
-  ACCEPTED,
+  ACCEPTED_VERDICT,
   type DisabledReason,
   type Endpoint,
-  UNREACHABLE,
-  type Verdict,
+  type EndpointVerdict,
+  UNREACHABLE_VERDICT,
 } from "../delivery/endpoint.ts";
 import { endpointHealth } from "../delivery/endpoint-health.ts";
 import type { WebhookResponse } from "../delivery/sender.ts";
@@ -23,28 +23,28 @@ import {
   type ChannelState,
   type ChannelTarget,
   channels,
+  channelTargetContext,
+  decryptChannelTarget,
   groupsOfChannel,
-  openTarget,
   type StoredChannel,
-  targetContext,
 } from "./channel.ts";
 import type { ChannelMessage } from "./message.ts";
-import { NOTICE_TYPE, queueOwnMessage } from "./own-messages.ts";
+import { NOTICE_MESSAGE_TYPE, queueChannelMessage } from "./own-messages.ts";
 import type { ChatServices } from "./services/chat-services.ts";
-import { hintOf } from "./targets.ts";
+import { channelTargetHint } from "./targets.ts";
 
-/** Dependencies of a channel as an endpoint. */
+/** Dependencies of `ChannelEndpoint`. */
 export interface ChannelEndpointOptions {
   readonly records: Records;
   readonly audit: Auditor;
   readonly chat: ChatServices;
-  /** Opens and seals the targets of channels. */
+  /** Decrypts and encrypts the targets of channels. */
   readonly vault: Vault;
   /** Public origin, without a trailing slash. */
   readonly baseUrl: string;
 }
 
-/** A channel as deliveries see it. */
+/** A channel as the endpoint of a delivery. */
 export class ChannelEndpoint implements Endpoint {
   readonly #channel: StoredChannel;
   readonly #mail: readonly Operation[];
@@ -52,8 +52,8 @@ export class ChannelEndpoint implements Endpoint {
 
   /**
    * @param channel The channel as it was before the attempt.
-   * @param mail The operations that put an email into the outbox, which counts as its delivery;
-   * none for other kinds of channels.
+   * @param mail The operations that put an email into the outbox, which counts as delivering it;
+   * empty for other kinds of channels.
    */
   constructor(channel: StoredChannel, mail: readonly Operation[], options: ChannelEndpointOptions) {
     this.#channel = channel;
@@ -69,49 +69,56 @@ export class ChannelEndpoint implements Endpoint {
     return groupsOfChannel(this.id, this.#channel.value.accountId);
   }
 
-  verdictOn(_: Delivery, response: WebhookResponse | undefined): Verdict {
+  verdictOn(_: Delivery, response: WebhookResponse | undefined): EndpointVerdict {
     const { kind } = this.#channel.value;
-    if (kind === "email") return ACCEPTED;
-    return response === undefined ? UNREACHABLE : this.#options.chat[kind].verdictOn(response);
+    if (kind === "email") return ACCEPTED_VERDICT;
+    return response === undefined
+      ? UNREACHABLE_VERDICT
+      : this.#options.chat[kind].verdictOn(response);
   }
 
   async afterSuccess(): Promise<readonly Operation[]> {
     return this.#mail;
   }
 
-  /** Follows a target that was moved. */
+  /** Updates the target of a Telegram channel whose chat has a new number. */
   async afterFailure(response: WebhookResponse | undefined): Promise<readonly Operation[]> {
     const { records, chat, vault } = this.#options;
-    const target = openTarget(vault, this.#channel);
+    const target = decryptChannelTarget(vault, this.#channel);
     if (response === undefined || target.kind !== "telegram") return [];
     const moved = chat.telegram.movedTo?.(target, response);
     const channel = await records.get(channels, this.id);
     if (moved === undefined || channel === undefined) return [];
     const to: ChannelTarget = { kind: "telegram", ...moved };
-    const sealed = vault.seal(JSON.stringify(to), targetContext(this.id));
-    const value = { ...channel.value, target: sealed, hint: hintOf(to) };
+    const sealed = vault.seal(JSON.stringify(to), channelTargetContext(this.id));
+    const value = { ...channel.value, target: sealed, hint: channelTargetHint(to) };
     return [replace(channels, channel, { value })];
   }
 
-  /** Does not disable a channel that is waiting for its code, because the person can request
-   *  another code. */
+  /**
+   * Disables an active channel only. A channel that waits for its code is not disabled, because the
+   * person can request another code.
+   */
   async disable(reason: DisabledReason, at: number): Promise<readonly Operation[] | undefined> {
     const { records } = this.#options;
     const { state: before } = this.#channel.value;
     const channel = await records.get(channels, this.id);
     if (reason === "unverified" || channel?.value.state.is !== "active") return undefined;
     if (channel.value.state.since !== before.since) return undefined;
-    const all = await readAll(records, channels, accountGroup(this.#channel.value.accountId));
+    const all = await readAll(records, channels, accountAlertsGroup(this.#channel.value.accountId));
     const others = all.filter(({ key, value }) => key !== this.id && value.state.is === "active");
     return [
-      ...disabling(channel, { is: "disabled", since: at, reason }),
+      ...disableChannelSteps(channel, { is: "disabled", since: at, reason }),
       ...this.#options.audit({ action: "channel.disabled", actor: "system", target: this.id }),
       ...others.map((other) => this.#notice(other, at)),
       announce(DELIVERIES_TOPIC),
     ];
   }
 
-  /** Notifies the person through another of their channels. */
+  /**
+   * The operation that notifies the person through another of their channels that this channel was
+   * disabled.
+   */
   #notice(to: StoredChannel, at: number): Operation {
     const message: ChannelMessage = {
       title: "A channel of your alerts was stopped",
@@ -119,13 +126,22 @@ export class ChannelEndpoint implements Endpoint {
       link: `${this.#options.baseUrl}/account#channels`,
     };
     const body = JSON.stringify(message);
-    const notice = { type: NOTICE_TYPE, body, isRepeat: true, at, ttlMs: EVENTS_KEPT_MS } as const;
-    return queueOwnMessage(to, notice).operation;
+    const notice = {
+      type: NOTICE_MESSAGE_TYPE,
+      body,
+      isRepeat: true,
+      at,
+      ttlMs: EVENT_RETENTION_MS,
+    } as const;
+    return queueChannelMessage(to, notice).operation;
   }
 }
 
-/** The operations that disable a channel and delete what is queued for it. */
-export const disabling = (channel: StoredChannel, state: ChannelState): readonly Operation[] => [
+/** The operations that disable a channel and delete its queued deliveries. */
+export const disableChannelSteps = (
+  channel: StoredChannel,
+  state: ChannelState,
+): readonly Operation[] => [
   replace(channels, channel, { value: { ...channel.value, state } }),
   removeGroup(queueGroup(channel.key)),
   remove(endpointHealth, channel.key),

@@ -4,129 +4,148 @@ import { Problem } from "../../problem.ts";
 import type { Vault } from "../../store/keys/vault.ts";
 import { replace } from "../../store/port/operations.ts";
 import { collection, type Operation, type Records, type Stored } from "../../store/port/records.ts";
-import { accountGroup, type Owner } from "../alert.ts";
+import { accountAlertsGroup, type Owner } from "../alert.ts";
 import type { ChannelSchedule } from "./schedule.ts";
 
-/** Target of a channel of each kind. */
+/** The target of a channel, by kind of channel. */
 export interface ChannelTargets {
   readonly email: {
-    /** Normalized address. */
+    /** Normalized email address. */
     readonly to: string;
   };
   readonly slack: {
-    /** Incoming webhook. */
+    /** URL of a Slack incoming webhook; contains its credential. */
     readonly url: string;
   };
   readonly discord: {
-    /** Webhook. */
+    /** URL of a Discord webhook; contains its credential. */
     readonly url: string;
   };
   readonly telegram: {
-    /** Token of a bot. */
+    /** Token of a Telegram bot. */
     readonly token: string;
-    /** Number of a chat, or `@` and the name of a public one. */
+    /** Numeric id of a chat, or `@` and the username of a public chat. */
     readonly chatId: string;
   };
   readonly ntfy: {
-    /** URL of a topic. */
+    /** URL of an ntfy topic. */
     readonly url: string;
-    /** Access token, where the topic needs one. */
+    /** Access token; absent if the topic needs none. */
     readonly token?: string;
   };
 }
 
 /** Kinds of channels. */
 export const CHANNEL_KINDS = ["email", "slack", "discord", "telegram", "ntfy"] as const;
-/** A kind of channel. */
+/** One of `CHANNEL_KINDS`. */
 export type ChannelKind = (typeof CHANNEL_KINDS)[number];
 
-/** Kinds that are sent requests; email goes through the outbox. */
+/** Kinds of channels that are sent HTTP requests; email is sent through the outbox instead. */
 export type ChatKind = Exclude<ChannelKind, "email">;
 
-/** The target of a channel, with its kind. */
+/** The target of a channel together with its kind. */
 export type ChannelTarget = {
   readonly [K in ChannelKind]: { readonly kind: K } & ChannelTargets[K];
 }[ChannelKind];
 
-/** Whether messages may be sent to a channel. Instants are milliseconds since the epoch. */
+/**
+ * State of a channel, which decides whether messages may be sent to it. Instants are milliseconds
+ * since the epoch.
+ */
 export type ChannelState =
-  /** The person has not entered the code that was sent to the channel. Only codes are sent. */
+  /**
+   * The person has not entered the code that was sent to the channel. Nothing but codes is sent.
+   */
   | {
       readonly is: "pending";
       readonly since: number;
-      /** The code, encrypted for `codeContext(id)`; `null` once it was guessed wrong too often. */
+      /**
+       * The code, encrypted with the context `channelCodeContext(id)`; `null` after too many wrong
+       * guesses.
+       */
       readonly code: string | null;
       readonly codeUntil: number;
       readonly triesLeft: number;
     }
   | { readonly is: "active"; readonly since: number }
-  /** Messages wait until its person resumes it. */
+  /** Messages are queued until the person resumes the channel. */
   | { readonly is: "paused"; readonly since: number }
-  /** Nothing is sent until its person verifies it again. */
+  /** Nothing is sent until the person verifies the channel again. */
   | {
       readonly is: "disabled";
       readonly since: number;
-      /** `gone`: the service says that the target does not exist any more; `failing`: five days
-       *  without a success; `unsubscribed`: somebody used the link in an email. */
+      /**
+       * `gone`: the service reports that the target no longer exists; `failing`: five days without
+       * a success; `unsubscribed`: someone used the unsubscribe link in an email.
+       */
       readonly reason: "gone" | "failing" | "unsubscribed";
     };
 
-/** A place where a person receives events: a mailbox or a chat. */
+/** A mailbox or chat in which a person receives events. */
 export interface Channel {
   readonly accountId: string;
   readonly kind: ChannelKind;
-  /** Given by its person; unique in the account without regard to case. */
+  /** Name that the person gave the channel, unique in the account (case-insensitive). */
   readonly name: string;
-  /** The `ChannelTarget` as JSON, encrypted for `targetContext(id)`. */
+  /** The `ChannelTarget` as JSON, encrypted with the context `channelTargetContext(id)`. */
   readonly target: string;
-  /** The part of the target that is not secret, by which its person recognizes it. */
+  /** The part of the target that is not secret, by which the person recognizes the channel. */
   readonly hint: string;
   readonly state: ChannelState;
   readonly schedule: ChannelSchedule;
-  /** Whether its person lets their applications and agents send alerts to it. */
+  /** Whether the person's applications and agents may send alerts to the channel. */
   readonly isShared: boolean;
   /** Milliseconds since the epoch. */
   readonly createdAt: number;
 }
 
-/** Channels by their id: `chan_` and 16 characters of base 62. */
+/** Channels by id: `chan_` and 16 base62 characters. */
 export const channels = collection<Channel>("channels");
 
 /** A channel with its key, revision and groups. */
 export type StoredChannel = Stored<Channel>;
 
-/** Number of random characters in an id. */
+/** Number of random base62 characters in a channel id. */
 const ID_LENGTH = 16;
 
 const ID = new RegExp(`^chan_[0-9A-Za-z]{${ID_LENGTH}}$`);
 
-/** A new id of a channel. */
+/** Generates a channel id. */
 export const newChannelId = (): string => `chan_${randomBase62(ID_LENGTH)}`;
 
-/** Group of everything that is deleted with a channel. */
+/** Group of all records that are deleted together with a channel. */
 export const channelGroup = (channelId: string): string => `channel:${channelId}`;
 
-/** Groups of a channel and of its own messages. */
+/** Groups of a channel and of the channel's own messages (codes, tests, notices, digests). */
 export const groupsOfChannel = (channelId: string, accountId: string): readonly string[] => [
   channelGroup(channelId),
-  accountGroup(accountId),
+  accountAlertsGroup(accountId),
   accountRecordsGroup(accountId),
 ];
 
-/** Context that the target of a channel is bound to when it is encrypted. */
-export const targetContext = (channelId: string): string => `channel-target:${channelId}`;
+/** Encryption context to which the target of a channel is bound. */
+export const channelTargetContext = (channelId: string): string => `channel-target:${channelId}`;
 
-/** Context that the code of a channel is bound to when it is encrypted. */
-export const codeContext = (channelId: string): string => `channel-code:${channelId}`;
+/** Encryption context to which the code of a channel is bound. */
+export const channelCodeContext = (channelId: string): string => `channel-code:${channelId}`;
 
-/** The target of a channel. @throws {Error} If the key that encrypted it no longer exists. */
-export const openTarget = (
+/**
+ * Decrypts the target of a channel.
+ *
+ * @throws {Error} If the key that encrypted the target no longer exists.
+ */
+export const decryptChannelTarget = (
   vault: Vault,
   { key, value }: Pick<StoredChannel, "key" | "value">,
-): ChannelTarget => JSON.parse(vault.open(value.target, targetContext(key))) as ChannelTarget;
+): ChannelTarget =>
+  JSON.parse(vault.open(value.target, channelTargetContext(key))) as ChannelTarget;
 
-/** The channel of an account with an id. @throws {Problem} `not_found`, also for that of another account:
- *  ids of others are not revealed. */
+/**
+ * Finds a channel of an account by id.
+ *
+ * @throws {Problem} `not_found`, also when the channel belongs to another account, so that callers
+ * cannot probe for ids.
+ */
 export async function requireChannel(
   records: Records,
   accountId: string | undefined,
@@ -134,51 +153,55 @@ export async function requireChannel(
 ): Promise<StoredChannel> {
   const found = ID.test(channelId) ? await records.get(channels, channelId) : undefined;
   if (found !== undefined && found.value.accountId === accountId) return found;
-  throw noChannel();
+  throw channelNotFoundProblem();
 }
 
-/** The problem when the account does not have the requested channel. */
-export const noChannel = (): Problem =>
+/** The problem when an account does not have the requested channel. */
+export const channelNotFoundProblem = (): Problem =>
   new Problem("not_found", {
     detail: "You have no such channel.",
     next: "The account page shows your channels, and adds one.",
   });
 
-/** The problem when a caller names a channel that it may not use. It does not reveal whether the
- *  channel exists, since only callers with access may learn the names. */
-export const noUsableChannel = (): Problem =>
+/**
+ * The problem when a caller requests a channel that it may not use. It does not reveal whether the
+ * channel exists, because only callers with access may learn the names of channels.
+ */
+export const noUsableChannelProblem = (): Problem =>
   new Problem("not_found", {
     detail: "channel: there is none of that name that you may use.",
     next: "On the account page, its person adds channels, and lets applications and agents use one.",
   });
 
-/** A caller that names a channel. */
+/** The parts of a caller that decide which channels it may use. */
 export interface ChannelUser extends Pick<Owner, "kind" | "accountId"> {
   readonly clientId?: string | undefined;
 }
 
-/** Whether a caller may send alerts to a channel of its account. A person's own keys may use every
- *  channel that the person may use. */
-export const mayUse = ({ kind, clientId }: ChannelUser, { isShared }: Channel): boolean =>
+/**
+ * Whether a caller may send alerts to a channel of its own account. The person and the person's API
+ * keys may use every channel; others may use only shared channels.
+ */
+export const mayUseChannel = ({ kind, clientId }: ChannelUser, { isShared }: Channel): boolean =>
   isShared || kind === "service" || (kind === "user" && clientId === undefined);
 
 /**
- * The operations that let a commit direct events to a channel, and fail it unless the channel can
- * receive them. They change the channel's revision, so that a concurrent deletion, which did not
- * see the alert, fails.
+ * The operations that let a commit direct events to a channel. The commit fails unless the channel
+ * can receive events. They also change the channel's revision, so that a concurrent deletion, which
+ * has not seen the new alert, fails.
  *
  * @param channelId `undefined` if no channel is requested.
- * @throws {Problem} `not_found` for a channel that the caller may not use; `wrong_state` for one that its
- *   person has to verify.
+ * @throws {Problem} `not_found` for a channel that the caller may not use; `wrong_state` for a
+ * channel that must be verified first.
  */
-export async function keepChannel(
+export async function guardChannelReference(
   records: Records,
   caller: ChannelUser,
   channelId: string | undefined,
 ): Promise<readonly Operation[]> {
   if (channelId === undefined) return [];
   const channel = await requireChannel(records, caller.accountId, channelId);
-  if (!mayUse(caller, channel.value)) throw noUsableChannel();
+  if (!mayUseChannel(caller, channel.value)) throw noUsableChannelProblem();
   const { is } = channel.value.state;
   if (is === "active" || is === "paused") {
     return [replace(channels, channel, { value: channel.value })];

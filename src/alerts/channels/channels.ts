@@ -4,7 +4,7 @@ import { accountRecordsGroup } from "../../auth/agents/agent.ts";
 import type { Auditor } from "../../auth/auditor.ts";
 import { isEqualConstantTime } from "../../auth/secrets.ts";
 import { countForAll } from "../../limits/count-in-networks.ts";
-import { type Counter, countInOrder } from "../../limits/count-in-order.ts";
+import { countInOrder, type QuotaCounter } from "../../limits/count-in-order.ts";
 import type { Limits } from "../../limits/quotas.ts";
 import { rateLimitProblem } from "../../limits/rate-limit-problem.ts";
 import { emailGroup } from "../../mail/email-address.ts";
@@ -18,87 +18,98 @@ import {
   removeAt,
   removeGroup,
   replace,
-  unchanged,
+  requireUnchanged,
 } from "../../store/port/operations.ts";
 import { readAll } from "../../store/port/read-all.ts";
 import type { Operation, Records } from "../../store/port/records.ts";
-import { ALERTS_TOPIC, accountGroup, alerts, type StoredAlert } from "../alert.ts";
-import { lastSuccess } from "../api/queries.ts";
+import { ALERTS_TOPIC, accountAlertsGroup, alerts, type StoredAlert } from "../alert.ts";
+import { lastSuccessAt } from "../api/queries.ts";
 import {
-  ATTEMPT_KIND,
-  type Attempt,
+  ATTEMPT_ARCHIVE_KIND,
   DELIVERIES_TOPIC,
-  EVENTS_KEPT_MS,
+  type DeliveryAttempt,
+  EVENT_RETENTION_MS,
   queueGroup,
 } from "../delivery/delivery.ts";
-import { releaseHeld } from "../delivery/held-deliveries.ts";
+import { releaseHeldDeliveries } from "../delivery/held-deliveries.ts";
 import {
   type Channel,
   type ChannelState,
   type ChannelTarget,
   type ChannelUser,
+  channelCodeContext,
   channelGroup,
+  channelNotFoundProblem,
   channels,
-  codeContext,
+  channelTargetContext,
+  decryptChannelTarget,
   groupsOfChannel,
-  mayUse,
+  mayUseChannel,
   newChannelId,
-  noChannel,
-  noUsableChannel,
-  openTarget,
+  noUsableChannelProblem,
   requireChannel,
   type StoredChannel,
-  targetContext,
 } from "./channel.ts";
 import {
-  codeEnded,
-  full,
+  channelAlreadyVerifiedProblem,
+  channelCodeUnusableProblem,
+  channelLimitProblem,
+  channelNameTakenProblem,
+  channelNotVerifiedProblem,
   MAX_CHANNELS,
-  nameTaken,
-  notVerified,
-  verified,
 } from "./channel-problems.ts";
-import { CODE_TYPE, NOTICE_TYPE, queueOwnMessage } from "./own-messages.ts";
-import { AT_ONCE, type ChannelSchedule } from "./schedule.ts";
-import { hintOf, type TargetFault, type TypedTarget, targetKey, targetOf } from "./targets.ts";
-import { CODE_MINUTES, testMessage } from "./texts.ts";
+import { CODE_MESSAGE_TYPE, NOTICE_MESSAGE_TYPE, queueChannelMessage } from "./own-messages.ts";
+import { type ChannelSchedule, IMMEDIATE_SCHEDULE } from "./schedule.ts";
+import {
+  type ChannelTargetFault,
+  type ChannelTargetInput,
+  channelTargetHint,
+  channelTargetKey,
+  parseChannelTarget,
+} from "./targets.ts";
+import { CHANNEL_CODE_LIFETIME_MINUTES, testMessage } from "./texts.ts";
 
-/** Digits of a code. */
+/** Number of digits of a verification code. */
 const CODE_DIGITS = 6;
 
-/** Wrong tries after which a code is invalid. */
+/** Number of wrong attempts after which a verification code is invalid. */
 const MAX_TRIES = 5;
 
-const CODE_MS = CODE_MINUTES * 60_000;
+const CODE_MS = CHANNEL_CODE_LIFETIME_MINUTES * 60_000;
 
-/** A channel as its person sees it. */
+/** A channel in the form that its person sees. */
 export interface ChannelView
   extends Pick<Channel, "kind" | "name" | "hint" | "schedule" | "isShared" | "createdAt"> {
   readonly id: string;
   readonly state: ChannelState;
-  /** When it last accepted a message, milliseconds since the epoch; `undefined` if it has not done
-   *  so recently. */
+  /**
+   * When the channel last accepted a message, in milliseconds since the epoch; `undefined` if there
+   * was no recent success.
+   */
   readonly lastSuccessAt: number | undefined;
-  /** The last attempt to send its code or a test; `undefined` if there was none recently. */
-  readonly lastAttempt: Pick<Attempt, "error" | "status"> | undefined;
-  /** Alerts that send to it. */
+  /**
+   * The last attempt in 30 days to send one of the channel's own messages, such as its code, a test
+   * or a digest; `undefined` if there was none.
+   */
+  readonly lastAttempt: Pick<DeliveryAttempt, "error" | "status"> | undefined;
+  /** Number of alerts that send to the channel. */
   readonly alerts: number;
 }
 
-/** A change of a channel. */
+/** A change of a channel, as one commit. */
 interface ChannelChange {
-  /** Absent if the channel itself is unchanged. */
+  /** The changed channel; absent if the channel record stays unchanged. */
   readonly value?: Channel;
-  /** Further operations of the commit. */
+  /** Additional operations for the same commit. */
   readonly operations: readonly Operation[];
 }
 
-/** Dependencies of the channels. */
+/** Dependencies of `Channels`. */
 export interface ChannelsOptions {
   readonly records: Records;
   readonly archive: Archive;
   readonly audit: Auditor;
-  /** Encrypts targets and codes. */
+  /** Encrypts the targets and codes of channels. */
   readonly vault: Vault;
   readonly limits: Limits;
   readonly now: () => Date;
@@ -106,23 +117,23 @@ export interface ChannelsOptions {
   readonly serviceName: string;
   /** Public origin, without a trailing slash. */
   readonly baseUrl: string;
-  /** Which URLs a channel may have. */
+  /** Decides which URLs a channel may have. */
   readonly urlPolicy: UrlPolicy;
 }
 
 /** Name of the channel that `addOwnMailbox` adds. */
 export const OWN_MAILBOX = "Email";
 
-/** A channel to insert. */
+/** A channel that is not stored yet. */
 type NewChannel = Pick<StoredChannel, "key" | "value" | "groups">;
 
 /**
- * The channels of people: places where alerts reach them. Every method works on the channels of the account
- * and throws the problem `not_found` for any other. Until its person has entered the code that was
- * sent to it, a channel receives only codes.
+ * The channels in which people receive alerts. Every method works on the channels of the given
+ * account and throws the problem `not_found` for any other channel. A channel receives only codes
+ * until the person has entered the code that was sent to it.
  *
- * Methods that change something count against the limit `channel-change`, those that send a code
- * against `channel-code` and related limits. Both may throw `rate_limited`.
+ * Methods that change something count against the limit `channel-change`, and methods that send a
+ * code also against `channel-code` and related limits. Any of them may throw `rate_limited`.
  */
 export class Channels {
   readonly #options: ChannelsOptions;
@@ -131,20 +142,20 @@ export class Channels {
     this.#options = options;
   }
 
-  /** The channels of an account, by name. */
+  /** The channels of an account, sorted by name. */
   async list(accountId: string): Promise<readonly ChannelView[]> {
     const { records } = this.#options;
     const [own, all] = await Promise.all([
-      readAll(records, channels, accountGroup(accountId)),
-      readAll(records, alerts, accountGroup(accountId)),
+      readAll(records, channels, accountAlertsGroup(accountId)),
+      readAll(records, alerts, accountAlertsGroup(accountId)),
     ]);
     const views = await Promise.all(own.map((channel) => this.#view(channel, all)));
     return views.toSorted(byName);
   }
 
-  /** The channels of an account to which an alert can be sent, by name. */
+  /** The channels of an account to which alerts can be sent, active or paused, sorted by name. */
   async usable(accountId: string): Promise<readonly Pick<Channel, "kind" | "name">[]> {
-    const own = await readAll(this.#options.records, channels, accountGroup(accountId));
+    const own = await readAll(this.#options.records, channels, accountAlertsGroup(accountId));
     return own
       .map(({ value }) => value)
       .filter(({ state: { is } }) => is === "active" || is === "paused")
@@ -152,9 +163,10 @@ export class Channels {
   }
 
   /**
-   * Adds the mailbox by which a person signs in as their first channel, named `OWN_MAILBOX`. It needs no
-   * code, since whoever is signed in has read the one that was sent there. With any other channel, of any
-   * state, it adds none: a mailbox that was unsubscribed stays so.
+   * Adds the mailbox with which a person signs in as their first channel, named `OWN_MAILBOX`. No
+   * verification code is needed, because signing in has already proved access to the mailbox.
+   * Nothing is added if the account has any channel in any state, so that an unsubscribed mailbox
+   * is not added again.
    *
    * @param email Email address of the account.
    */
@@ -169,31 +181,39 @@ export class Channels {
     } while (await this.hasNone(accountId));
   }
 
-  /** Whether an account has no channel, of any state. */
+  /** Whether an account has no channels, regardless of their state. */
   async hasNone(accountId: string): Promise<boolean> {
-    const group = accountGroup(accountId);
+    const group = accountAlertsGroup(accountId);
     return (await this.#options.records.list(channels, { group, limit: 1 })).length === 0;
   }
 
-  /** Id of the channel with a name that a caller may use. @throws {Problem} `not_found`. */
+  /**
+   * Finds the id of a channel by name, if the caller may use the channel.
+   *
+   * @throws {Problem} `not_found`.
+   */
   async idOf(caller: ChannelUser, name: string): Promise<string> {
     const { accountId } = caller;
-    if (accountId === undefined) throw noUsableChannel();
-    const own = await readAll(this.#options.records, channels, accountGroup(accountId));
+    if (accountId === undefined) throw noUsableChannelProblem();
+    const own = await readAll(this.#options.records, channels, accountAlertsGroup(accountId));
     const found = own.find(({ value }) => nameKey(value.name) === nameKey(name));
-    if (found === undefined || !mayUse(caller, found.value)) throw noUsableChannel();
+    if (found === undefined || !mayUseChannel(caller, found.value)) throw noUsableChannelProblem();
     return found.key;
   }
 
   /**
-   * Adds a channel and sends it a code.
+   * Adds a channel and sends it a verification code.
    *
-   * @param typed The target, as typed.
-   * @returns The id of the channel, or the fault of the target.
+   * @param typed The target, as the person typed it.
+   * @returns The id of the channel, or what is wrong with the target.
    * @throws {Problem} `alert_limit`; `invalid_request` when the name is taken.
    */
-  async add(accountId: string, name: string, typed: TypedTarget): Promise<string | TargetFault> {
-    const target = targetOf(typed, this.#options.urlPolicy);
+  async add(
+    accountId: string,
+    name: string,
+    typed: ChannelTargetInput,
+  ): Promise<string | ChannelTargetFault> {
+    const target = parseChannelTarget(typed, this.#options.urlPolicy);
     if ("fault" in target) return target;
     await this.#countCode(accountId, target);
     const channel = this.#newChannel({ accountId, name }, target, (key) => this.#pending(key));
@@ -201,7 +221,11 @@ export class Channels {
     return channel.key;
   }
 
-  /** A channel with a new id. @param stateOf Its state, by that id. */
+  /**
+   * Builds a channel with a new id.
+   *
+   * @param stateOf Creates the state of the channel with this id.
+   */
   #newChannel(
     { accountId, name }: Pick<Channel, "accountId" | "name">,
     target: ChannelTarget,
@@ -213,11 +237,11 @@ export class Channels {
       accountId,
       name,
       kind: target.kind,
-      schedule: AT_ONCE,
+      schedule: IMMEDIATE_SCHEDULE,
       isShared: false,
       createdAt: now().getTime(),
-      target: vault.seal(JSON.stringify(target), targetContext(key)),
-      hint: hintOf(target),
+      target: vault.seal(JSON.stringify(target), channelTargetContext(key)),
+      hint: channelTargetHint(target),
       state: stateOf(key),
     };
     const groups = [
@@ -227,8 +251,12 @@ export class Channels {
     return { key, value, groups };
   }
 
-  /** Inserts a channel together with other operations. @returns Whether nothing changed meanwhile.
-   *  @throws {Problem} `alert_limit`; `invalid_request` when the name is taken. */
+  /**
+   * Inserts a channel together with other operations.
+   *
+   * @returns `false` if a concurrent change made the commit fail.
+   * @throws {Problem} `alert_limit`; `invalid_request` when the name is taken.
+   */
   async #insert(channel: NewChannel, operations: readonly Operation[]): Promise<boolean> {
     const { records, audit } = this.#options;
     const { accountId, name } = channel.value;
@@ -240,22 +268,29 @@ export class Channels {
     ]);
   }
 
-  /** Sends a new code to a channel that is to be verified, the first time or again. @throws {Problem}
-   *  `wrong_state` when it is verified. */
+  /**
+   * Sends a new code to a channel that must be verified, for the first time or again.
+   *
+   * @throws {Problem} `wrong_state` when the channel is already verified.
+   */
   async sendCode(accountId: string, channelId: string): Promise<void> {
     const { vault, records } = this.#options;
     const { key, value } = await requireChannel(records, accountId, channelId);
-    await this.#countCode(accountId, openTarget(vault, { key, value }));
+    await this.#countCode(accountId, decryptChannelTarget(vault, { key, value }));
     await this.#change(accountId, channelId, "channel.code_sent", (channel) => {
       const { is } = channel.value.state;
-      if (is !== "pending" && is !== "disabled") throw verified();
+      if (is !== "pending" && is !== "disabled") throw channelAlreadyVerifiedProblem();
       const changed = { key: channelId, value: { ...channel.value, state: this.#pending(key) } };
       return { value: changed.value, operations: this.#queueCode(changed) };
     });
   }
 
-  /** Verifies a channel. @returns Whether the code was right. @throws {Problem} `wrong_state` when there is no
-   *  valid code. */
+  /**
+   * Verifies a channel with the code that the person typed.
+   *
+   * @returns Whether the code was correct.
+   * @throws {Problem} `wrong_state` when the channel has no valid code.
+   */
   async verify(accountId: string, channelId: string, typed: string): Promise<boolean> {
     const { vault, now } = this.#options;
     await this.#count([["channel-change", accountId]]);
@@ -263,17 +298,17 @@ export class Channels {
     let isRight = false;
     await this.#change(accountId, channelId, "channel.code_entered", (channel) => {
       const { state } = channel.value;
-      if (state.is !== "pending") throw verified();
-      if (state.code === null || at >= state.codeUntil) throw codeEnded();
-      const code = vault.open(state.code, codeContext(channelId));
+      if (state.is !== "pending") throw channelAlreadyVerifiedProblem();
+      if (state.code === null || at >= state.codeUntil) throw channelCodeUnusableProblem();
+      const code = vault.open(state.code, channelCodeContext(channelId));
       isRight = isEqualConstantTime(code, typed.replace(/[\s-]/g, ""));
       const value = { ...channel.value, state: isRight ? active(at) : withWrongTry(state) };
-      return { value, operations: isRight ? releaseHeld(channel) : [] };
+      return { value, operations: isRight ? releaseHeldDeliveries(channel) : [] };
     });
     return isRight;
   }
 
-  /** Gives a channel another schedule. Waiting deliveries follow the new one. */
+  /** Changes the schedule of a channel. Deliveries that are waiting follow the new schedule. */
   async setSchedule(
     accountId: string,
     channelId: string,
@@ -282,63 +317,75 @@ export class Channels {
     await this.#count([["channel-change", accountId]]);
     await this.#change(accountId, channelId, "channel.scheduled", (channel) => ({
       value: { ...channel.value, schedule },
-      operations: releaseHeld(channel),
+      operations: releaseHeldDeliveries(channel),
     }));
   }
 
-  /** Pauses a channel, so that its deliveries wait, or resumes it. @throws {Problem} `wrong_state`
-   *  when its person has to verify it. */
+  /**
+   * Pauses a channel, so that its deliveries wait, or resumes it.
+   *
+   * @throws {Problem} `wrong_state` when the channel must be verified first.
+   */
   async setPaused(accountId: string, channelId: string, isPaused: boolean): Promise<void> {
     await this.#count([["channel-change", accountId]]);
     const since = this.#options.now().getTime();
     await this.#change(accountId, channelId, "channel.paused", (channel) => {
       const { is } = channel.value.state;
-      if (is !== "active" && is !== "paused") throw notVerified();
+      if (is !== "active" && is !== "paused") throw channelNotVerifiedProblem();
       const state: ChannelState = isPaused ? { is: "paused", since } : active(since);
       return {
         value: { ...channel.value, state },
-        operations: isPaused ? [] : releaseHeld(channel),
+        operations: isPaused ? [] : releaseHeldDeliveries(channel),
       };
     });
   }
 
-  /** Allows the person's applications and agents to send alerts to a channel, or forbids it. When
-   *  it is forbidden, events of their alerts on this channel are recorded but not sent. */
+  /**
+   * Allows or forbids the person's applications and agents to send alerts to a channel. When this
+   * is forbidden, their alerts on this channel change to polling: events are still recorded, but
+   * not sent.
+   */
   async setShared(accountId: string, channelId: string, isShared: boolean): Promise<void> {
     const { records } = this.#options;
     await this.#count([["channel-change", accountId]]);
     const action = isShared ? "channel.shared" : "channel.unshared";
     await this.#change(accountId, channelId, action, async ({ value: before }) => {
       const value = { ...before, isShared };
-      const all = await readAll(records, alerts, accountGroup(accountId));
+      const all = await readAll(records, alerts, accountAlertsGroup(accountId));
       const ended = all.filter(
-        (alert) => isSentTo(alert, channelId) && !mayUse(alert.value.owner, value),
+        (alert) => isSentTo(alert, channelId) && !mayUseChannel(alert.value.owner, value),
       );
       return { value, operations: ended.flatMap(polledFromNow) };
     });
   }
 
-  /** Sends a test at once, whatever the schedule. @throws {Problem} `wrong_state` unless it is active. */
+  /**
+   * Sends a test message immediately, regardless of the channel's schedule.
+   *
+   * @throws {Problem} `wrong_state` unless the channel is active.
+   */
   async test(accountId: string, channelId: string): Promise<void> {
     await this.#count([["channel-change", accountId]]);
     const body = JSON.stringify(testMessage(this.#options));
     const at = this.#options.now().getTime();
     await this.#change(accountId, channelId, "channel.tested", (channel) => {
-      if (channel.value.state.is !== "active") throw notVerified();
-      const content = { type: NOTICE_TYPE, body, isRepeat: true, at } as const;
-      const { operation } = queueOwnMessage(channel, { ...content, ttlMs: EVENTS_KEPT_MS });
+      if (channel.value.state.is !== "active") throw channelNotVerifiedProblem();
+      const content = { type: NOTICE_MESSAGE_TYPE, body, isRepeat: true, at } as const;
+      const { operation } = queueChannelMessage(channel, { ...content, ttlMs: EVENT_RETENTION_MS });
       return { operations: [operation, announce(DELIVERIES_TOPIC)] };
     });
   }
 
-  /** Removes a channel with its queued deliveries. Events of alerts on this channel are recorded
-   *  but not sent from then on. */
+  /**
+   * Removes a channel with its queued deliveries. Alerts on this channel change to polling: their
+   * events are still recorded, but not sent.
+   */
   async remove(accountId: string, channelId: string): Promise<void> {
     const { records, audit } = this.#options;
     await this.#count([["channel-change", accountId]]);
     for (;;) {
       const channel = await requireChannel(records, accountId, channelId);
-      const all = await readAll(records, alerts, accountGroup(accountId));
+      const all = await readAll(records, alerts, accountAlertsGroup(accountId));
       const isRemoved = await records.commit([
         removeAt(channels, channel),
         ...all.filter((alert) => isSentTo(alert, channelId)).flatMap(polledFromNow),
@@ -358,13 +405,13 @@ export class Channels {
     const { kind, name, hint, schedule, isShared, createdAt, state } = value;
     const own = all.filter((alert) => isSentTo(alert, id));
     const [rows, ...successes] = await Promise.all([
-      archive.read(ATTEMPT_KIND, {
+      archive.read(ATTEMPT_ARCHIVE_KIND, {
         subject: id,
-        from: now().getTime() - EVENTS_KEPT_MS,
+        from: now().getTime() - EVENT_RETENTION_MS,
         order: "newest",
         limit: 1,
       }),
-      ...[id, ...own.map(({ key }) => key)].map((each) => lastSuccess(this.#options, each)),
+      ...[id, ...own.map(({ key }) => key)].map((each) => lastSuccessAt(this.#options, each)),
     ]);
     const known = successes.filter((at) => at !== undefined);
     return {
@@ -377,12 +424,12 @@ export class Channels {
       createdAt,
       state,
       lastSuccessAt: known.length === 0 ? undefined : Math.max(...known),
-      lastAttempt: rows[0]?.body as Attempt | undefined,
+      lastAttempt: rows[0]?.body as DeliveryAttempt | undefined,
       alerts: own.length,
     };
   }
 
-  /** The state of a channel that has not been verified, with a new code. */
+  /** The state of a channel that must be verified, with a new code. */
   #pending(channelId: string): ChannelState {
     const since = this.#options.now().getTime();
     const code = String(randomInt(10 ** CODE_DIGITS)).padStart(CODE_DIGITS, "0");
@@ -391,17 +438,17 @@ export class Channels {
       since,
       codeUntil: since + CODE_MS,
       triesLeft: MAX_TRIES,
-      code: this.#options.vault.seal(code, codeContext(channelId)),
+      code: this.#options.vault.seal(code, channelCodeContext(channelId)),
     };
   }
 
   #queueCode(channel: Pick<StoredChannel, "key" | "value">): readonly Operation[] {
     const at = channel.value.state.since;
-    const content = { type: CODE_TYPE, body: String(at), at, ttlMs: CODE_MS };
-    return [queueOwnMessage(channel, content).operation, announce(DELIVERIES_TOPIC)];
+    const content = { type: CODE_MESSAGE_TYPE, body: String(at), at, ttlMs: CODE_MS };
+    return [queueChannelMessage(channel, content).operation, announce(DELIVERIES_TOPIC)];
   }
 
-  /** Commits a change, and repeats it when the channel was changed meanwhile. */
+  /** Commits a change, and retries if the channel was changed concurrently. */
   async #change(
     accountId: string,
     channelId: string,
@@ -413,7 +460,9 @@ export class Channels {
       const channel = await requireChannel(records, accountId, channelId);
       const { value, operations } = await change(channel);
       const isWritten = await records.commit([
-        value === undefined ? unchanged(channels, channel) : replace(channels, channel, { value }),
+        value === undefined
+          ? requireUnchanged(channels, channel)
+          : replace(channels, channel, { value }),
         ...operations,
         ...audit({ action, actor: accountId, target: channelId }),
       ]);
@@ -421,28 +470,35 @@ export class Channels {
     }
   }
 
-  /** The operations with which a commit adds a channel only while there is room, no other has its name, and
-   *  the account exists. */
+  /**
+   * The operations that let a commit add a channel only if the account exists, has fewer than the
+   * maximum number of channels and has no other channel with this name.
+   */
   async #reserve(accountId: string, name: string): Promise<readonly Operation[]> {
     const { records } = this.#options;
     const lock = { key: `channels ${accountId}`, groups: [accountRecordsGroup(accountId)] };
     const version = await readVersion(records, lock);
     const [own, account] = await Promise.all([
-      readAll(records, channels, accountGroup(accountId)),
+      readAll(records, channels, accountAlertsGroup(accountId)),
       records.get(accounts, accountId),
     ]);
-    if (account === undefined) throw noChannel();
-    if (own.length >= MAX_CHANNELS) throw full();
-    if (own.some(({ value }) => nameKey(value.name) === nameKey(name))) throw nameTaken();
-    return [unchanged(accounts, account), incrementVersion(lock, version)];
+    if (account === undefined) throw channelNotFoundProblem();
+    if (own.length >= MAX_CHANNELS) throw channelLimitProblem();
+    if (own.some(({ value }) => nameKey(value.name) === nameKey(name)))
+      throw channelNameTakenProblem();
+    return [requireUnchanged(accounts, account), incrementVersion(lock, version)];
   }
 
-  /** Counts a code against the limits of the person, of the person at this target, and of the
-   *  target, which may belong to somebody else; also against that of the host, where a person can
-   *  name any host. @throws {Problem} `rate_limited`. */
+  /**
+   * Counts a code against four limits: the person's changes, the person's codes, the person's codes
+   * to this target, and all codes to this target, which may belong to someone else. For ntfy, where
+   * a person can choose any host, a limit per host applies too.
+   *
+   * @throws {Problem} `rate_limited`.
+   */
   async #countCode(accountId: string, target: ChannelTarget): Promise<void> {
     const { limits } = this.#options;
-    const key = targetKey(target);
+    const key = channelTargetKey(target);
     const counted = await this.#count([
       ["channel-change", accountId],
       ["channel-code", accountId],
@@ -458,7 +514,7 @@ export class Channels {
     if (refusal !== undefined) throw refusal;
   }
 
-  async #count(counters: readonly Counter[]) {
+  async #count(counters: readonly QuotaCounter[]) {
     const counted = await countInOrder(this.#options.limits, counters);
     const refusal = rateLimitProblem(counted);
     if (refusal !== undefined) throw refusal;

@@ -1,6 +1,6 @@
 import { eventText } from "../../answers/event-text.ts";
-import { DIRECTION_WORTH } from "../../answers/meaning.ts";
-import { isEntitled } from "../../auth/entitlement.ts";
+import { DIRECTION_EVIDENCE_TEXT } from "../../answers/meaning.ts";
+import { isEntitledToEvents } from "../../auth/entitlement.ts";
 import type { Scope } from "../../auth/scopes.ts";
 import type { Quota } from "../../limits/quotas.ts";
 import { removeAt } from "../../store/port/operations.ts";
@@ -10,7 +10,7 @@ import { alerts, type Owner, type StoredAlert } from "../alert.ts";
 import { deliveries, moveDelivery, type StoredDelivery } from "../delivery/delivery.ts";
 import type { ChannelMessage } from "./message.ts";
 import { type DigestPart, digestGroup } from "./own-messages.ts";
-import { eventMessage, type TextOptions } from "./texts.ts";
+import { eventMessage, type MessageTextOptions } from "./texts.ts";
 
 /** Dependencies of digests. */
 interface DigestOptions {
@@ -18,77 +18,88 @@ interface DigestOptions {
   readonly scopesOf: (owner: Owner) => Promise<ReadonlySet<Scope>>;
 }
 
-/** The order of events: their ids begin with their time. */
-export const byKey = (one: StoredDelivery, other: StoredDelivery): number =>
+/** Sorts events by time: their ids begin with the time. */
+export const compareDeliveriesByKey = (one: StoredDelivery, other: StoredDelivery): number =>
   one.key < other.key ? -1 : 1;
 
-/** The line of a digest that reports an event. */
-export const lineOf = ({ value: { body } }: StoredDelivery): string =>
+/** The line for one event in a digest. */
+export const digestLineOf = ({ value: { body } }: StoredDelivery): string =>
   `• ${eventText(body).headline}`;
 
-/** An event of a digest, and its alert. */
-interface Told {
+/** An event of a digest, with its alert. */
+interface DigestedEvent {
   readonly delivery: StoredDelivery;
   readonly alert: StoredAlert;
 }
 
-/** The events of a digest. */
+/** The events of a digest, divided into those to send and those to remove. */
 interface Members {
-  /** The events that belong in the digest, in order. */
-  readonly told: readonly Told[];
-  /** The operations for events that must not be in the digest now. */
+  /** The events to send in the digest, in order of time. */
+  readonly told: readonly DigestedEvent[];
+  /**
+   * The operations for events that may not be sent in the digest: each is queued separately or
+   * deleted.
+   */
   readonly others: readonly Operation[];
 }
 
-/** The events that a digest still contains. */
-export async function membersOf(digest: StoredDelivery, options: DigestOptions): Promise<Members> {
+/** Reads the events of a digest that are still queued, and checks which of them may be sent. */
+export async function readDigestMembers(
+  digest: StoredDelivery,
+  options: DigestOptions,
+): Promise<Members> {
   const all = await readAll(options.records, deliveries, digestGroup(digest.key));
   const known = new Map<string, StoredAlert | undefined>();
-  const told: Told[] = [];
+  const told: DigestedEvent[] = [];
   const others: Operation[] = [];
-  for (const member of all.toSorted(byKey)) {
+  for (const member of all.toSorted(compareDeliveriesByKey)) {
     const { alertId = "" } = member.value;
-    if (!known.has(alertId)) known.set(alertId, await entitledAlert(alertId, options));
+    if (!known.has(alertId)) known.set(alertId, await findEntitledAlert(alertId, options));
     const alert = known.get(alertId);
-    if (alert === undefined || !isSentBy(member, alert) || alert.value.isPaused) {
-      others.push(queuedAnew(member, alert));
+    if (alert === undefined || !isStillSentToChannel(member, alert) || alert.value.isPaused) {
+      others.push(requeueOrDelete(member, alert));
     } else told.push({ delivery: member, alert });
   }
   return { told, others };
 }
 
-/** The alert with an id, if its owner may have events now. */
-export async function entitledAlert(
+/** Finds an alert by id, if its owner may receive events now. */
+export async function findEntitledAlert(
   alertId: string,
   { records, scopesOf }: DigestOptions,
 ): Promise<StoredAlert | undefined> {
   const alert = await records.get(alerts, alertId);
-  return alert && isEntitled(await scopesOf(alert.value.owner)) ? alert : undefined;
+  return alert && isEntitledToEvents(await scopesOf(alert.value.owner)) ? alert : undefined;
 }
 
-/** Whether an alert still sends to the channel that one of its events is queued for. */
-export const isSentBy = ({ value }: StoredDelivery, { value: { way } }: StoredAlert): boolean =>
-  way.by === "channel" && way.channelId === value.channelId;
+/** Whether an alert still sends to the channel for which the event was queued. */
+export const isStillSentToChannel = (
+  { value }: StoredDelivery,
+  { value: { way } }: StoredAlert,
+): boolean => way.by === "channel" && way.channelId === value.channelId;
 
-/** The operation for an event that must not be sent as it is queued: it is queued alone where its alert sends
- *  now, and held back there while the alert is paused; or deleted if it is sent nowhere. */
-export const queuedAnew = (event: StoredDelivery, alert: StoredAlert | undefined): Operation =>
+/**
+ * The operation for an event that may not be sent where it was queued. The event moves to the
+ * current queue of its alert, outside any digest, and is held back there while the alert is paused.
+ * It is deleted if the alert sends nowhere.
+ */
+export const requeueOrDelete = (event: StoredDelivery, alert: StoredAlert | undefined): Operation =>
   (alert && moveDelivery(event, alert)) ?? removeAt(deliveries, event);
 
-/** Options of the text of a digest. */
-interface DigestTextOptions extends TextOptions {
-  /** The limit on messages to a mailbox or chat. */
+/** Options for the text of a digest. */
+interface DigestTextOptions extends MessageTextOptions {
+  /** The limit on messages to one mailbox or chat. */
   readonly limit: Quota;
 }
 
 /**
- * The message of a digest; for a single event, the message of that event.
+ * The message for a digest. A digest with a single event has the same message as that event alone.
  *
  * @param told The events of the digest.
  */
 export function digestMessage(
   { value }: StoredDelivery,
-  told: readonly Told[],
+  told: readonly DigestedEvent[],
   { limit, ...texts }: DigestTextOptions,
 ): ChannelMessage {
   const { part, parts, events, isOverLimit = false } = JSON.parse(value.body) as DigestPart;
@@ -103,8 +114,8 @@ export function digestMessage(
     title: parts === 1 ? `${told.length} events` : `${events} events, part ${part} of ${parts}`,
     lines: [
       ...reason,
-      ...told.map(({ delivery }) => lineOf(delivery)),
-      ...(hasDirections ? [DIRECTION_WORTH] : []),
+      ...told.map(({ delivery }) => digestLineOf(delivery)),
+      ...(hasDirections ? [DIRECTION_EVIDENCE_TEXT] : []),
     ],
     link: `${texts.baseUrl}/account#alerts`,
   };

@@ -4,28 +4,41 @@ import type { Operation, Records } from "../../store/port/records.ts";
 import {
   DELIVERIES_TOPIC,
   deliveries,
-  EVENTS_KEPT_MS,
+  EVENT_RETENTION_MS,
+  HELD_UNTIL_RELEASED,
   queueGroup,
-  RELEASED,
   type StoredDelivery,
 } from "../delivery/delivery.ts";
 import type { StoredChannel } from "./channel.ts";
-import { byKey, lineOf } from "./digest-contents.ts";
-import { DIGEST_TYPE, type DigestPart, digestGroup, queueOwnMessage } from "./own-messages.ts";
+import { compareDeliveriesByKey, digestLineOf } from "./digest-contents.ts";
+import {
+  DIGEST_MESSAGE_TYPE,
+  type DigestPart,
+  digestGroup,
+  queueChannelMessage,
+} from "./own-messages.ts";
 import type { ChatServices } from "./services/chat-services.ts";
 import { MAX_EMAIL_BYTES } from "./services/email.ts";
 
-/** Events of one digest, which one commit makes; further ones get another digest right after it. */
+/**
+ * Maximum number of events in one digest, which is created in one commit. Remaining events go into
+ * another digest immediately afterwards.
+ */
 const MAX_EVENTS = 1_000;
 
-/** Bytes of a message that are reserved for its title, the sentence on evidence, that on the limit, and the
- *  link. */
+/**
+ * Bytes of a message reserved for everything except the event lines: the title, the sentences about
+ * evidence and about the message limit, and the link.
+ */
 const AROUND_BYTES = 900;
 
-/** Pause between the parts of a digest, in milliseconds: Slack and Telegram allow a message a second. */
+/**
+ * Pause between the parts of a digest, in milliseconds: Slack and Telegram allow one message per
+ * second.
+ */
 const PART_EVERY_MS = 1_000;
 
-/** Dependencies of gathering. */
+/** Dependencies of `DigestGatherer`. */
 interface GatheringOptions {
   readonly records: Records;
   readonly channels: { readonly chat: ChatServices };
@@ -33,22 +46,22 @@ interface GatheringOptions {
 }
 
 /**
- * Gathers waiting events into digests, one gathering at a time for each channel: every event that
- * becomes due requests a gathering, and the first gathering takes all of them.
+ * Gathers waiting events into digests, with at most one gathering per channel at a time. Every
+ * event that becomes due requests a gathering, and the first gathering takes all due events.
  */
-export class DigestGathering {
-  /** The last gathering of a channel that runs or waits, by the channel's id. */
+export class DigestGatherer {
+  /** The last gathering, running or waiting, of each channel, by channel id. */
   readonly #last = new Map<string, Promise<void>>();
 
   /**
-   * Puts the due events of a channel into digests, in the order of the events. A digest that is too long for
-   * one message has several parts.
+   * Puts the due events of a channel into digests, in order of time. A digest that is too long for
+   * one message is split into several parts.
    *
-   * A single event gets a digest as well: from then on only the digest decides on it, so that an event
-   * that another process is about to send cannot get into another digest.
+   * A single event also gets a digest. From then on only the digest sends the event, so that no
+   * other digest can include an event that another process is about to send.
    *
-   * @param delivery One of them, that this process has leased. If it was released before its time, all that
-   *   wait are due.
+   * @param delivery One of the due events, leased by this process. If it was released early, all
+   * waiting events of the channel are due.
    */
   async gather(
     delivery: StoredDelivery,
@@ -76,24 +89,27 @@ async function gatherDue(
   { records, channels: { chat }, now: clock }: GatheringOptions,
 ): Promise<void> {
   const current = await records.get(deliveries, delivery.key);
-  // An earlier gathering has taken it.
+  // An earlier gathering has already taken this event.
   if (current?.revision !== delivery.revision) return;
   const now = clock().getTime();
-  const until = delivery.value.heldUntil === RELEASED ? Number.POSITIVE_INFINITY : now;
+  const until = delivery.value.heldUntil === HELD_UNTIL_RELEASED ? Number.POSITIVE_INFINITY : now;
   const events = await waitingUntil(until, channel, records);
   const bytes = lineBytes(channel, chat);
   let parts = 0;
   for (let from = 0; from < events.length; from += MAX_EVENTS) {
     const digest = partsOf(events.slice(from, from + MAX_EVENTS), bytes);
     const operations = digestOperations(digest, channel, { at: now, partsBefore: parts });
-    // Another process has taken some meanwhile, or they were removed: the others are attempted again.
+    // The commit fails if another process has taken or removed some of the events. The remaining events
+    // are attempted again.
     if (!(await records.commit(operations))) return;
     parts += digest.length;
   }
 }
 
-/** The events of a channel that waited until an instant and are in no digest, in their order: their ids begin
- *  with their time. */
+/**
+ * The events of a channel that waited until an instant and belong to no digest, sorted by time,
+ * with which their ids begin.
+ */
 async function waitingUntil(
   until: number,
   { key }: StoredChannel,
@@ -111,10 +127,12 @@ async function waitingUntil(
         heldUntil !== undefined &&
         heldUntil <= until,
     )
-    .toSorted(byKey);
+    .toSorted(compareDeliveriesByKey);
 }
 
-/** Bytes of the line of an event, and the most that all of one message have. */
+/**
+ * How many bytes the line of an event takes, and how many bytes all lines of one message may take.
+ */
 interface LineBytes {
   readonly most: number;
   readonly of: (delivery: StoredDelivery) => number;
@@ -129,9 +147,9 @@ function lineBytes({ value: { kind } }: StoredChannel, chat: ChatServices): Line
 }
 
 const bytesIn = (escaped: (line: string) => string) => (delivery: StoredDelivery) =>
-  Buffer.byteLength(escaped(lineOf(delivery))) + 1;
+  Buffer.byteLength(escaped(digestLineOf(delivery))) + 1;
 
-/** Consecutive events that fit into one message each. */
+/** Splits events into consecutive parts, each of which fits into one message. */
 function partsOf(
   events: readonly StoredDelivery[],
   { most, of }: LineBytes,
@@ -150,13 +168,16 @@ function partsOf(
   return parts;
 }
 
-/** When a digest was made, and how many parts of others are sent before it. */
+/**
+ * When a digest was created, in milliseconds since the epoch, and how many parts of other digests
+ * are sent before it.
+ */
 interface DigestPlace {
   readonly at: number;
   readonly partsBefore: number;
 }
 
-/** The operations that queue a digest, part by part, and put the events into it. */
+/** The operations that queue a digest, part by part, and add the events to it. */
 function digestOperations(
   parts: readonly (readonly StoredDelivery[])[],
   channel: StoredChannel,
@@ -171,11 +192,11 @@ function digestOperations(
       events: all.length,
       ...(isOverLimit && { isOverLimit }),
     };
-    const { id, operation } = queueOwnMessage(channel, {
-      type: DIGEST_TYPE,
+    const { id, operation } = queueChannelMessage(channel, {
+      type: DIGEST_MESSAGE_TYPE,
       body: JSON.stringify(part),
       at,
-      ttlMs: EVENTS_KEPT_MS,
+      ttlMs: EVENT_RETENTION_MS,
       dueInMs: (partsBefore + index) * PART_EVERY_MS,
     });
     return [operation, ...members.map((member) => joined(member, id))];
@@ -183,7 +204,7 @@ function digestOperations(
   return [...operations, announce(DELIVERIES_TOPIC)];
 }
 
-/** Puts an event into a digest. */
+/** The operation that adds an event to a digest. */
 function joined(member: StoredDelivery, digestId: string): Operation {
   const { heldUntil: _, isOverLimit: __, ...rest } = member.value;
   const groups = [...member.groups, digestGroup(digestId)];

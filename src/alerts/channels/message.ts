@@ -1,13 +1,15 @@
-/** A message to a person, in plain text of any language. Each service escapes it for itself. */
+/**
+ * A message to a person as plain text, in any language. Each chat service applies its own escaping.
+ */
 export interface ChannelMessage {
-  /** One line. */
+  /** Title, a single line. */
   readonly title: string;
-  /** The lines below it. */
+  /** The lines below the title. */
   readonly lines: readonly string[];
-  /** Where to read more. */
+  /** URL of a page with more details. */
   readonly link: string;
 }
 
-/** A message as one text. */
-export const plainText = ({ title, lines, link }: ChannelMessage): string =>
+/** A message as a single text, one item per line. */
+export const messagePlainText = ({ title, lines, link }: ChannelMessage): string =>
   [title, ...lines, link].join("\n");

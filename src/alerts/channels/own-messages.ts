@@ -9,34 +9,44 @@ import {
 } from "../delivery/delivery.ts";
 import { groupsOfChannel, type StoredChannel } from "./channel.ts";
 
-/** Type of the message with the code that verifies a channel. Its body is the time at which the
- *  channel became pending; the code itself is stored encrypted in the channel. */
-export const CODE_TYPE = "channel.verify";
+/**
+ * Type of the message with the code that verifies a channel. The message body is the instant at
+ * which the channel became pending, in milliseconds since the epoch; the code itself is stored
+ * encrypted in the channel.
+ */
+export const CODE_MESSAGE_TYPE = "channel.verify";
 
-/** Type of a message about the channel itself; its body is a `ChannelMessage` as JSON. */
-export const NOTICE_TYPE = "channel.notice";
+/** Type of a message about the channel itself. The message body is a `ChannelMessage` as JSON. */
+export const NOTICE_MESSAGE_TYPE = "channel.notice";
 
-/** Type of a message with several events; its body is a `DigestPart` as JSON, and the deliveries of
- *  the events are in its `digestGroup`. */
-export const DIGEST_TYPE = "channel.digest";
+/**
+ * Type of a message with several events. The message body is a `DigestPart` as JSON; the deliveries
+ * of the events are in the group `digestGroup`.
+ */
+export const DIGEST_MESSAGE_TYPE = "channel.digest";
 
-/** Which part of a digest a message is: one that is too long for one message has several. */
+/**
+ * Which part of a digest a message is. A digest that is too long for one message has several parts.
+ */
 export interface DigestPart {
-  /** From 1. */
+  /** Number of this part, starting at 1. */
   readonly part: number;
   readonly parts: number;
-  /** Events of all parts together. */
+  /** Number of events in all parts together. */
   readonly events: number;
-  /** Set if some of them are in it because the channel had been sent the messages of an hour. */
+  /**
+   * Set if some of the events are in a digest because the channel had reached its hourly message
+   * limit.
+   */
   readonly isOverLimit?: true;
 }
 
-/** Group of the deliveries that a digest contains. */
+/** Group of the deliveries that belong to a digest. */
 export const digestGroup = (digestId: string): string => `digest:${digestId}`;
 
-/** A message of a channel itself. */
+/** A message that belongs to a channel and not to an alert. */
 interface OwnMessage extends Pick<Delivery, "type" | "body" | "isRepeat"> {
-  /** Instant that its id is derived from, milliseconds since the epoch. */
+  /** Instant from which the message id is derived, in milliseconds since the epoch. */
   readonly at: number;
   /** Lifetime in milliseconds. */
   readonly ttlMs: number;
@@ -44,8 +54,8 @@ interface OwnMessage extends Pick<Delivery, "type" | "body" | "isRepeat"> {
   readonly dueInMs?: number;
 }
 
-/** The operation that queues a message of a channel itself, and its id. */
-export function queueOwnMessage(
+/** The operation that queues a message of a channel, and the id of the message. */
+export function queueChannelMessage(
   { key: channelId, value }: Pick<StoredChannel, "key" | "value">,
   { at, ttlMs, dueInMs = 0, ...content }: OwnMessage,
 ): { readonly id: string; readonly operation: Operation } {

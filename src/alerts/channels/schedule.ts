@@ -1,43 +1,55 @@
 import { Temporal } from "temporal-polyfill";
 
-/** A time of day, `HH:MM` of 24 hours. */
+/** A time of day, `HH:MM` on the 24-hour clock. */
 type TimeOfDay = string;
 
-/** When messages may be sent to a channel. Times of day are wall-clock times of its time zone. */
+/**
+ * When messages may be sent to a channel. Times of day are wall-clock times in the channel's time
+ * zone.
+ */
 export interface ChannelSchedule {
   /** IANA time zone, such as `Europe/Berlin`. */
   readonly timeZone: string;
-  /** Nothing is sent from `from` until `to`, which is on the next day if it is not later than
-   *  `from`; `null` if there are no quiet hours. */
+  /**
+   * Quiet hours, during which nothing is sent. If `to` is not later than `from`, they end on the
+   * next day. `null` if there are no quiet hours.
+   */
   readonly quietHours: { readonly from: TimeOfDay; readonly to: TimeOfDay } | null;
-  /** Time of day of the digest, in which all events are sent together; `null` if each event is sent
-   *  as it occurs. */
+  /**
+   * Time of day at which all events are sent together in one digest; `null` if each event is sent
+   * as it occurs.
+   */
   readonly digestAt: TimeOfDay | null;
 }
 
-/** A channel that is sent everything at once. */
-export const AT_ONCE: ChannelSchedule = { timeZone: "UTC", quietHours: null, digestAt: null };
+/** The schedule of a channel that receives every event immediately. */
+export const IMMEDIATE_SCHEDULE: ChannelSchedule = {
+  timeZone: "UTC",
+  quietHours: null,
+  digestAt: null,
+};
 
 /**
- * The instant until which a message that is ready now has to wait: the next digest, or the end of the
- * quiet hours; for a digest within the quiet hours, their end.
+ * The instant until which a message that is ready now must wait: the next digest time or the end of
+ * the quiet hours. A digest time that falls into quiet hours is moved to their end.
  *
  * @param now Milliseconds since the epoch.
- * @returns Milliseconds since the epoch; `undefined` when it can be sent now.
+ * @returns Milliseconds since the epoch; `undefined` when the message can be sent now.
  */
-export function waitsUntil(schedule: ChannelSchedule, now: number): number | undefined {
+export function scheduledWaitEnd(schedule: ChannelSchedule, now: number): number | undefined {
   const { timeZone, digestAt } = schedule;
-  if (digestAt === null) return quietUntil(schedule, now);
+  if (digestAt === null) return quietHoursEnd(schedule, now);
   const next = nextTime(digestAt, timeZone, now);
-  return quietUntil(schedule, next) ?? next;
+  return quietHoursEnd(schedule, next) ?? next;
 }
 
 /**
- * The end of the quiet hours in which an instant lies; `undefined` when it lies in none.
+ * The end of the quiet hours that contain an instant, in milliseconds since the epoch; `undefined`
+ * when it is outside quiet hours.
  *
  * @param at Milliseconds since the epoch.
  */
-export function quietUntil(
+export function quietHoursEnd(
   { timeZone, quietHours }: ChannelSchedule,
   at: number,
 ): number | undefined {
@@ -45,7 +57,7 @@ export function quietUntil(
   const { from, to } = quietHours;
   const today = dayOf(at, timeZone);
   const lasts = from < to ? 0 : 1;
-  // Quiet hours over midnight may have begun the day before.
+  // Quiet hours that span midnight may have begun the day before.
   for (const begins of [today.subtract({ days: 1 }), today]) {
     const end = instantOf(begins.add({ days: lasts }), to, timeZone);
     if (instantOf(begins, from, timeZone) <= at && at < end) return end;
@@ -53,7 +65,10 @@ export function quietUntil(
   return undefined;
 }
 
-/** The next instant after `now` at which clocks show a time. */
+/**
+ * The next instant after `now` at which local clocks show a time of day, in milliseconds since the
+ * epoch.
+ */
 function nextTime(time: TimeOfDay, timeZone: string, now: number): number {
   const today = dayOf(now, timeZone);
   const atToday = instantOf(today, time, timeZone);
@@ -63,16 +78,21 @@ function nextTime(time: TimeOfDay, timeZone: string, now: number): number {
 const dayOf = (at: number, timeZone: string): Temporal.PlainDate =>
   Temporal.Instant.fromEpochMilliseconds(at).toZonedDateTimeISO(timeZone).toPlainDate();
 
-/** If clocks go back, the first of two equal times is used; a time that is skipped when they go
- *  forward is moved later by the skipped interval. */
+/**
+ * The instant of a time of day. When clocks are set back and a time occurs twice, the first
+ * occurrence is used. When clocks are set forward, a skipped time moves later by the length of the
+ * gap.
+ */
 const instantOf = (day: Temporal.PlainDate, time: TimeOfDay, timeZone: string): number =>
   day.toZonedDateTime({ timeZone, plainTime: Temporal.PlainTime.from(time) }).epochMilliseconds;
 
-/** Names in the IANA time zone database. Offsets are excluded, since they have no daylight saving
- *  time. */
+/**
+ * Pattern of names in the IANA time zone database. UTC offsets are excluded, because they do not
+ * observe daylight saving time.
+ */
 const ZONE_NAME = /^[A-Za-z][\w+-]*(\/[\w+-]+){0,2}$/;
 
-/** Whether a text is the name of a time zone. */
+/** Whether a text is an IANA time zone name that the runtime knows. */
 export function isTimeZone(text: string): boolean {
   if (!ZONE_NAME.test(text)) return false;
   try {

@@ -4,16 +4,16 @@ import { type UrlPolicy, urlFault } from "../../outbound/url-policy.ts";
 import type { ChannelKind, ChannelTarget } from "./channel.ts";
 
 /** The target of a channel, as a person types it. */
-export interface TypedTarget {
+export interface ChannelTargetInput {
   readonly kind: ChannelKind;
-  /** The address, the webhook, the topic or, for Telegram, the chat. */
+  /** The email address, webhook URL, topic URL or, for Telegram, the chat. */
   readonly to: string;
-  /** The bot's token, or the access token of a topic; empty: none. */
+  /** The Telegram bot's token, or the access token of an ntfy topic; empty for none. */
   readonly token: string;
 }
 
-/** What is wrong with a typed target, for the person. */
-export interface TargetFault {
+/** What is wrong with a typed target, in words for the person. */
+export interface ChannelTargetFault {
   readonly field: "to" | "token";
   readonly fault: string;
 }
@@ -24,23 +24,31 @@ const SLACK_PATH = /^\/services\/[\w-]+\/[\w-]+\/[\w-]+$/;
 const DISCORD_HOSTS = ["discord.com", "discordapp.com", "ptb.discord.com", "canary.discord.com"];
 const DISCORD_PATH = /^\/api\/(v\d{1,3}\/)?webhooks\/\d{5,25}\/[\w-]{10,200}$/;
 
-/** A bot's token: its id and 35 characters; later ones may be longer. */
+/**
+ * Token of a Telegram bot: the bot's id and 35 characters. The pattern allows for longer tokens in
+ * the future.
+ */
 const TELEGRAM_TOKEN = /^\d{5,20}:[\w-]{30,100}$/;
 
-/** The number of a chat, negative for groups, or the name of a public one. */
+/** Numeric id of a Telegram chat, negative for groups, or `@` and the username of a public chat. */
 const TELEGRAM_CHAT = /^(-?\d{1,20}|@[A-Za-z]\w{3,31})$/;
 
-/** The path of a topic, whose name has up to 64 characters: a server of ntfy has no other paths. */
+/**
+ * Path of an ntfy topic, whose name has up to 64 characters. An ntfy server has no topics at other
+ * paths.
+ */
 const NTFY_PATH = /^\/[\w-]{1,64}$/;
 
 const NTFY_TOKEN = /^[!-~]{1,200}$/;
 
-/** The target that a person has typed, or what is wrong with it. The addresses that hosts resolve to are
- *  checked at every connection. */
-export function targetOf(
-  { kind, to, token }: TypedTarget,
+/**
+ * Validates a typed target and returns it normalized, or what is wrong with it. The IP addresses of
+ * its host are checked later, at every connection.
+ */
+export function parseChannelTarget(
+  { kind, to, token }: ChannelTargetInput,
   policy: UrlPolicy,
-): ChannelTarget | TargetFault {
+): ChannelTarget | ChannelTargetFault {
   switch (kind) {
     case "email": {
       const { success, data, error } = EmailAddress.safeParse(to);
@@ -67,7 +75,11 @@ export function targetOf(
   }
 }
 
-function ntfyTarget(to: string, token: string, policy: UrlPolicy): ChannelTarget | TargetFault {
+function ntfyTarget(
+  to: string,
+  token: string,
+  policy: UrlPolicy,
+): ChannelTarget | ChannelTargetFault {
   const fault = urlFault(to, policy);
   if (fault !== undefined) return { field: "to", fault };
   const { pathname, search, href } = new URL(to);
@@ -79,8 +91,10 @@ function ntfyTarget(to: string, token: string, policy: UrlPolicy): ChannelTarget
   return { field: "token", fault: "It is no access token." };
 }
 
-/** The fault of a webhook of a service. Other hosts are allowed with insecure webhooks only, to try channels
- *  on one machine. */
+/**
+ * What is wrong with the webhook URL of a chat service. Hosts other than the service's own are
+ * allowed only if insecure webhooks are, for local testing.
+ */
 function hookFault(
   text: string,
   policy: UrlPolicy,
@@ -96,8 +110,8 @@ function hookFault(
   return search === "" && path.test(pathname) ? undefined : "It is no webhook of the service.";
 }
 
-/** The part of a target that is not secret. */
-export function hintOf(target: ChannelTarget): string {
+/** The part of a target that is not secret, for display. */
+export function channelTargetHint(target: ChannelTarget): string {
   switch (target.kind) {
     case "email":
       return target.to;
@@ -108,9 +122,12 @@ export function hintOf(target: ChannelTarget): string {
   }
 }
 
-/** Identifies a target among those of all people, however it is spelled: a webhook has several hosts and
- *  versions of its path, and a chat is the same for every bot. A hash, since the identity may be secret. */
-export const targetKey = (target: ChannelTarget): string =>
+/**
+ * Unique key of a target across all accounts, independent of spelling: a webhook can have several
+ * hosts and path versions, and a chat is the same for every bot. The key is a hash, because the
+ * target may be secret.
+ */
+export const channelTargetKey = (target: ChannelTarget): string =>
   fingerprint(JSON.stringify([target.kind, identityOf(target)]));
 
 function identityOf(target: ChannelTarget): string {

@@ -5,22 +5,24 @@ import { emailGroup } from "../../mail/email-address.ts";
 import type { Vault } from "../../store/keys/vault.ts";
 import { readAll } from "../../store/port/read-all.ts";
 import type { Records } from "../../store/port/records.ts";
-import { type Channel, channelGroup, channels, openTarget } from "./channel.ts";
-import { disabling } from "./channel-endpoint.ts";
+import { type Channel, channelGroup, channels, decryptChannelTarget } from "./channel.ts";
+import { disableChannelSteps } from "./channel-endpoint.ts";
 
 /** The link that unsubscribes an email channel. */
 export const unsubscribeUrl = (baseUrl: string, token: string): string =>
   `${baseUrl}/unsubscribe/${token}`;
 
-/** A channel's id and the MAC of it. */
+/** An unsubscribe token: the channel's id and a MAC over it, separated by a dot. */
 const TOKEN = /^(chan_[0-9A-Za-z]{16})\.([\w-]{43})$/;
 
-/** Creates and reads the tokens in the links that unsubscribe email channels (RFC 8058). A token is
- *  valid as long as its channel exists, because people keep emails for years. */
+/**
+ * Creates and reads the tokens in the unsubscribe links of email channels (RFC 8058). A token is
+ * valid as long as its channel exists, because people keep emails for years.
+ */
 export class UnsubscribeTokens {
   readonly #key: Uint8Array;
 
-  /** @param key 32 bytes. */
+  /** @param key 32-byte key for the MACs of tokens. */
   constructor(key: Uint8Array) {
     this.#key = key;
   }
@@ -29,7 +31,7 @@ export class UnsubscribeTokens {
     return `${channelId}.${this.#mac(channelId)}`;
   }
 
-  /** The channel of a token; `undefined` for any other text. */
+  /** The id of the channel that a token belongs to; `undefined` for an invalid token. */
   channelOf(token: string): string | undefined {
     const [, channelId, mac] = TOKEN.exec(token) ?? [];
     if (channelId === undefined || mac === undefined) return undefined;
@@ -41,8 +43,8 @@ export class UnsubscribeTokens {
   }
 }
 
-/** Dependencies of unsubscribing. */
-export interface UnsubscribingOptions {
+/** Dependencies of `UnsubscribeService`. */
+export interface UnsubscribeServiceOptions {
   readonly records: Records;
   readonly audit: Auditor;
   readonly vault: Vault;
@@ -50,16 +52,18 @@ export interface UnsubscribingOptions {
   readonly now: () => Date;
 }
 
-/** Ends the emails to an address by the link in one of them. The link is sufficient authorization, because
- *  it was sent to that address. */
-export class Unsubscribing {
-  readonly #options: UnsubscribingOptions;
+/**
+ * Stops the emails to an address when an unsubscribe link is used. The link alone is sufficient
+ * authorization, because it was sent to that address.
+ */
+export class UnsubscribeService {
+  readonly #options: UnsubscribeServiceOptions;
 
-  constructor(options: UnsubscribingOptions) {
+  constructor(options: UnsubscribeServiceOptions) {
     this.#options = options;
   }
 
-  /** The channel of a link; `undefined` for an invalid link. */
+  /** The channel that an unsubscribe token belongs to; `undefined` for an invalid token. */
   async channelOf(token: string): Promise<Pick<Channel, "hint" | "state"> | undefined> {
     const { records, tokens } = this.#options;
     const channelId = tokens.channelOf(token);
@@ -67,9 +71,9 @@ export class Unsubscribing {
   }
 
   /**
-   * Stops all messages to the address of an email channel, from every channel.
+   * Disables every channel that sends to the same address as the channel of the token.
    *
-   * @returns Whether the link is valid, even if the channel was already unsubscribed.
+   * @returns Whether the token is valid, even if the channel was already unsubscribed.
    */
   async unsubscribe(token: string): Promise<boolean> {
     const { records, tokens, vault } = this.#options;
@@ -77,7 +81,7 @@ export class Unsubscribing {
     if (channelId === undefined) return false;
     const channel = await records.get(channels, channelId);
     if (channel === undefined) return true;
-    const target = openTarget(vault, channel);
+    const target = decryptChannelTarget(vault, channel);
     const group = target.kind === "email" ? emailGroup(target.to) : channelGroup(channelId);
     const all = await readAll(records, channels, group);
     await Promise.all(all.map(({ key }) => this.#disable(key)));
@@ -91,7 +95,7 @@ export class Unsubscribing {
       if (channel === undefined || channel.value.state.is === "disabled") return;
       const since = now().getTime();
       const isEnded = await records.commit([
-        ...disabling(channel, { is: "disabled", since, reason: "unsubscribed" }),
+        ...disableChannelSteps(channel, { is: "disabled", since, reason: "unsubscribed" }),
         ...audit({ action: "channel.unsubscribed", actor: "anonymous", target: channelId }),
       ]);
       if (isEnded) return;

@@ -1,54 +1,59 @@
-import { readableBody } from "../../answers/event.ts";
+import { redactEventBody } from "../../answers/event.ts";
 import type { Auditor } from "../../auth/auditor.ts";
-import { isEntitled, quotaOwner } from "../../auth/entitlement.ts";
+import { isEntitledToEvents, quotaOwner } from "../../auth/entitlement.ts";
 import type { Scope } from "../../auth/scopes.ts";
 import { countForClient } from "../../limits/count-for-client.ts";
 import { countForAll } from "../../limits/count-in-networks.ts";
 import type { Limits, QuotaState } from "../../limits/quotas.ts";
 import { OutboundError } from "../../outbound/guarded-fetch.ts";
 import type { Vault } from "../../store/keys/vault.ts";
-import { removeAt, unchanged } from "../../store/port/operations.ts";
+import { removeAt, requireUnchanged } from "../../store/port/operations.ts";
 import type { Operation } from "../../store/port/records.ts";
 import {
   alerts,
-  isSending,
+  isDeliveryActive,
   type Owner,
   ownerKey,
   type StoredAlert,
   type Webhook,
 } from "../alert.ts";
-import { attemptByChannel, type ChannelOutlets } from "../channels/channel-attempt.ts";
-import { CHALLENGE_TYPE, isCurrentChallenge } from "./challenge.ts";
+import { attemptChannelDelivery, type ChannelDependencies } from "../channels/channel-attempt.ts";
+import { CHALLENGE_MESSAGE_TYPE, isCurrentChallenge } from "./challenge.ts";
 import { deliveries, type StoredDelivery } from "./delivery.ts";
 import type { AttemptOutcome } from "./endpoint-queues.ts";
 import { type RecordAttemptOptions, recordAttempt } from "./record-attempt.ts";
-import { countRepeat, isRepeat, reschedule, waitsFor } from "./repeat-limit.ts";
-import type { Sender, WebhookResponse } from "./sender.ts";
+import {
+  countRepeatedAttempt,
+  delayUntilReset,
+  isRepeatedAttempt,
+  rescheduleDelivery,
+} from "./repeat-limit.ts";
+import type { WebhookResponse, WebhookSender } from "./sender.ts";
 import { type PrivateKeyJwk, signatureHeaders, signingSecrets } from "./signing.ts";
 import { WebhookEndpoint } from "./webhook-endpoint.ts";
 
-/** Dependencies of an attempt. */
+/** Dependencies of `attemptDelivery`. */
 export interface AttemptOptions extends RecordAttemptOptions {
-  readonly sender: Pick<Sender, "send">;
+  readonly sender: Pick<WebhookSender, "send">;
   readonly audit: Auditor;
-  /** Opens the signing secrets, and the targets of channels. */
+  /** Decrypts signing secrets and channel targets. */
   readonly vault: Vault;
-  /** The service's own signing keys, the newest first. */
+  /** The service's own signing keys, newest first. */
   readonly keys: () => readonly PrivateKeyJwk[];
-  /** The scopes that the owner of an alert holds now. */
+  /** The scopes that an owner currently has. */
   readonly scopesOf: (owner: Owner) => Promise<ReadonlySet<Scope>>;
   readonly limits: Limits;
-  /** Dependencies of sending messages to channels. */
-  readonly channels: ChannelOutlets;
+  /** Dependencies for sending messages to channels. */
+  readonly channels: ChannelDependencies;
   /** Wall clock. */
   readonly now: () => Date;
 }
 
 /**
- * Makes one attempt at a delivery that this process has leased, and records it; or sends nothing when
- * the delivery must not be sent now or ever.
+ * Makes and records one attempt at a delivery that this process has leased. Sends nothing when the
+ * delivery must not be sent now, or never again.
  *
- * @param stopped Aborted when nothing may be recorded any more.
+ * @param stopped Aborted when results must no longer be recorded.
  */
 export async function attemptDelivery(
   delivery: StoredDelivery,
@@ -57,10 +62,10 @@ export async function attemptDelivery(
 ): Promise<AttemptOutcome> {
   const { records, scopesOf, now } = options;
   const { alertId, channelId } = delivery.value;
-  if (channelId !== undefined) return attemptByChannel(delivery, channelId, options, stopped);
+  if (channelId !== undefined) return attemptChannelDelivery(delivery, channelId, options, stopped);
   const alert = alertId === undefined ? undefined : await records.get(alerts, alertId);
   const scopes = alert && (await scopesOf(alert.value.owner));
-  if (!scopes || !isEntitled(scopes) || alert.value.way.by !== "webhook") {
+  if (!scopes || !isEntitledToEvents(scopes) || alert.value.way.by !== "webhook") {
     await records.commit([removeAt(deliveries, delivery)]);
     return "none";
   }
@@ -71,7 +76,7 @@ export async function attemptDelivery(
     return "none";
   }
   const at = now().getTime();
-  const body = readableBody(delivery.value.body, readableScopes(way, scopes));
+  const body = redactEventBody(delivery.value.body, readableScopes(way, scopes));
   const response = await send({ id: delivery.key, alertId: alert.key, body }, way, options);
   if (stopped.aborted) return "none";
   const endpoint = new WebhookEndpoint(alert, way, options);
@@ -79,12 +84,18 @@ export async function attemptDelivery(
   return (await recordAttempt(attempt, options)) ? "success" : "failure";
 }
 
-/** The scopes that the owner holds now and that the credential also held when it named the URL. */
+/**
+ * The scopes that the owner currently has and that the credential also had when it set the
+ * webhook's URL.
+ */
 function readableScopes({ scopes }: Webhook, held: ReadonlySet<Scope>): ReadonlySet<Scope> {
   return scopes === undefined ? held : new Set(scopes.filter((scope) => held.has(scope)));
 }
 
-/** The operations for a delivery that must not be sent now; `undefined` when it can be sent. */
+/**
+ * The operations to commit for a delivery that must not be sent now; `undefined` when it can be
+ * sent.
+ */
 async function insteadOfSending(
   delivery: StoredDelivery,
   alert: StoredAlert,
@@ -92,27 +103,30 @@ async function insteadOfSending(
   options: AttemptOptions,
 ): Promise<readonly Operation[] | undefined> {
   const { owner } = alert.value;
-  if (delivery.value.type !== CHALLENGE_TYPE) {
-    if (!isSending(alert.value)) return hold(delivery, alert);
-    if (!isRepeat(delivery)) return undefined;
-    return waitsFor(delivery, await countRepeat(owner, options));
+  if (delivery.value.type !== CHALLENGE_MESSAGE_TYPE) {
+    if (!isDeliveryActive(alert.value)) return hold(delivery, alert);
+    if (!isRepeatedAttempt(delivery)) return undefined;
+    return delayUntilReset(delivery, await countRepeatedAttempt(owner, options));
   }
   if (!isCurrentChallenge(delivery.value.body, webhook.state)) {
     return [removeAt(deliveries, delivery)];
   }
-  return waitsFor(delivery, await countChallenge(owner, webhook.url, options));
+  return delayUntilReset(delivery, await countChallenge(owner, webhook.url, options));
 }
 
-/** Counts a challenge against three limits: that of attempts without a new event, because an owner
- *  can name any number of hosts; that of the owner at this host; and that of the host. Each account
- *  has a share of the host's limit, so that a few accounts cannot block a host that many use. */
+/**
+ * Counts a challenge against three limits: the owner's limit on attempts without a new event,
+ * because an owner can register any number of hosts; a limit per owner and host; and a limit per
+ * host. Each account has a share of the host's limit, so that a few accounts cannot block a host
+ * that many use.
+ */
 async function countChallenge(
   owner: Owner,
   url: string,
   options: AttemptOptions,
 ): Promise<QuotaState> {
   const { records, limits } = options;
-  const attempt = await countRepeat(owner, options);
+  const attempt = await countRepeatedAttempt(owner, options);
   if (attempt.isExceeded) return attempt;
   const { accountId, kind, id } = owner;
   const host = new URL(url).hostname.replace(/\.+$/, "");
@@ -124,21 +138,23 @@ async function countChallenge(
   return countForAll(limits, [ofAccount], ["challenge-host-all", host]);
 }
 
-/** Holds a delivery back, only while the alert stays unchanged: the commit that makes the alert
- *  active releases what is held by then. */
+/**
+ * Holds a delivery back without a due time. The commit fails if the alert has changed, because the
+ * commit that activates an alert releases only what is held back by then.
+ */
 function hold(delivery: StoredDelivery, alert: StoredAlert): readonly Operation[] {
-  return [reschedule(delivery, null), unchanged(alerts, alert)];
+  return [rescheduleDelivery(delivery, null), requireUnchanged(alerts, alert)];
 }
 
-/** A message to a webhook. */
+/** A message to be sent to a webhook. */
 interface Outgoing {
-  /** The webhook id. */
+  /** The `webhook-id` of the message (Standard Webhooks). */
   readonly id: string;
   readonly alertId: string;
   readonly body: string;
 }
 
-/** Signs and sends. @returns `undefined` when no answer came. */
+/** Signs and sends a message. @returns The response; `undefined` when there was none. */
 async function send(
   { id, alertId, body }: Outgoing,
   { url, secrets: sealed }: Webhook,

@@ -2,28 +2,38 @@ import type { WebhookState } from "../alert.ts";
 import { pauseMs, type RetryOptions } from "./retry-schedule.ts";
 
 /** Type of the message that asks an endpoint to confirm that it wants events. */
-export const CHALLENGE_TYPE = "endpoint.verify";
+export const CHALLENGE_MESSAGE_TYPE = "endpoint.verify";
 
-/** Delay of the first attempt, in milliseconds: the caller that registered the webhook has its secret by
- *  then. */
+/**
+ * Delay of the first challenge, in milliseconds, so that the caller that registered the webhook has
+ * received its secret.
+ */
 export const FIRST_CHALLENGE_MS = 5_000;
 
-/** Pauses between the attempts, in milliseconds: 1, 5 and 30 minutes after the first. */
+/**
+ * Pauses between attempts, in milliseconds. The retries follow 1, 5 and 30 minutes after the first
+ * attempt.
+ */
 const PAUSES_MS: readonly number[] = [60_000, 240_000, 1_500_000];
 
 /** Milliseconds until a challenge is sent again; `undefined` after the last attempt. */
-export function nextChallengeMs(retry: RetryOptions): number | undefined {
+export function nextChallengeDelayMs(retry: RetryOptions): number | undefined {
   return pauseMs(PAUSES_MS, retry);
 }
 
-/** Payload of the challenge message. @param at Now, in milliseconds since the epoch. */
+/**
+ * JSON payload of the challenge message.
+ *
+ * @param at The current time, in milliseconds since the epoch.
+ */
 export function challengeBody(alertId: string, challenge: string, at: number): string {
   const timestamp = new Date(at).toISOString();
-  return JSON.stringify({ type: CHALLENGE_TYPE, timestamp, data: { alertId, challenge } });
+  return JSON.stringify({ type: CHALLENGE_MESSAGE_TYPE, timestamp, data: { alertId, challenge } });
 }
 
-/** Whether a message contains the current challenge of a webhook; a changed URL gets a new
- *  challenge. */
+/**
+ * Whether a message contains the current challenge of a webhook. A new URL gets a new challenge.
+ */
 export function isCurrentChallenge(body: string, state: WebhookState): boolean {
   return state.is === "pending" && challengeIn(body) === state.challenge;
 }
@@ -32,7 +42,7 @@ function challengeIn(body: string): unknown {
   return (JSON.parse(body) as { data: { challenge: unknown } }).data.challenge;
 }
 
-/** Whether an answer echoes the challenge: as bare text, or as the JSON member `challenge`. */
+/** Whether a response echoes the challenge, as bare text or as the JSON member `challenge`. */
 export function echoesChallenge(response: string, challenge: string): boolean {
   return response.trim() === challenge || memberOf(response) === challenge;
 }

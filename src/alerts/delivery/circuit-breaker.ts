@@ -1,39 +1,47 @@
-/** Consecutive failures that open the circuit breaker of an endpoint. */
+/** Number of consecutive failures that open the circuit breaker of an endpoint. */
 const FAILURE_THRESHOLD = 5;
 
-/** Pauses before each probe of an endpoint whose breaker is open, in milliseconds; the last one
- *  repeats. */
+/**
+ * Pauses before successive probes of an endpoint whose breaker is open, in milliseconds; the last
+ * pause repeats.
+ */
 const PAUSES_MS = [5_000, 300_000, 1_800_000] as const;
 
-/** Concurrent attempts at an endpoint while its breaker is closed. */
+/** Maximum number of concurrent attempts at an endpoint whose breaker is closed. */
 export const MAX_CONCURRENT_ATTEMPTS = 5;
 
 /** State of the circuit breaker of an endpoint. */
 export interface CircuitBreaker {
-  /** Consecutive failures. */
+  /** Number of consecutive failures. */
   readonly failures: number;
-  /** Pauses since the last success; 0: the breaker is closed. */
+  /** Number of pauses since the last success; 0 while the breaker is closed. */
   readonly pauses: number;
-  /** Instant until which nothing is sent, in milliseconds of a monotonic clock. */
+  /** Nothing is sent before this instant, in milliseconds of a monotonic clock. */
   readonly openUntil: number;
 }
 
 /** The closed breaker: the initial state, and the state after a success. */
 export const CLOSED_BREAKER: CircuitBreaker = { failures: 0, pauses: 0, openUntil: 0 };
 
-/** Concurrent attempts that are allowed now: 5, or one probe after a pause, or none. */
-export function allowedAttempts({ pauses, openUntil }: CircuitBreaker, now: number): number {
+/**
+ * Number of concurrent attempts allowed at `now`: 5 while the breaker is closed, 0 during a pause,
+ * and 1 probe after a pause.
+ */
+export function allowedConcurrentAttempts(
+  { pauses, openUntil }: CircuitBreaker,
+  now: number,
+): number {
   if (pauses === 0) return MAX_CONCURRENT_ATTEMPTS;
   return now < openUntil ? 0 : 1;
 }
 
 /**
- * The state after a failed attempt.
+ * The breaker state after a failed attempt.
  *
- * @param attempt `isProbe`: it was started while the breaker was open, after a pause. Attempts that
- *   were already running when the breaker opened do not extend the pause.
+ * @param attempt `isProbe` is set if the attempt was started after a pause, while the breaker was
+ * open. Attempts that were already running when the breaker opened do not extend the pause.
  */
-export function afterFailedAttempt(
+export function breakerAfterFailure(
   breaker: CircuitBreaker,
   { isProbe, now }: { readonly isProbe: boolean; readonly now: number },
 ): CircuitBreaker {

@@ -3,45 +3,58 @@ import { announce, insert, remove, removeGroup, replace } from "../../store/port
 import { collection, type Operation, type Records, type Stored } from "../../store/port/records.ts";
 import {
   ALERTS_TOPIC,
+  alertStatusAt,
   alerts,
   type DeliveryMethod,
   isOwnedBy,
   ownerGroup,
   type StoredAlert,
-  statusOf,
   type Webhook,
   type WebhookState,
 } from "../alert.ts";
 import { enqueueDelivery, newMessageId, queueGroup, type WebhookMessage } from "./delivery.ts";
 import type { DisabledReason, Endpoint } from "./endpoint.ts";
 
-/** When a webhook is disabled: after this long without a success, in milliseconds, and this many
- *  failures. */
-const GIVEN_UP = { afterMs: 5 * 86_400_000, failures: 20 };
+/**
+ * A webhook or channel is disabled after this many milliseconds without a success, if it has also
+ * failed at least this often.
+ */
+const GIVE_UP_RULES = { afterMs: 5 * 86_400_000, failures: 20 };
 
-/** Alerts of one owner whose webhooks are notified of a disabled one. */
+/**
+ * Maximum number of an owner's alerts that are considered when a disabled webhook is reported to
+ * the owner's other webhooks.
+ */
 const MAX_NOTIFIED = 1_000;
 
 /** Failures of a webhook or channel since its last success. */
 export interface EndpointHealth {
-  /** When the first of them occurred, milliseconds since the epoch. */
+  /** When the first of these failures occurred, in milliseconds since the epoch. */
   readonly failingSince: number;
-  /** How many there were. */
+  /** Number of these failures. */
   readonly failures: number;
 }
 
-/** Health of failing webhooks and channels, by the id of the alert or channel; a success deletes the
- *  record. */
+/**
+ * Health of failing webhooks and channels, by the id of the alert or channel. A success deletes the
+ * record.
+ */
 export const endpointHealth = collection<EndpointHealth>("endpoint-health");
 
 /** The health after one more failure. @param now Milliseconds since the epoch. */
-export function withFailure(before: EndpointHealth | undefined, now: number): EndpointHealth {
+export function healthAfterFailure(
+  before: EndpointHealth | undefined,
+  now: number,
+): EndpointHealth {
   if (before === undefined) return { failingSince: now, failures: 1 };
   return { ...before, failures: before.failures + 1 };
 }
 
-/** Writes the health of an endpoint, unless it was written meanwhile. */
-export function writeHealth(
+/**
+ * The operation that stores the health of an endpoint. The commit fails if the record was changed
+ * concurrently.
+ */
+export function writeEndpointHealth(
   { id: key, groups }: Pick<Endpoint, "id" | "groups">,
   before: Stored<EndpointHealth> | undefined,
   value: EndpointHealth,
@@ -50,18 +63,22 @@ export function writeHealth(
   return replace(endpointHealth, before, { value });
 }
 
-/** Whether an endpoint has failed long enough to be disabled. @param now Milliseconds since the epoch. */
+/**
+ * Whether an endpoint has failed long enough and often enough to be disabled.
+ *
+ * @param now Milliseconds since the epoch.
+ */
 export function hasFailedTooLong({ failingSince, failures }: EndpointHealth, now: number): boolean {
-  return failures >= GIVEN_UP.failures && now - failingSince >= GIVEN_UP.afterMs;
+  return failures >= GIVE_UP_RULES.failures && now - failingSince >= GIVE_UP_RULES.afterMs;
 }
 
 /**
- * The operations that disable a webhook, delete what is queued for it, and notify the other webhooks of
- * its owner.
+ * The operations that disable a webhook, delete its queued deliveries, and notify the other
+ * webhooks of its owner.
  *
- * @param attempted The alert as it was when the webhook was attempted.
- * @param at Now, milliseconds since the epoch.
- * @returns `undefined` when the owner has changed or enabled the webhook meanwhile.
+ * @param attempted The alert as it was at the attempt.
+ * @param at The current time, in milliseconds since the epoch.
+ * @returns `undefined` when the webhook was changed or enabled since the attempt.
  */
 export async function disableWebhook(
   attempted: StoredAlert,
@@ -80,7 +97,7 @@ export async function disableWebhook(
   const all = await records.list(alerts, { group: ownerGroup(owner), limit: MAX_NOTIFIED });
   const others = all.filter(
     ({ key, value }) =>
-      key !== alertId && isOwnedBy(value.owner, owner) && statusOf(value, at) === "active",
+      key !== alertId && isOwnedBy(value.owner, owner) && alertStatusAt(value, at) === "active",
   );
   return [
     replace(alerts, alert, { value: { ...alert.value, way: { ...way, state } } }),

@@ -1,50 +1,56 @@
-import { shareOf } from "../../limits/share.ts";
+import { partyShare } from "../../limits/share.ts";
 import {
-  afterFailedAttempt,
-  allowedAttempts,
+  allowedConcurrentAttempts,
+  breakerAfterFailure,
   type CircuitBreaker,
   CLOSED_BREAKER,
 } from "./circuit-breaker.ts";
 
-/** An idle endpoint is forgotten after this many milliseconds: longer than the longest pause of a
- *  circuit breaker. */
+/**
+ * Milliseconds after which the state of an idle endpoint is discarded; longer than the longest
+ * pause of a circuit breaker.
+ */
 const IDLE_MS = 3_600_000;
 
-/** Outcome of an attempt for the circuit breaker; `none`: nothing was sent. */
+/** Outcome of an attempt, for the circuit breaker; `none` if nothing was sent. */
 export type AttemptOutcome = "success" | "failure" | "none";
 
 /** Dependencies and limits of the queues. */
 export interface EndpointQueuesOptions<T> {
   /** Makes an attempt; never rejects. */
   readonly attempt: (work: T) => Promise<AttemptOutcome>;
-  /** Called when the process, an endpoint or an owner can accept work again. */
+  /** Called when there is capacity again: in the process, for an endpoint, or for an owner. */
   readonly onCapacity: () => void;
-  /** Attempts that are running or waiting, of all endpoints together. */
+  /** Maximum number of attempts that are running or waiting, over all endpoints. */
   readonly maxTotal: number;
-  /** Maximum of `maxTotal` for one owner while no other owner has work. The share of each owner
-   *  shrinks with the remaining capacity, so that few owners cannot take all of it. */
+  /**
+   * Maximum number of these attempts for one owner while no other owner has work. Each owner's
+   * share shrinks with the remaining capacity, so that a few owners cannot take all of it.
+   */
   readonly maxPerOwner: number;
-  /** Milliseconds of a monotonic clock. */
+  /** The monotonic clock, in milliseconds. */
   readonly monotonic: () => number;
 }
 
-/** The work of one endpoint. */
+/** Running and waiting work of one endpoint. */
 interface EndpointQueue<T> {
   readonly owner: string;
   breaker: CircuitBreaker;
   running: number;
   waiting: T[];
-  /** When the last attempt ended, by the monotonic clock. */
+  /** When the last attempt ended, in milliseconds of the monotonic clock. */
   lastEndedAt: number;
 }
 
-/** The deliveries that a process has claimed, one queue per endpoint, so that a slow or dead endpoint
- *  does not delay the others. */
+/**
+ * The deliveries that a process has claimed, in one queue per endpoint, so that a slow or dead
+ * endpoint does not delay the others.
+ */
 export class EndpointQueues<T> {
   readonly #options: EndpointQueuesOptions<T>;
   readonly #queues = new Map<string, EndpointQueue<T>>();
   readonly #running = new Set<Promise<void>>();
-  /** Owners that got work in this round, while the share of each was one delivery. */
+  /** Owners that were already served in this round, in which each owner may get one delivery. */
   readonly #served = new Set<string>();
   #isStopped = false;
 
@@ -57,13 +63,13 @@ export class EndpointQueues<T> {
     return this.#options.maxTotal - totalSize(this.#queues.values());
   }
 
-  /** Maximum number of deliveries for an owner that has none yet. */
+  /** Maximum number of deliveries per owner at the current load. */
   get share(): number {
     const { maxTotal, maxPerOwner } = this.#options;
-    return Math.floor(shareOf({ total: maxTotal, most: maxPerOwner }, this.capacity));
+    return Math.floor(partyShare({ total: maxTotal, most: maxPerOwner }, this.capacity));
   }
 
-  /** Endpoints and owners that must not get more work at present. */
+  /** Endpoints and owners that must not be given more work at present. */
   saturated(): readonly string[] {
     const now = this.#options.monotonic();
     for (const [endpoint, queue] of this.#queues) {
@@ -74,16 +80,22 @@ export class EndpointQueues<T> {
     return [...endpoints.map(([endpoint]) => endpoint), ...owners];
   }
 
-  /** Called when no other owner has due work: owners that were served in this round may get more.
-   *  @returns Whether there are any. */
+  /**
+   * Called when no other owner has due work, so that owners that were served in this round may get
+   * more.
+   *
+   * @returns Whether any owner was served in the round that ends.
+   */
   nextRound(): boolean {
     const isNew = this.#served.size > 0;
     this.#served.clear();
     return isNew;
   }
 
-  /** Starts an attempt, or queues the work until its endpoint can take it. Work for an endpoint whose
-   *  breaker has just opened is dropped: its lease expires and it is claimed again. */
+  /**
+   * Starts an attempt, or queues the work until its endpoint has capacity. Work for an endpoint
+   * whose breaker has just opened is dropped: its lease expires, and it is claimed again.
+   */
   add(work: T, endpoint: string, owner: string): void {
     const queue = this.#queues.get(endpoint) ?? newQueue(owner, this.#options.monotonic());
     this.#queues.set(endpoint, queue);
@@ -92,14 +104,19 @@ export class EndpointQueues<T> {
     this.#start(queue);
   }
 
-  /** Starts no more attempts. @returns The queued work, and a promise of the end of running attempts. */
+  /**
+   * Stops starting attempts.
+   *
+   * @returns The work that was still waiting, and a promise that resolves when running attempts
+   * have ended.
+   */
   stop(): { readonly waiting: readonly T[]; readonly ended: Promise<unknown> } {
     this.#isStopped = true;
     const waiting = [...this.#queues.values()].flatMap((queue) => queue.waiting.splice(0));
     return { waiting, ended: Promise.all(this.#running) };
   }
 
-  /** Owners that have their share of the capacity. */
+  /** Owners that have used up their share of the capacity. */
   #fullOwners(): readonly string[] {
     const sizes = new Map<string, number>();
     for (const queue of this.#queues.values()) {
@@ -112,7 +129,7 @@ export class EndpointQueues<T> {
   /** Starts as many attempts as the breaker allows. */
   #start(queue: EndpointQueue<T>): void {
     if (this.#isStopped) return;
-    const allowed = allowedAttempts(queue.breaker, this.#options.monotonic());
+    const allowed = allowedConcurrentAttempts(queue.breaker, this.#options.monotonic());
     if (allowed === 0) queue.waiting = [];
     for (const work of queue.waiting.splice(0, Math.max(0, allowed - queue.running))) {
       queue.running += 1;
@@ -131,7 +148,7 @@ export class EndpointQueues<T> {
     queue.running -= 1;
     queue.lastEndedAt = now;
     if (outcome === "success") queue.breaker = CLOSED_BREAKER;
-    if (outcome === "failure") queue.breaker = afterFailedAttempt(queue.breaker, { isProbe, now });
+    if (outcome === "failure") queue.breaker = breakerAfterFailure(queue.breaker, { isProbe, now });
     this.#start(queue);
     if (wasFull || this.#fullOwners().length < fullOwners) onCapacity();
   }
@@ -150,5 +167,5 @@ function sizeOf({ running, waiting }: EndpointQueue<unknown>): number {
 }
 
 function isFull(queue: EndpointQueue<unknown>, now: number): boolean {
-  return sizeOf(queue) >= allowedAttempts(queue.breaker, now);
+  return sizeOf(queue) >= allowedConcurrentAttempts(queue.breaker, now);
 }

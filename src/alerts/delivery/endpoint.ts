@@ -1,56 +1,70 @@
 import type { Operation } from "../../store/port/records.ts";
-import type { Attempt, Delivery } from "./delivery.ts";
+import type { Delivery, DeliveryAttempt } from "./delivery.ts";
 import type { WebhookResponse } from "./sender.ts";
 
-/** What the answer of an endpoint means. */
-export interface Verdict {
-  readonly error: Attempt["error"];
-  /** The endpoint says that it does not exist any more. */
+/** Interpretation of an endpoint's response. */
+export interface EndpointVerdict {
+  readonly error: DeliveryAttempt["error"];
+  /** Whether the response says that the endpoint no longer exists. */
   readonly isGone: boolean;
-  /** Delay that it requests before the next request, in milliseconds. */
+  /** Delay before the next request that the response asks for, in milliseconds. */
   readonly retryAfterMs: number | undefined;
 }
 
 /** Why an endpoint is disabled. */
 export type DisabledReason = "gone" | "failing" | "unverified";
 
-/** Where deliveries go: the webhook of an alert, or a channel. */
+/** Where deliveries are sent: the webhook of an alert, or a channel. */
 export interface Endpoint {
-  /** Id of the alert or channel, and key of its health. */
+  /** Id of the alert or channel, which is also the key of the endpoint's health record. */
   readonly id: string;
-  /** Groups of its health. */
+  /** Groups of the endpoint's health record. */
   readonly groups: readonly string[];
-  /** @param response `undefined`: no answer came, for whatever reason. */
-  verdictOn(delivery: Delivery, response: WebhookResponse | undefined): Verdict;
-  /** Further operations of the commit that records a success. @param at When it was sent. */
+  /**
+   * Interprets a response.
+   *
+   * @param response `undefined` when there was none, for whatever reason.
+   */
+  verdictOn(delivery: Delivery, response: WebhookResponse | undefined): EndpointVerdict;
+  /**
+   * Additional operations for the commit that records a success.
+   *
+   * @param at When the message was sent, in milliseconds since the epoch.
+   */
   afterSuccess(delivery: Delivery, at: number): Promise<readonly Operation[]>;
-  /** Further operations of the commit that records a failure after which it is tried again. */
+  /**
+   * Additional operations for the commit that records a failure, if the endpoint is not disabled.
+   */
   afterFailure(response: WebhookResponse | undefined): Promise<readonly Operation[]>;
   /**
-   * The operations that disable it and delete what is queued for it.
+   * The operations that disable the endpoint and delete its queued deliveries.
    *
-   * @param at Now, milliseconds since the epoch.
-   * @returns `undefined` when it is not disabled: the reason does not apply to it, or it was
-   *   changed since.
+   * @param at The current time, in milliseconds since the epoch.
+   * @returns `undefined` when the endpoint is not disabled, because the reason does not apply to it
+   * or it was changed since the attempt.
    */
   disable(reason: DisabledReason, at: number): Promise<readonly Operation[] | undefined>;
 }
 
 /** The verdict on an accepted delivery. */
-export const ACCEPTED: Verdict = { error: "none", isGone: false, retryAfterMs: undefined };
+export const ACCEPTED_VERDICT: EndpointVerdict = {
+  error: "none",
+  isGone: false,
+  retryAfterMs: undefined,
+};
 
-/** The verdict where no answer came. */
-export const UNREACHABLE: Verdict = { ...ACCEPTED, error: "unreachable" };
+/** The verdict when there was no response. */
+export const UNREACHABLE_VERDICT: EndpointVerdict = { ...ACCEPTED_VERDICT, error: "unreachable" };
 
 /**
- * The verdict on an answer by its status alone.
+ * The verdict on a response, based on its HTTP status alone.
  *
- * @param gone Statuses that say that the endpoint does not exist any more.
+ * @param gone Statuses that mean that the endpoint no longer exists.
  */
-export function verdictByStatus(
+export function verdictOfHttpStatus(
   { status, retryAfterMs }: WebhookResponse,
   gone: readonly number[],
-): Verdict {
-  if (status >= 200 && status <= 299) return ACCEPTED;
+): EndpointVerdict {
+  if (status >= 200 && status <= 299) return ACCEPTED_VERDICT;
   return { error: "http_status", isGone: gone.includes(status), retryAfterMs };
 }

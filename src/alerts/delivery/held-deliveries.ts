@@ -1,55 +1,62 @@
-import { type Loop, type Schedule, startLoop } from "../../lib/loop.ts";
+import { type Loop, type ScheduleTimer, startLoop } from "../../lib/loop.ts";
 import { announce, put, removeAt, replace } from "../../store/port/operations.ts";
 import { readAll } from "../../store/port/read-all.ts";
 import { collection, type Operation, type Records, type Stored } from "../../store/port/records.ts";
 import {
-  type AlertTarget,
+  type AlertRecord,
   DELIVERIES_TOPIC,
   type Delivery,
   deliveries,
+  HELD_UNTIL_RELEASED,
   queueGroup,
-  RELEASED,
 } from "./delivery.ts";
 
-/** Alerts and channels whose held deliveries are to be released, by their id. */
+/** Requested releases of held deliveries, by the id of the alert or channel. */
 const releases = collection<true>("alert-releases");
 
-/** Topic that announces a release. */
+/** Topic that announces a requested release. */
 const RELEASES_TOPIC = "alert-releases";
 
-/** Pause between two polls for releases, in milliseconds: announcements may be lost. */
+/**
+ * Pause between two polls for releases, in milliseconds; needed because an announcement can be
+ * lost.
+ */
 const POLL_EVERY_MS = 60_000;
 
-/** Deliveries that are released at a time. */
+/** Number of deliveries that are released concurrently. */
 const RELEASED_TOGETHER = 100;
 
-/** Another process continues a release after this many milliseconds. */
+/** Milliseconds after which another process may take over an unfinished release. */
 const LEASE_MS = 30_000;
 
-/** The operations that make the held deliveries of an alert or channel due soon after the commit.
- *  They must be in the same commit that makes it active or changes its schedule, so that neither
- *  happens without the other. */
-export function releaseHeld({
+/**
+ * The operations that make the held deliveries of an alert or channel due soon after the commit.
+ * Use them in the commit that activates the alert or channel or changes its schedule, so that the
+ * change and the release happen together or not at all.
+ */
+export function releaseHeldDeliveries({
   key,
   groups,
-}: Pick<AlertTarget, "key" | "groups">): readonly Operation[] {
+}: Pick<AlertRecord, "key" | "groups">): readonly Operation[] {
   return [put(releases, { key, value: true, groups, dueInMs: 0 }), announce(RELEASES_TOPIC)];
 }
 
 /** Dependencies of the release loop. */
-export interface ReleaseOptions {
+export interface ReleaseLoopOptions {
   readonly records: Records;
-  readonly schedule: Schedule;
-  /** Called when the store failed; the release is tried again. */
+  readonly schedule: ScheduleTimer;
+  /** Called when the store fails. The release is tried again. */
   readonly onError: (error: unknown) => void;
 }
 
-/** Releases held deliveries until it is stopped; every process may run it. */
+/**
+ * Starts a loop that releases held deliveries until it is stopped. Every process may run this loop.
+ */
 export function startReleaseLoop({
   records,
   schedule,
   onError,
-}: ReleaseOptions): Pick<Loop, "stop"> {
+}: ReleaseLoopOptions): Pick<Loop, "stop"> {
   const tick = async (): Promise<number> => {
     const due = await records.claimDue(releases, { limit: 1, leaseMs: LEASE_MS });
     for (const release of due) {
@@ -68,8 +75,11 @@ export function startReleaseLoop({
   };
 }
 
-/** Releases each delivery once: what a worker has put back since was decided by the new schedule. One commit
- *  each, because a delivery that was deleted meanwhile must not block the others. */
+/**
+ * Releases each held delivery once. A delivery that a worker has put back in the meantime already
+ * follows the new schedule. Each delivery has its own commit, so that one that was deleted
+ * concurrently does not block the others.
+ */
 async function releaseAll(records: Records, id: string): Promise<void> {
   const held = (await readAll(records, deliveries, queueGroup(id))).filter(isHeld);
   for (let from = 0; from < held.length; from += RELEASED_TOGETHER) {
@@ -78,14 +88,19 @@ async function releaseAll(records: Records, id: string): Promise<void> {
   }
 }
 
-/** A delivery within a digest is not released; the digest is. */
+/**
+ * Whether a delivery is held back by itself. A delivery in a digest is not, because its digest is
+ * released instead.
+ */
 const isHeld = ({ dueAt, value }: Stored<Delivery>): boolean =>
   value.digestId === undefined && (dueAt === undefined || value.heldUntil !== undefined);
 
-/** What has waited for the schedule of its channel leaves in one digest, unless the schedule lets it wait
- *  on. */
+/**
+ * Makes a held delivery due now. Events that waited for the channel's schedule are then gathered
+ * into one digest, unless the new schedule makes them wait longer.
+ */
 function dueNow(held: Stored<Delivery>): Operation {
   const hasWaited = held.value.heldUntil !== undefined;
-  const value = hasWaited ? { ...held.value, heldUntil: RELEASED } : held.value;
+  const value = hasWaited ? { ...held.value, heldUntil: HELD_UNTIL_RELEASED } : held.value;
   return replace(deliveries, held, { value, dueInMs: 0 });
 }

@@ -2,18 +2,23 @@ import { randomUUID } from "node:crypto";
 import { append, remove, removeAt, replace } from "../../store/port/operations.ts";
 import { readAll } from "../../store/port/read-all.ts";
 import type { Operation, Records } from "../../store/port/records.ts";
-import { CODE_TYPE, digestGroup } from "../channels/own-messages.ts";
-import { CHALLENGE_TYPE, nextChallengeMs } from "./challenge.ts";
-import { ATTEMPT_KIND, type Attempt, deliveries, type StoredDelivery } from "./delivery.ts";
-import type { DisabledReason, Endpoint, Verdict } from "./endpoint.ts";
+import { CODE_MESSAGE_TYPE, digestGroup } from "../channels/own-messages.ts";
+import { CHALLENGE_MESSAGE_TYPE, nextChallengeDelayMs } from "./challenge.ts";
+import {
+  ATTEMPT_ARCHIVE_KIND,
+  type DeliveryAttempt,
+  deliveries,
+  type StoredDelivery,
+} from "./delivery.ts";
+import type { DisabledReason, Endpoint, EndpointVerdict } from "./endpoint.ts";
 import {
   type EndpointHealth,
   endpointHealth,
   hasFailedTooLong,
-  withFailure,
-  writeHealth,
+  healthAfterFailure,
+  writeEndpointHealth,
 } from "./endpoint-health.ts";
-import { nextAttemptMs } from "./retry-schedule.ts";
+import { nextAttemptDelayMs } from "./retry-schedule.ts";
 import type { WebhookResponse } from "./sender.ts";
 
 /** Statuses whose `Retry-After` is honored (RFC 6585 section 4, RFC 9110 section 15.6.4). */
@@ -22,35 +27,37 @@ const RETRY_AFTER_STATUSES: readonly number[] = [429, 503];
 /** Dependencies of `recordAttempt`. */
 export interface RecordAttemptOptions {
   readonly records: Records;
-  /** A random number from 0 to 1. */
+  /** Random number from 0 to 1, for jitter. */
   readonly random: () => number;
 }
 
 /** An attempt that has ended. */
 export interface CompletedAttempt {
   readonly delivery: StoredDelivery;
-  /** The deliveries that it contains, if it is a digest. */
+  /** The deliveries that a digest contains; empty for other messages. */
   readonly members: readonly StoredDelivery[];
   /** The endpoint as it was before the attempt. */
   readonly endpoint: Endpoint;
-  /** When it began, milliseconds since the epoch. Its end would tell how long an unreachable host
-   *  stayed silent, which would let owners probe our network. */
+  /**
+   * When the attempt began, in milliseconds since the epoch. The end is not recorded: it would show
+   * how long an unreachable host stayed silent, which would let owners probe our network.
+   */
   readonly at: number;
-  /** `undefined`: no answer came, for whatever reason. */
+  /** The response; `undefined` when there was none, for whatever reason. */
   readonly response: WebhookResponse | undefined;
 }
 
-/** An attempt, what its answer means, and which of its members are still queued. */
+/** An attempt with the verdict on its response, reduced to the members that are still queued. */
 interface JudgedAttempt extends CompletedAttempt {
-  readonly verdict: Verdict;
+  readonly verdict: EndpointVerdict;
 }
 
 /**
- * Records an attempt in one commit: the delivery and its members end or get their next attempt; the
- * attempt is logged, and the endpoint is verified or disabled if that follows. Writes nothing when
- * the delivery was deleted or leased to another process meanwhile.
+ * Records an attempt in one commit: the delivery and its members end or get their next attempt, the
+ * attempt is logged, and the endpoint is verified or disabled if necessary. Writes nothing when the
+ * delivery was deleted or leased to another process in the meantime.
  *
- * @returns Whether the endpoint accepted it.
+ * @returns Whether the endpoint accepted the delivery.
  */
 export async function recordAttempt(
   attempt: CompletedAttempt,
@@ -61,7 +68,7 @@ export async function recordAttempt(
   const verdict = endpoint.verdictOn(delivery.value, response);
   const isAccepted = verdict.error === "none";
   for (;;) {
-    const members = await queuedNow(attempt, records);
+    const members = await remainingDigestMembers(attempt, records);
     const judged = { ...attempt, members, verdict };
     const operations = isAccepted
       ? await afterSuccess(judged)
@@ -72,9 +79,12 @@ export async function recordAttempt(
   }
 }
 
-/** Members that were not deleted meanwhile. They are read at once: one by one, those of some digests would
- *  keep every connection to the database busy. Few have left the digest. */
-async function queuedNow(
+/**
+ * The members of a digest that have not been deleted in the meantime. They are read with one group
+ * query, because reading each member separately could occupy every database connection. Only
+ * members that have left the digest, usually few, are read separately.
+ */
+async function remainingDigestMembers(
   { delivery, members }: CompletedAttempt,
   records: Records,
 ): Promise<readonly StoredDelivery[]> {
@@ -101,19 +111,19 @@ async function afterSuccess(attempt: JudgedAttempt): Promise<readonly Operation[
 const removals = ({ delivery, members }: CompletedAttempt): readonly Operation[] =>
   [delivery, ...members].map((each) => removeAt(deliveries, each));
 
-/** Whether it is a message that verifies its endpoint. */
+/** Whether the message of an attempt verifies its endpoint. */
 const isVerification = ({ delivery }: CompletedAttempt): boolean =>
-  delivery.value.type === CHALLENGE_TYPE || delivery.value.type === CODE_TYPE;
+  delivery.value.type === CHALLENGE_MESSAGE_TYPE || delivery.value.type === CODE_MESSAGE_TYPE;
 
 async function afterFailure(
   attempt: JudgedAttempt,
   { records, random }: RecordAttemptOptions,
 ): Promise<readonly Operation[]> {
   const { delivery, endpoint, at } = attempt;
-  // A retry waits for its own time, which no other schedule of the channel changes.
+  // A retry has its own due time, which a new schedule of the channel does not change.
   const { heldUntil: _, ...value } = delivery.value;
   const before = await records.get(endpointHealth, endpoint.id);
-  const health = withFailure(before?.value, at);
+  const health = healthAfterFailure(before?.value, at);
   const nextInMs = nextAttemptInMs(attempt, random);
   const reason = reasonToDisable(attempt, health, nextInMs);
   const disabled = reason && (await endpoint.disable(reason, at));
@@ -123,7 +133,7 @@ async function afterFailure(
   const again = { value: { ...value, attempts: value.attempts + 1 }, dueInMs: nextInMs ?? 0 };
   return [
     ...(nextInMs === undefined ? removals(attempt) : [replace(deliveries, delivery, again)]),
-    ...(isVerification(attempt) ? [] : [writeHealth(endpoint, before, health)]),
+    ...(isVerification(attempt) ? [] : [writeEndpointHealth(endpoint, before, health)]),
     ...(await endpoint.afterFailure(attempt.response)),
     ...logAttempt(attempt, nextInMs ?? null),
   ];
@@ -133,9 +143,9 @@ async function afterFailure(
 function nextAttemptInMs(attempt: JudgedAttempt, random: () => number): number | undefined {
   const { delivery, response, verdict } = attempt;
   const failures = delivery.value.attempts + 1;
-  if (isVerification(attempt)) return nextChallengeMs({ failures, random });
+  if (isVerification(attempt)) return nextChallengeDelayMs({ failures, random });
   const isHonored = response !== undefined && RETRY_AFTER_STATUSES.includes(response.status);
-  return nextAttemptMs({
+  return nextAttemptDelayMs({
     failures,
     random,
     retryAfterMs: isHonored ? verdict.retryAfterMs : undefined,
@@ -152,8 +162,11 @@ function reasonToDisable(
   return hasFailedTooLong(health, attempt.at) ? "failing" : undefined;
 }
 
-/** Writes the rows that the owner sees: of the delivery, and of each of its members. @param
- *  nextInMs `null`: there is no further attempt. */
+/**
+ * The operations that write the attempt rows, one for the delivery and one for each member.
+ *
+ * @param nextInMs Milliseconds until the next attempt; `null` if there is none.
+ */
 function logAttempt(attempt: JudgedAttempt, nextInMs: number | null): readonly Operation[] {
   const { delivery, members, endpoint, at, response, verdict } = attempt;
   const result = {
@@ -163,9 +176,12 @@ function logAttempt(attempt: JudgedAttempt, nextInMs: number | null): readonly O
     error: verdict.error,
     nextInMs,
   };
-  const row = (told: StoredDelivery, more: Pick<Attempt, "response" | "digestId">): Operation => {
+  const row = (
+    told: StoredDelivery,
+    more: Pick<DeliveryAttempt, "response" | "digestId">,
+  ): Operation => {
     const { alertId, type } = told.value;
-    const body: Attempt = {
+    const body: DeliveryAttempt = {
       ...(alertId !== undefined && { alertId }),
       eventId: told.key,
       type,
@@ -173,7 +189,7 @@ function logAttempt(attempt: JudgedAttempt, nextInMs: number | null): readonly O
       ...more,
     };
     const subject = alertId ?? endpoint.id;
-    return append({ kind: ATTEMPT_KIND, at, id: randomUUID(), subject, body });
+    return append({ kind: ATTEMPT_ARCHIVE_KIND, at, id: randomUUID(), subject, body });
   };
   return [
     row(delivery, { response: isResponseShown(attempt) ? (response?.body ?? "") : "" }),
@@ -181,8 +197,11 @@ function logAttempt(attempt: JudgedAttempt, nextInMs: number | null): readonly O
   ];
 }
 
-/** Whether the answer may be shown to the owner of the alert. That of an unverified host may not,
- *  since the host may belong to somebody else. Those of chat services may not, since they name
- *  chats and topics of the person, which the client that created the alert must not learn. */
+/**
+ * Whether the response body may be shown to the alert's owner. The response of an unverified host
+ * may not, because the host may belong to someone else. The response of a chat service may not,
+ * because it can contain names of the person's chats and topics, which the client that created the
+ * alert must not learn.
+ */
 const isResponseShown = (attempt: CompletedAttempt): boolean =>
   !isVerification(attempt) && attempt.delivery.value.channelId === undefined;

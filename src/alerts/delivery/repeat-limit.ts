@@ -6,19 +6,21 @@ import type { Operation, Records } from "../../store/port/records.ts";
 import { type Owner, ownerKey, quotaGroup } from "../alert.ts";
 import { deliveries, type StoredDelivery } from "./delivery.ts";
 
-/** Dependencies of counting attempts. */
+/** Dependencies of `countRepeatedAttempt`. */
 export interface RepeatLimitOptions {
   readonly records: Records;
   readonly limits: Limits;
 }
 
-/** Whether an attempt is a retry, or sends a message that no new event causes. */
-export const isRepeat = ({ value }: StoredDelivery): boolean =>
+/** Whether an attempt is a retry, or sends a message that was not caused by a new event. */
+export const isRepeatedAttempt = ({ value }: StoredDelivery): boolean =>
   value.attempts > 0 || value.isRepeat === true;
 
-/** Counts an attempt that no new event causes. Attempts are logged for 30 days, so without this limit one
- *  account could fill the disk. */
-export async function countRepeat(
+/**
+ * Counts an attempt that was not caused by a new event. Attempts are logged for 30 days, so without
+ * this limit one account could fill the disk.
+ */
+export async function countRepeatedAttempt(
   owner: Owner,
   { records, limits }: RepeatLimitOptions,
 ): Promise<QuotaState> {
@@ -29,15 +31,22 @@ export async function countRepeat(
   return ofAccount;
 }
 
-/** The operations that delay a delivery until its limit has points again; `undefined` when it has some. */
-export function waitsFor(
+/**
+ * The operations that delay a delivery until its rate limit resets; `undefined` when the limit is
+ * not exceeded.
+ */
+export function delayUntilReset(
   delivery: StoredDelivery,
   { isExceeded, resetMs }: QuotaState,
 ): readonly Operation[] | undefined {
-  return isExceeded ? [reschedule(delivery, resetMs)] : undefined;
+  return isExceeded ? [rescheduleDelivery(delivery, resetMs)] : undefined;
 }
 
-/** Makes a delivery due later. @param dueInMs `null`: it is held back until it is released. */
-export function reschedule(delivery: StoredDelivery, dueInMs: number | null): Operation {
+/**
+ * The operation that makes a delivery due later.
+ *
+ * @param dueInMs Milliseconds until then; `null` to hold the delivery back until it is released.
+ */
+export function rescheduleDelivery(delivery: StoredDelivery, dueInMs: number | null): Operation {
   return replace(deliveries, delivery, { value: delivery.value, dueInMs });
 }

@@ -1,65 +1,69 @@
 import type { Readable } from "node:stream";
 import pkg from "../../../package.json" with { type: "json" };
-import { lazy } from "../../lib/lazy.ts";
+import { lazyResource } from "../../lib/lazy.ts";
 import type { GuardedAgentOptions } from "../../outbound/guarded-agent.ts";
 import { OutboundError } from "../../outbound/guarded-fetch.ts";
-import { neutralText } from "../../outbound/neutral-text.ts";
+import { neutralizeText } from "../../outbound/neutral-text.ts";
 import { retryAfterMs } from "../../outbound/retry-after.ts";
 import { urlFault } from "../../outbound/url-policy.ts";
 
-/** How deliveries are sent. */
-export interface SenderOptions extends GuardedAgentOptions {
-  /** URL (`http:` or `https:`) of a proxy for all deliveries, which then decides which addresses are
-   *  allowed. */
+/** Options of `createWebhookSender`. */
+export interface WebhookSenderOptions extends GuardedAgentOptions {
+  /**
+   * URL (`http:` or `https:`) of a proxy for all deliveries. The proxy then decides which addresses
+   * are allowed.
+   */
   readonly proxy?: string | undefined;
   /** Timeout of a request, in milliseconds. Default: 15 s. */
   readonly totalMs?: number;
-  /** Timeout of the body after the status line, in milliseconds. Default: 2 s. */
+  /** Timeout for reading the response body after the status line, in milliseconds. Default: 2 s. */
   readonly bodyMs?: number;
-  /** Wall clock, milliseconds since the epoch. */
+  /** The wall clock, in milliseconds since the epoch. */
   readonly now: () => number;
 }
 
 /** A request to a webhook or a chat service. */
-export interface SentRequest {
+export interface WebhookRequest {
   readonly url: string;
-  /** Added to the headers of every delivery. */
+  /** Headers in addition to those of every delivery. */
   readonly headers: Readonly<Record<string, string>>;
-  /** JSON. */
+  /** Request body, as JSON. */
   readonly body: string;
 }
 
-/** The answer of a webhook. */
+/** The response of a webhook or chat service. */
 export interface WebhookResponse {
   /** HTTP status; redirects are not followed. */
   readonly status: number;
-  /** `Retry-After` in milliseconds. */
+  /** `Retry-After`, converted to milliseconds. */
   readonly retryAfterMs: number | undefined;
-  /** Whole milliseconds to the end of the answer, or to where it was cut off. */
+  /** Whole milliseconds to the end of the response, or to the point where reading stopped. */
   readonly latencyMs: number;
-  /** First 1 kB of the body, as text that is safe to store and show. */
+  /** First 1 kB of the response body, as text that is safe to store and show. */
   readonly body: string;
 }
 
-/** HTTP client for addresses named by callers, which are not trusted. */
-export interface Sender {
+/** HTTP client for untrusted URLs, which callers provide. */
+export interface WebhookSender {
   /**
    * Sends one request.
    *
-   * @throws {OutboundError} When no answer came, for whatever reason.
+   * @throws {OutboundError} When there is no response, for whatever reason.
    */
-  send(outgoing: SentRequest): Promise<WebhookResponse>;
+  send(outgoing: WebhookRequest): Promise<WebhookResponse>;
   /** Aborts running requests. */
   close(): Promise<void>;
 }
 
 const DEFAULTS = { totalMs: 15_000, bodyMs: 2_000 };
 
-/** Bytes of the body that are read. */
+/** Number of bytes of the response body that are read. */
 const RESPONSE_BYTES = 1024;
 
-/** Informational responses (1xx) that are accepted before the final one: an endless series would hold
- *  the connection open. */
+/**
+ * Maximum number of informational responses (1xx) before the final one. Without a limit, an endless
+ * series could hold the connection open.
+ */
 const MAX_INFORMATIONAL = 10;
 
 const HEADERS = {
@@ -68,13 +72,13 @@ const HEADERS = {
 };
 
 /**
- * Creates a sender. The status alone decides whether a delivery succeeded: the body may be endless,
- * slow or incomplete, because only its first kilobyte is read.
+ * Creates a sender. A delivery succeeds or fails by its HTTP status alone: the body may be endless,
+ * slow or incomplete, and only its first kilobyte is read.
  */
-export function createSender(options: SenderOptions): Sender {
+export function createWebhookSender(options: WebhookSenderOptions): WebhookSender {
   const { totalMs, bodyMs, now } = { ...DEFAULTS, ...options };
-  const client = lazy(() => openClient(options));
-  const ask = async ({ url, headers, body }: SentRequest, limit: AbortController) => {
+  const client = lazyResource(() => openClient(options));
+  const ask = async ({ url, headers, body }: WebhookRequest, limit: AbortController) => {
     const fault = urlFault(url, options);
     if (fault !== undefined) throw new Error(fault);
     const { dispatcher, request } = await client.get();
@@ -112,8 +116,8 @@ export function createSender(options: SenderOptions): Sender {
   };
 }
 
-/** Loads the HTTP client at the first delivery, so that a start without deliveries is faster. */
-async function openClient({ proxy, ...options }: SenderOptions) {
+/** Loads the HTTP client at the first delivery, so that the process starts faster. */
+async function openClient({ proxy, ...options }: WebhookSenderOptions) {
   const { request } = await import("undici");
   const { createGuardedAgent, createProxiedAgent } = await import(
     "../../outbound/guarded-agent.ts"
@@ -123,14 +127,17 @@ async function openClient({ proxy, ...options }: SenderOptions) {
   return { request, dispatcher };
 }
 
-/** Rejects when a signal is aborted; undici checks it only once it is connected. */
+/**
+ * A promise that rejects when the signal is aborted. It is needed because undici checks the signal
+ * only after the connection is established.
+ */
 function aborted(signal: AbortSignal): Promise<never> {
   return new Promise((_, reject) => {
     signal.addEventListener("abort", () => reject(signal.reason));
   });
 }
 
-/** Calls back after more than `most` calls. */
+/** Creates a function that calls `callback` once it has been called more than `most` times. */
 function countdown(most: number, callback: () => void): () => void {
   let left = most;
   return () => {
@@ -139,7 +146,9 @@ function countdown(most: number, callback: () => void): () => void {
   };
 }
 
-/** The first bytes of a body, or those that arrived in time; the rest is not read. */
+/**
+ * Reads the first bytes of a body, or those that arrive before the timeout. The rest is not read.
+ */
 async function startOf(body: Readable, timeoutMs: number): Promise<Uint8Array> {
   const timer = setTimeout(() => body.destroy(), timeoutMs);
   const chunks: Uint8Array[] = [];
@@ -151,14 +160,17 @@ async function startOf(body: Readable, timeoutMs: number): Promise<Uint8Array> {
       if (size >= RESPONSE_BYTES) break;
     }
   } catch {
-    // An incomplete body changes nothing: the status is known.
+    // An incomplete body does not matter, because the status is already known.
   } finally {
     clearTimeout(timer);
   }
   return Buffer.concat(chunks).subarray(0, RESPONSE_BYTES);
 }
 
-/** A truncated last character is left out. Compressed or binary bodies are not decoded. */
+/**
+ * Decodes bytes as UTF-8 text without a truncated last character. Compressed or binary bodies are
+ * not decoded further.
+ */
 function textOf(bytes: Uint8Array): string {
-  return neutralText(new TextDecoder().decode(bytes, { stream: true }));
+  return neutralizeText(new TextDecoder().decode(bytes, { stream: true }));
 }

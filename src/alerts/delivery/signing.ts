@@ -13,14 +13,14 @@ import { type SigningSecrets, secretContext } from "../alert.ts";
 /** Prefix of signing secrets (Standard Webhooks 1.0.0). */
 const SECRET_PREFIX = "whsec_";
 
-/** Bytes of a secret: Standard Webhooks allows 24 to 64, ours have 32. */
+/** Length of a secret in bytes: Standard Webhooks allows 24 to 64; this service generates 32. */
 const SECRET_BYTES = { min: 24, ours: 32, max: 64 };
 
 /** A public Ed25519 key as JWK (RFC 8037 section 2). */
 export interface PublicKeyJwk {
   readonly kty: string;
   readonly crv: string;
-  /** The key in URL-safe base64. */
+  /** The public key in base64url. */
   readonly x: string;
 }
 
@@ -31,18 +31,18 @@ export interface PrivateKeyJwk extends PublicKeyJwk {
 
 /** A message to sign. */
 export interface SignedMessage {
-  /** Webhook id without a dot; the same for every attempt. */
+  /** The webhook id, the same for every attempt; contains no dot. */
   readonly id: string;
-  /** When it is sent, milliseconds since the epoch. */
+  /** When the message is sent, in milliseconds since the epoch. */
   readonly at: number;
   readonly body: string;
-  /** Secrets of the webhook (`whsec_…`), the current one first. */
+  /** Secrets of the webhook (`whsec_…`), current one first. */
   readonly secrets: readonly string[];
-  /** The service's own signing keys, the newest first. */
+  /** The service's own signing keys, newest first. */
   readonly keys: readonly PrivateKeyJwk[];
 }
 
-/** The headers that a receiver verifies. */
+/** The headers with which a receiver verifies a message. */
 export type SignatureHeaders = {
   readonly "webhook-id": string;
   /** Seconds since the epoch. */
@@ -51,16 +51,16 @@ export type SignatureHeaders = {
   readonly "webhook-signature": string;
 };
 
-/** Schemes of Standard Webhooks: `v1` is HMAC-SHA256 with a secret, `v1a` is Ed25519. */
-export type Scheme = "v1" | "v1a";
+/** Signature schemes of Standard Webhooks: `v1` is HMAC-SHA256 with a secret, `v1a` is Ed25519. */
+export type SignatureScheme = "v1" | "v1a";
 
-/** A new signing secret: `whsec_` and 32 random bytes in base64. */
-export function newSecret(): string {
+/** Generates a signing secret: `whsec_` and 32 random bytes in base64. */
+export function newSigningSecret(): string {
   return SECRET_PREFIX + randomBytes(SECRET_BYTES.ours).toString("base64");
 }
 
-/** Whether a text is a signing secret of a length that Standard Webhooks allows. */
-export function isSecret(text: string): boolean {
+/** Whether a text is a signing secret with a length that Standard Webhooks allows. */
+export function isSigningSecret(text: string): boolean {
   const key = keyOf(text);
   const isWhole = text === SECRET_PREFIX + key.toString("base64");
   return isWhole && key.length >= SECRET_BYTES.min && key.length <= SECRET_BYTES.max;
@@ -72,7 +72,7 @@ export function signatureHeaders({ id, at, body, secrets, keys }: SignedMessage)
   const content = contentOf(id, timestamp, Buffer.from(body));
   const signatures = [
     ...secrets.map((secret) => `v1,${hmac(content, secret).toString("base64")}`),
-    ...keys.map((key) => `v1a,${signed(content, key).toString("base64")}`),
+    ...keys.map((key) => `v1a,${ed25519Signature(content, key).toString("base64")}`),
   ];
   return {
     "webhook-id": id,
@@ -82,8 +82,8 @@ export function signatureHeaders({ id, at, body, secrets, keys }: SignedMessage)
 }
 
 /**
- * The schemes by which one of a receiver's secrets or keys verifies a message. The timestamp is not
- * checked.
+ * The schemes under which at least one of the receiver's secrets or keys verifies a message. The
+ * timestamp is not checked.
  *
  * @param body The body as received, byte for byte.
  */
@@ -91,10 +91,10 @@ export function verifySignatures(
   headers: SignatureHeaders,
   body: Uint8Array,
   trusted: { readonly secrets: readonly string[]; readonly keys: readonly PublicKeyJwk[] },
-): readonly Scheme[] {
+): readonly SignatureScheme[] {
   const content = contentOf(headers["webhook-id"], headers["webhook-timestamp"], body);
   const signatures = headers["webhook-signature"].split(" ").map((text) => text.split(","));
-  const given = (scheme: Scheme) =>
+  const given = (scheme: SignatureScheme) =>
     signatures
       .filter(([name]) => name === scheme)
       .map(([, encoded = ""]) => Buffer.from(encoded, "base64"));
@@ -102,7 +102,9 @@ export function verifySignatures(
   const byMac = trusted.secrets.some((secret) =>
     macs.some((each) => isEqual(each, hmac(content, secret))),
   );
-  const byKey = trusted.keys.some((key) => signs.some((each) => isSigned(content, key, each)));
+  const byKey = trusted.keys.some((key) =>
+    signs.some((each) => isEd25519SignatureValid(content, key, each)),
+  );
   return [...(byMac ? ["v1" as const] : []), ...(byKey ? ["v1a" as const] : [])];
 }
 
@@ -114,35 +116,42 @@ const keyOf = (secret: string): Buffer => Buffer.from(secret.slice(SECRET_PREFIX
 const hmac = (content: Buffer, secret: string): Buffer =>
   createHmac("sha256", keyOf(secret)).update(content).digest();
 
-function signed(content: Buffer, { kty, crv, x, d }: PrivateKeyJwk): Buffer {
+function ed25519Signature(content: Buffer, { kty, crv, x, d }: PrivateKeyJwk): Buffer {
   return sign(null, content, createPrivateKey({ key: { kty, crv, x, d }, format: "jwk" }));
 }
 
-function isSigned(content: Buffer, { kty, crv, x }: PublicKeyJwk, signature: Buffer): boolean {
+function isEd25519SignatureValid(
+  content: Buffer,
+  { kty, crv, x }: PublicKeyJwk,
+  signature: Buffer,
+): boolean {
   const key = createPublicKey({ key: { kty, crv, x }, format: "jwk" });
   return verify(null, content, key, signature);
 }
 
 const isEqual = (a: Buffer, b: Buffer): boolean => a.length === b.length && timingSafeEqual(a, b);
 
-/** How long the previous secret signs as well after a rotation, in milliseconds. */
+/** How long the previous secret continues to sign after a rotation, in milliseconds. */
 export const SECRET_OVERLAP_MS = 86_400_000;
 
-/** The alert that secrets belong to, and the vault that encrypts them. */
+/** The alert that the secrets belong to, and the vault that encrypts them. */
 export interface SecretContext {
   readonly alertId: string;
   readonly vault: Vault;
 }
 
-/** A new secret in plain text, shown to the caller once, and the encrypted secrets to store. */
-export interface NewSecret {
+/**
+ * A new secret in plain text, which is shown to the caller once, and the encrypted secrets to
+ * store.
+ */
+export interface NewSigningSecret {
   readonly secret: string;
   readonly sealed: SigningSecrets;
 }
 
 /** Creates the first secret of a webhook. */
-export function firstSecret({ alertId, vault }: SecretContext): NewSecret {
-  const secret = newSecret();
+export function createFirstSecret({ alertId, vault }: SecretContext): NewSigningSecret {
+  const secret = newSigningSecret();
   return {
     secret,
     sealed: { current: vault.seal(secret, secretContext(alertId)), previous: null },
@@ -150,13 +159,17 @@ export function firstSecret({ alertId, vault }: SecretContext): NewSecret {
 }
 
 /**
- * Creates the next secret of a webhook. The previous one signs as well for a day; an older one expires
- * at once.
+ * Creates the next secret of a webhook. The previous secret continues to sign for a day; the one
+ * before it expires immediately.
  *
  * @param now Milliseconds since the epoch.
  */
-export function nextSecret(before: SigningSecrets, context: SecretContext, now: number): NewSecret {
-  const { secret, sealed } = firstSecret(context);
+export function createNextSecret(
+  before: SigningSecrets,
+  context: SecretContext,
+  now: number,
+): NewSigningSecret {
+  const { secret, sealed } = createFirstSecret(context);
   return {
     secret,
     sealed: { ...sealed, previous: { sealed: before.current, until: now + SECRET_OVERLAP_MS } },
@@ -164,10 +177,10 @@ export function nextSecret(before: SigningSecrets, context: SecretContext, now: 
 }
 
 /**
- * The secrets that sign at an instant, the current one first.
+ * The secrets that are valid for signing at an instant, current one first.
  *
  * @param now Milliseconds since the epoch.
- * @throws {Error} When they belong to another alert or were encrypted under another key.
+ * @throws {Error} When the secrets belong to another alert or were encrypted with another key.
  */
 export function signingSecrets(
   { current, previous }: SigningSecrets,

@@ -5,7 +5,7 @@ import { keyUses } from "../../store/keys/key-uses.ts";
 /** Prefix of public keys (Standard Webhooks 1.0.0). */
 const PUBLIC_KEY_PREFIX = "whpk_";
 
-/** A key that verifies `v1a` signatures: a JWK (RFC 8037) with the times between which it signs. */
+/** A key that verifies `v1a` signatures: a JWK (RFC 8037) with its creation and expiry times. */
 const WebhookKey = z.object({
   kid: z.string(),
   kty: z.literal("OKP"),
@@ -13,20 +13,20 @@ const WebhookKey = z.object({
   x: z.base64url(),
   alg: z.literal("Ed25519"),
   use: z.literal("sig"),
-  /** The key in the form of Standard Webhooks: `whpk_` and 32 bytes in base64. */
+  /** The public key in the format of Standard Webhooks: `whpk_` and 32 bytes in base64. */
   public_key: z.string(),
   created_at: z.iso.datetime(),
-  /** When it stops signing; `null` while it is the current key. */
+  /** When the key stops signing; `null` while it is the current key. */
   expires_at: z.iso.datetime().nullable(),
 });
 
-/** The published keys: a JWK Set (RFC 7517 section 5), the newest first. */
+/** Schema of the published keys: a JWK Set (RFC 7517 section 5), newest key first. */
 export const WebhookKeySet = z.object({ keys: z.array(WebhookKey) });
 
-/** The published keys. */
+/** The published keys, newest first. */
 export type WebhookKeySet = z.infer<typeof WebhookKeySet>;
 
-/** The public halves of the keys that sign deliveries. */
+/** The public parts of the keys that sign deliveries. */
 export function webhookKeySet(keys: readonly Key<"webhook-signing">[]): WebhookKeySet {
   const { retentionMs } = keyUses["webhook-signing"];
   return {

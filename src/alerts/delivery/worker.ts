@@ -1,47 +1,62 @@
 import { setTimeout as delay } from "node:timers/promises";
-import { type Loop, type Schedule, startLoop } from "../../lib/loop.ts";
+import { type Loop, type ScheduleTimer, startLoop } from "../../lib/loop.ts";
 import { replace } from "../../store/port/operations.ts";
-import { quotaGroupIn } from "../alert.ts";
+import { findQuotaGroup } from "../alert.ts";
 import { type AttemptOptions, attemptDelivery } from "./attempt.ts";
 import { MAX_CONCURRENT_ATTEMPTS } from "./circuit-breaker.ts";
-import { DELIVERIES_TOPIC, deliveries, endpointGroupIn, type StoredDelivery } from "./delivery.ts";
+import {
+  DELIVERIES_TOPIC,
+  deliveries,
+  findEndpointGroup,
+  type StoredDelivery,
+} from "./delivery.ts";
 import { EndpointQueues } from "./endpoint-queues.ts";
 import { startReleaseLoop } from "./held-deliveries.ts";
 
-/** Pause between two polls for due deliveries, in milliseconds: retries fall due without an
- *  announcement, and announcements may be lost. A tenth of the shortest pause between two attempts. */
+/**
+ * Pause between two polls for due deliveries, in milliseconds. Polling is needed because retries
+ * become due without an announcement, and announcements can be lost. The value is a tenth of the
+ * shortest pause between two attempts.
+ */
 const POLL_EVERY_MS = 500;
 
-/** Attempts of one process that are running or waiting: of all owners, and of one owner that is alone,
- *  whose webhooks may all be slow. */
+/**
+ * Maximum number of attempts that are running or waiting in one process: for all owners together,
+ * and for an owner who is alone and whose webhooks may all be slow.
+ */
 const CAPACITY = { maxTotal: 200, maxPerOwner: 40 } as const;
 
-/** Another process may claim a delivery after this many milliseconds: longer than two attempts, the
- *  one that it waits for and its own. */
+/**
+ * Milliseconds after which another process may claim a delivery. It is longer than two attempts:
+ * the one that the delivery waits for, and its own.
+ */
 const LEASE_MS = 60_000;
 
-/** How long a stop waits for running attempts, in milliseconds. */
+/** How long `stop` waits for running attempts, in milliseconds. */
 const STOP_MS = 2_000;
 
 /** Dependencies of the delivery worker. */
 export interface DeliveryWorkerOptions extends AttemptOptions {
-  /** Milliseconds of a monotonic clock, such as `performance.now`. */
+  /** The monotonic clock in milliseconds, such as `performance.now`. */
   readonly monotonic: () => number;
-  readonly schedule: Schedule;
-  /** Called when an attempt could not be made or recorded; the delivery is attempted again. Not called
-   *  for webhooks that fail. */
+  readonly schedule: ScheduleTimer;
+  /**
+   * Called when an attempt could not be made or recorded. The delivery is attempted again. Not
+   * called when a webhook rejects a delivery or is unreachable.
+   */
   readonly onError: (error: unknown) => void;
 }
 
 /**
- * Sends due deliveries to their webhooks. Every process may run a worker; a delivery is leased to one
- * of them at a time. Delivery is at least once: if the process or the store fails between the answer
- * of the webhook and the record of the attempt, the delivery is sent again under the same id.
+ * Sends due deliveries to webhooks and channels. Every process may run a worker; each delivery is
+ * leased to one worker at a time. Delivery is at least once: if the process or the store fails
+ * after the endpoint has responded and before the attempt is recorded, the delivery is sent again
+ * with the same id.
  */
 export class DeliveryWorker {
   readonly #options: DeliveryWorkerOptions;
   readonly #queues: EndpointQueues<StoredDelivery>;
-  /** Aborted when the outcome of running attempts must not be recorded any more. */
+  /** Aborted when the outcome of running attempts must no longer be recorded. */
   readonly #stopped = new AbortController();
   #loop: Loop | undefined;
   #releases: { stop(): Promise<void> } | undefined;
@@ -71,7 +86,10 @@ export class DeliveryWorker {
     this.#stopListening = records.onAnnounce(DELIVERIES_TOPIC, loop.wake);
   }
 
-  /** Sends nothing after this. Deliveries that were not sent are due at once for another process. */
+  /**
+   * Stops the worker; nothing is sent afterwards. Deliveries that were claimed but not sent are
+   * immediately due for another process.
+   */
   async stop(): Promise<void> {
     this.#stopListening();
     await Promise.all([this.#loop?.stop(), this.#releases?.stop()]);
@@ -81,10 +99,11 @@ export class DeliveryWorker {
     this.#stopped.abort();
   }
 
-  /** Claims some due deliveries. @returns How many, or 0 when there are no more. */
+  /** Claims due deliveries. @returns How many were claimed; 0 when there are no more. */
   async #claim(): Promise<number> {
-    // At most as many as one endpoint may have running: more would wait here under a lease while
-    // another process could send them. All of them may be of one owner.
+    // At most as many as one endpoint may run concurrently, because all of them may belong to one
+    // endpoint, and at most one owner's share, because all may belong to one owner. More would wait
+    // here under a lease while another process could send them.
     const { capacity, share } = this.#queues;
     const limit = Math.min(MAX_CONCURRENT_ATTEMPTS, capacity, share);
     if (limit <= 0) return 0;
@@ -94,7 +113,11 @@ export class DeliveryWorker {
       except: this.#queues.saturated(),
     });
     for (const delivery of due) {
-      this.#queues.add(delivery, endpointGroupIn(delivery.groups), quotaGroupIn(delivery.groups));
+      this.#queues.add(
+        delivery,
+        findEndpointGroup(delivery.groups),
+        findQuotaGroup(delivery.groups),
+      );
     }
     if (due.length === limit) return due.length;
     return this.#queues.nextRound() ? 1 : 0;

@@ -12,42 +12,51 @@ import type { MemoryArchive } from "../../score/snapshot-archive.ts";
 import type { AlertKind } from "../alert.ts";
 import type { ConditionInput } from "./condition.ts";
 
-/** Where closed sessions are read from. */
+/** Dependencies for reading closed sessions. */
 export interface SessionSource {
   readonly snapshots: MemoryArchive;
   readonly market: Market;
-  /** Instant up to which sessions have been scored, Unix milliseconds; never decreases. */
+  /**
+   * Instant up to which sessions have been scored, in milliseconds since the epoch; never
+   * decreases.
+   */
   readonly knownUntil: () => number;
 }
 
-/** The instruments whose session closed at the same instant. */
+/** The instruments whose sessions closed at the same instant. */
 interface ClosedSession {
-  /** Unix milliseconds. */
+  /** Close of the session, in milliseconds since the epoch. */
   readonly at: number;
-  /** Final snapshots by symbol. */
+  /** Final snapshots of the session, by symbol. */
   readonly snapshots: ReadonlyMap<string, Snapshot>;
 }
 
-/** Closed sessions in the order in which they closed, read from the snapshots in memory. */
+/** Reads closed sessions, in the order in which they closed, from the snapshots in memory. */
 export class ClosedSessions {
   readonly #source: SessionSource;
   readonly #readVolatility = createVolatilityReader();
-  /** The last label of each class: all instruments of a session share it, and computing it needs
-   *  the calendar. */
+  /**
+   * Cache of the last session label of each asset class. All instruments of a session share the
+   * label, and computing it needs the calendar.
+   */
   readonly #labels = new Map<AssetClass, { readonly at: number; readonly label: string }>();
   #records: ReadonlyMap<string, InstrumentRecords> = new Map();
-  /** The value of `knownUntil` when `#records` were read. */
+  /** The value of `knownUntil` when `#records` was read. */
   #recordsUntil: number | undefined;
-  /** Number of sessions from a close to an instant, by instant; companies with reports on the same
-   *  day share it. */
+  /**
+   * Cache of the number of sessions from the close `at` to an instant, by instant, in milliseconds
+   * since the epoch. Companies that report on the same day share an entry.
+   */
   #sessionsUntil: { readonly at: number; readonly counts: Map<number, number> } | undefined;
 
   constructor(source: SessionSource) {
     this.#source = source;
   }
 
-  /** The first session that closed after an instant. Sessions whose factors are no longer kept are
-   *  skipped. */
+  /**
+   * The first session that closed after an instant; `undefined` if there is none. Sessions whose
+   * factors are no longer kept are skipped.
+   */
   next(after: number): ClosedSession | undefined {
     const { snapshots } = this.#source;
     const first = snapshots
@@ -64,13 +73,14 @@ export class ClosedSessions {
     return { at, snapshots: new Map(closing.map((one) => [one.instrument.symbol, one])) };
   }
 
-  /** What a condition of a kind is evaluated on, given a final snapshot. */
+  /** The input for evaluating a condition of one kind on a final snapshot. */
   inputOf(snapshot: Snapshot, kind: AlertKind): ConditionInput {
     const { at, instrument } = snapshot;
     const bars = kind === "volatility" ? this.#recordsOf(instrument.symbol)?.bars : undefined;
     return {
       snapshot,
-      // A market that never closes ends a session at the first instant of the next one.
+      // In a market that never closes, a session ends at the first instant of the next session, so the
+      // label is taken one millisecond earlier.
       session: this.#labelOf(at - 1, instrument.assetClass),
       dayMs: this.#source.market.dayMs,
       reading: bars && this.#readVolatility(bars, at),
@@ -79,7 +89,10 @@ export class ClosedSessions {
     };
   }
 
-  /** The final snapshot before one, if its factors are still kept. */
+  /**
+   * The final snapshot of the instrument's previous session; `undefined` if its factors are no
+   * longer kept.
+   */
   before({ instrument, at }: Snapshot): Snapshot | undefined {
     const past = this.#source.snapshots.lastAt(instrument.symbol, at - 1);
     return past !== undefined && hasFactors(past) ? past : undefined;
@@ -96,14 +109,16 @@ export class ClosedSessions {
     return this.#records.get(symbol);
   }
 
-  /** What a range condition is evaluated on; `undefined` for classes whose ranges are not published. */
+  /**
+   * The input for a range condition; `undefined` for asset classes whose ranges are not published.
+   */
   #rangeOf({ at, instrument: { symbol, assetClass } }: Snapshot): RangeSession | undefined {
     const table = watchedHorizon(riskTableOf(this.#source.market.source), assetClass);
     const records = table && this.#recordsOf(symbol);
     return records && { records, assetClass, at, table };
   }
 
-  /** What a report condition is evaluated on; `undefined` for companies without a feed of filings. */
+  /** The input for a report condition; `undefined` for companies without a feed of filings. */
   #reportsOf({ at, instrument }: Snapshot): ReportSession | undefined {
     const { dayMs, source } = this.#source.market;
     const { fundamentals } = this.#recordsOf(instrument.symbol) ?? {};
@@ -117,7 +132,7 @@ export class ClosedSessions {
     };
   }
 
-  /** Sessions of stocks that close in (at, instant]. */
+  /** Number of stock sessions that close in the interval (at, instant]. */
   #countSessions(at: number, instant: number): number {
     const { market } = this.#source;
     if (this.#sessionsUntil?.at !== at) this.#sessionsUntil = { at, counts: new Map() };

@@ -26,27 +26,33 @@ import {
 } from "../../score/shift-and-volatility-events.ts";
 import type { Snapshot } from "../../score/snapshot.ts";
 import type { Stored } from "../../store/port/records.ts";
-import type { AlertKind, Thresholds } from "../alert.ts";
-import { statusOf } from "../alert.ts";
+import type { AlertKind, AlertThresholds } from "../alert.ts";
+import { alertStatusAt } from "../alert.ts";
 import type { ResolvedAlert } from "../watchlists/watchlist.ts";
 
-/** After an event the score must come back to within `scoreMove / REARM_DIVISOR` points of the score
- *  at that event before another move counts: 5 points for a threshold of 15. */
+/**
+ * After an event, another move counts only once the score has returned to within
+ * `scoreMove / REARM_DIVISOR` points of its value at that event: 5 points for a threshold of 15.
+ */
 const REARM_DIVISOR = 3;
 
-/** A kind of event with its thresholds. Alerts with equal thresholds share a condition, so that it is
- *  evaluated once per instrument. */
+/**
+ * An event kind with its thresholds. Alerts with equal thresholds share a condition, so that it is
+ * evaluated once per instrument.
+ */
 export interface Condition {
-  /** Equal for equal kinds and thresholds; contains no space. */
+  /** Unique key of the kind and thresholds; contains no space. */
   readonly key: string;
   readonly kind: AlertKind;
   readonly rules: EventRules;
-  /** Sessions before an expected report. */
+  /** How many sessions before an expected report the event occurs. */
   readonly reportSessions: number;
 }
 
-/** State of a condition for one instrument. `at` is the close of the session that last changed it,
- *  Unix milliseconds. */
+/**
+ * State of a condition for one instrument. `at` is the close of the session that last changed the
+ * state, in milliseconds since the epoch.
+ */
 export type ConditionState = { readonly at: number } & (
   | { readonly kind: "signal_shift"; readonly state: ShiftState }
   | { readonly kind: "volatility"; readonly state: VolatilityState }
@@ -54,27 +60,30 @@ export type ConditionState = { readonly at: number } & (
   | { readonly kind: "range"; readonly state: OpenRange }
 );
 
-/** What a condition is evaluated on: a closed session of one instrument. */
+/** The input of a condition: a closed session of one instrument. */
 export interface ConditionInput extends SessionSnapshot {
-  /** `undefined` when there are too few bars. */
+  /** Volatility of the session; `undefined` when there are too few bars. */
   readonly reading: VolatilityReading | undefined;
-  /** `undefined` for instruments that file no reports, and for conditions of other kinds. */
+  /** Absent for instruments that file no reports, and for conditions that are not about reports. */
   readonly reports?: ReportSession | undefined;
-  /** `undefined` for instruments without a range, and for conditions of other kinds. */
+  /** Absent for instruments without a range, and for conditions that are not about ranges. */
   readonly range?: RangeSession | undefined;
 }
 
 /** Result of evaluating a condition. */
 export interface ConditionResult {
-  /** The given state itself when nothing changes; `undefined` when there is no reading yet. */
+  /**
+   * The new state, or the same object if the state did not change; `undefined` when there is no
+   * reading yet.
+   */
   readonly state: ConditionState | undefined;
   readonly event: SignalShift | VolatilityAlert | ReportAlert | RangeAlert | undefined;
 }
 
-/** The condition of an alert for one of its kinds. */
+/** The condition of an alert for one of its event kinds. */
 export function conditionOf(
   kind: AlertKind,
-  { scoreMove, volatilityZ, cooldownDays, reportSessions = REPORT_SESSIONS }: Thresholds,
+  { scoreMove, volatilityZ, cooldownDays, reportSessions = REPORT_SESSIONS }: AlertThresholds,
 ): Condition {
   const quiet = cooldownDays ?? "method";
   const rules = { ...EVENT_RULES, quietDays: cooldownDays };
@@ -102,8 +111,10 @@ export function conditionOf(
   }
 }
 
-/** Evaluates a condition on the next session of an instrument. The first session only sets the state:
- *  it never fires. */
+/**
+ * Evaluates a condition on the next session of an instrument. The first session only initializes
+ * the state and never fires.
+ */
 export function evaluateCondition(
   condition: Condition,
   before: ConditionState | undefined,
@@ -138,7 +149,7 @@ function evaluateVolatility(
   session: ConditionInput,
 ): ConditionResult {
   const { reading, snapshot } = session;
-  // A stale price has no volatility.
+  // A stale price gives no valid volatility.
   if (reading === undefined || snapshot.status === "stale") {
     return { state: before, event: undefined };
   }
@@ -171,7 +182,7 @@ function evaluateRange(
   return { state: open && { kind: "range", at: range.at, state: open }, event };
 }
 
-/** A stored alert with its watchlist resolved to instruments. */
+/** A stored alert whose watchlist is resolved to its current symbols. */
 export type StoredResolvedAlert = Stored<ResolvedAlert>;
 
 /** The alerts that share a condition. */
@@ -196,7 +207,7 @@ export class ConditionGroup {
     }
   }
 
-  /** Whether any of the alerts covers an instrument. */
+  /** Whether at least one of the alerts covers an instrument. */
   covers(instrument: Instrument): boolean {
     return (
       this.#bySymbol.has(instrument.symbol) ||
@@ -204,7 +215,7 @@ export class ConditionGroup {
     );
   }
 
-  /** The snapshots of the instruments that are covered, each once. */
+  /** The snapshots of the instruments that at least one alert covers, each once. */
   covered(snapshots: ReadonlyMap<string, Snapshot>): readonly Snapshot[] {
     if (this.#byFilter.length === 0) {
       return [...this.#bySymbol.keys()].flatMap((symbol) => snapshots.get(symbol) ?? []);
@@ -212,7 +223,7 @@ export class ConditionGroup {
     return [...snapshots.values()].filter(({ instrument }) => this.covers(instrument));
   }
 
-  /** Ids of the alerts that an event after this snapshot is for, ascending. */
+  /** Ids of the alerts that receive an event caused by this snapshot, ascending. */
   subscribers(snapshot: Snapshot): readonly string[] {
     return [...(this.#bySymbol.get(snapshot.instrument.symbol) ?? []), ...this.#byFilter]
       .filter(({ value }) => fits(value, snapshot))
@@ -222,8 +233,8 @@ export class ConditionGroup {
 }
 
 /**
- * Groups alerts by condition. Paused and snoozed alerts are included, so that the condition keeps its
- * state: events that they miss are not made up for later. Expired alerts are left out.
+ * Groups alerts by condition. Paused and snoozed alerts are included, so that the condition's state
+ * stays current and missed events do not fire later. Expired alerts are left out.
  *
  * @param now Milliseconds since the epoch.
  */
@@ -233,7 +244,7 @@ export function groupByCondition(
 ): readonly ConditionGroup[] {
   const groups = new Map<string, ConditionGroup>();
   for (const alert of alerts) {
-    if (statusOf(alert.value, now) === "expired") continue;
+    if (alertStatusAt(alert.value, now) === "expired") continue;
     for (const kind of new Set(alert.value.kinds)) {
       const condition = conditionOf(kind, alert.value.thresholds);
       const group = groups.get(condition.key) ?? new ConditionGroup(condition);
@@ -244,7 +255,7 @@ export function groupByCondition(
   return [...groups.values()];
 }
 
-/** Whether an alert, as it is now, gets the events of a condition. */
+/** Whether an alert, in its current form, receives the events of a condition. */
 export const isSubscribed = (
   alert: ResolvedAlert,
   condition: Condition,

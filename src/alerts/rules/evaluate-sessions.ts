@@ -11,63 +11,70 @@ import {
   evaluateCondition,
   groupByCondition,
 } from "./condition.ts";
-import { EvaluationState, type PendingCommit, stateKey } from "./evaluation-state.ts";
-import { type FanOutOptions, type FiredEvent, fanOut } from "./recipients.ts";
+import { conditionStateKey, EvaluationState, type PendingCommit } from "./evaluation-state.ts";
+import { type FanOutOptions, type FiredEvent, fanOutEvents } from "./recipients.ts";
 
-/** Evaluations, or deletions of states, in one step: the first evaluation of volatility reads all bars
- *  of an instrument, which takes a fraction of a millisecond. */
+/**
+ * Number of evaluations, or of state deletions, per step. The first volatility evaluation reads all
+ * bars of an instrument, which takes a fraction of a millisecond.
+ */
 const EVALUATIONS_PER_STEP = 50;
 
-/** Alerts that get an event in one commit: some milliseconds of work. */
+/** Maximum number of alerts that receive an event in one commit; takes a few milliseconds. */
 const ALERTS_PER_COMMIT = 100;
 
-/** Operations from which on a commit is written: an event of one alert takes six. */
+/**
+ * Number of pending operations at which a commit is written. An event of one alert takes six
+ * operations.
+ */
 const OPERATIONS_PER_COMMIT = 6 * ALERTS_PER_COMMIT;
 
 /** Dependencies of the evaluator. */
 export interface EvaluatorOptions extends FanOutOptions, SessionSource {}
 
-/** A condition to evaluate on one instrument, at the close of a session. */
+/** One evaluation to perform: a condition, an instrument and the close of a session. */
 interface Evaluation {
   readonly group: ConditionGroup;
   readonly snapshot: Snapshot;
 }
 
-/** The change that an evaluation makes. */
+/** The change of state that an evaluation causes, with its event. */
 interface Change {
-  /** Key of the state. */
+  /** Record key of the state. */
   readonly key: string;
   readonly state: ConditionState;
   readonly event: FiredEvent | undefined;
 }
 
-/** Some of the alerts that get the event of a change; the last batch writes the state. */
+/** Some of the alerts that receive the event of a change. The last batch also writes the state. */
 interface Batch {
   readonly change: Change;
   readonly alertIds: readonly string[];
   readonly isLast: boolean;
 }
 
-/** The evaluation of one closed session. */
+/** The evaluation of all conditions at one closing instant. */
 interface Round {
-  /** When the session closed, Unix milliseconds. */
+  /** When the session closed, in milliseconds since the epoch. */
   readonly closedAt: number;
-  /** Keys of states that no alert needs any more. */
+  /** Keys of states that no alert needs any longer. */
   readonly unused: string[];
   readonly evaluations: Iterator<Evaluation>;
   /** Changes that are not written yet. */
   pending: PendingCommit;
 }
 
-/** Determines which closed sessions fire which alerts: session by session in closing order, and
- *  every session once, whichever process leads. An event, the state of its condition and its
- *  deliveries are one commit; what was not committed is evaluated again. */
+/**
+ * Determines which alerts each closed session fires. Sessions are evaluated in closing order, each
+ * exactly once, regardless of which process is the leader. An event, the state of its condition and
+ * its deliveries are one commit. Anything that was not committed is evaluated again.
+ */
 export class AlertEvaluator {
   readonly #options: EvaluatorOptions;
   readonly #sessions: ClosedSessions;
   #state: EvaluationState | undefined;
   #round: Round | undefined;
-  /** Value of `knownUntil` at which no session was left to evaluate. */
+  /** The value of `knownUntil` when all sessions had been evaluated. */
   #idleUntil: number | undefined;
 
   constructor(options: EvaluatorOptions) {
@@ -76,9 +83,10 @@ export class AlertEvaluator {
   }
 
   /**
-   * Evaluates some conditions. After an error the next call continues from what is stored.
+   * Evaluates a limited number of conditions. After an error, the next call continues from the
+   * stored state.
    *
-   * @returns 1, or 0 when no session has closed since.
+   * @returns 1 if there was work; 0 if no session has closed since the last call.
    */
   async tick(): Promise<number> {
     try {
@@ -105,7 +113,7 @@ export class AlertEvaluator {
     const outcome = await this.#continueRound(this.#round, this.#state);
     if (outcome === "overtaken") this.#reload();
     if (outcome === "done") this.#round = undefined;
-    // The embedded store writes synchronously: requests must get a turn between two steps.
+    // The embedded store writes synchronously, so requests are served between two steps.
     await setImmediate();
     return 1;
   }
@@ -130,8 +138,12 @@ export class AlertEvaluator {
     };
   }
 
-  /** @returns `overtaken` when another process has evaluated the session meanwhile, or an alert that
-   *  gets an event was changed. */
+  /**
+   * Continues a round by one step.
+   *
+   * @returns `overtaken` when another process has evaluated the session in the meantime, or an
+   * alert that receives an event was changed.
+   */
   async #continueRound(
     round: Round,
     state: EvaluationState,
@@ -148,9 +160,9 @@ export class AlertEvaluator {
   }
 
   /**
-   * Evaluates conditions, and writes as soon as there is enough for a commit.
+   * Evaluates conditions, and commits whenever enough operations are pending.
    *
-   * @returns What is still to be written; `undefined` when a commit failed.
+   * @returns The commit that is still pending; `undefined` when a commit failed.
    */
   async #evaluate(
     evaluations: readonly Evaluation[],
@@ -169,14 +181,15 @@ export class AlertEvaluator {
   }
 
   async #add({ change, alertIds, isLast }: Batch, pending: PendingCommit): Promise<void> {
-    if (change.event !== undefined) await fanOut(change.event, alertIds, pending, this.#options);
+    if (change.event !== undefined)
+      await fanOutEvents(change.event, alertIds, pending, this.#options);
     if (isLast) pending.states.set(change.key, change.state);
     else {
       pending.toldThrough = { ...pending.toldThrough, [eventKey(change)]: alertIds.at(-1) ?? "" };
     }
   }
 
-  /** The batches of an evaluation; none when nothing changes. */
+  /** The batches that an evaluation causes; empty when the state does not change. */
   #batchesOf(evaluation: Evaluation, state: EvaluationState): readonly Batch[] {
     const change = this.#changeOf(evaluation, state);
     if (change === undefined) return [];
@@ -191,14 +204,15 @@ export class AlertEvaluator {
 
   #changeOf({ group, snapshot }: Evaluation, state: EvaluationState): Change | undefined {
     const { condition } = group;
-    const key = stateKey(condition.key, snapshot.instrument.symbol);
+    const key = conditionStateKey(condition.key, snapshot.instrument.symbol);
     const known = state.get(key);
-    // Evaluated before: the process that led stopped in the middle of the session.
+    // Already evaluated: the previous leader stopped in the middle of the session.
     if (known !== undefined && known.at >= snapshot.at) return undefined;
     const evaluate = (one: Snapshot, before: ConditionState | undefined) =>
       evaluateCondition(condition, before, this.#sessions.inputOf(one, condition.kind));
 
-    // A new condition starts from the previous session, so that the current one can already fire it.
+    // A new condition is initialized with the previous session, so that the current session can already
+    // fire it.
     const previous = known === undefined ? this.#sessions.before(snapshot) : undefined;
     const before = previous === undefined ? known : evaluate(previous, undefined).state;
     const { state: after, event } = evaluate(snapshot, before);
@@ -207,10 +221,10 @@ export class AlertEvaluator {
   }
 }
 
-/** Names an event in `toldThrough`. */
+/** Key of an event in `toldThrough`. */
 const eventKey = ({ key, state }: Change): string => `${key} ${state.at}`;
 
-/** Ids of the alerts that do not have the event yet. */
+/** Ids of the alerts that have not received the event yet. */
 function remainingAlerts(
   change: Change,
   { group, snapshot }: Evaluation,
@@ -221,7 +235,10 @@ function remainingAlerts(
   return group.subscribers(snapshot).filter((id) => id > through);
 }
 
-/** Keys of the states that no alert covers any more: a later alert must not continue from them. */
+/**
+ * Keys of the states that no alert covers any longer. They are deleted, so that a later alert does
+ * not continue from them.
+ */
 function unusedStates(
   state: EvaluationState,
   groups: readonly ConditionGroup[],
@@ -236,7 +253,7 @@ function unusedStates(
   return state
     .keys()
     .filter(([conditionKey, symbol]) => !isCovered(conditionKey, symbol))
-    .map(([conditionKey, symbol]) => stateKey(conditionKey, symbol));
+    .map(([conditionKey, symbol]) => conditionStateKey(conditionKey, symbol));
 }
 
 function* evaluationsOf(

@@ -5,29 +5,37 @@ import { readAll } from "../../store/port/read-all.ts";
 import { collection, type Operation, type Records, type Stored } from "../../store/port/records.ts";
 import type { ConditionState } from "./condition.ts";
 
-/** How far evaluation has come. */
+/** How far the evaluation of sessions has progressed. */
 interface Progress {
-  /** Every session that closed up to this instant is evaluated, Unix milliseconds of the market. */
+  /**
+   * Every session that closed up to this instant is evaluated; milliseconds since the epoch, in
+   * market time.
+   */
   readonly until: number;
-  /** `at` of the newest event row; the next row gets a later one. */
+  /**
+   * The `at` of the newest event row, in milliseconds since the epoch. The next row gets a later
+   * one.
+   */
   readonly newestEventAt: number;
-  /** Events of the current session that only some alerts have a row of yet: by event, the id of the
-   *  last alert that has one. */
+  /**
+   * Events of the current session that only some of their alerts have received: the id of the last
+   * alert that has received the event, by event key.
+   */
   readonly toldThrough: Readonly<Record<string, string>>;
 }
 
-/** Progress as it is stored. */
+/** The stored form of the progress. */
 interface StoredProgress extends Progress {
-  /** Version of the method that the states were computed with. */
+  /** Version of the scoring method with which the states were computed. */
   readonly methodVersion: string;
-  /** Random id of the commit that wrote the record. */
+  /** Random id of the commit that wrote this record. */
   readonly turn: string;
 }
 
-/** States of conditions, by `stateKey`. */
+/** Condition states by `conditionStateKey`. */
 const conditionStates = collection<ConditionState>("watch-states");
 
-/** Group of all states. */
+/** Group of all condition states. */
 const CONDITION_STATES = "watch-states";
 
 /** Evaluation progress; its only key is `PROGRESS_KEY`. */
@@ -36,11 +44,11 @@ export const progressRecords = collection<StoredProgress>("alert-progress");
 /** Key of the only progress record. */
 export const PROGRESS_KEY = "decision";
 
-/** Key of the state of a condition for an instrument. */
-export const stateKey = (conditionKey: string, symbol: string): string =>
+/** Record key of the state of a condition for one instrument. */
+export const conditionStateKey = (conditionKey: string, symbol: string): string =>
   `${conditionKey} ${symbol}`;
 
-/** The two parts of a state's key; the first contains no space. */
+/** Splits the key of a state into its two parts, of which the first contains no space. */
 function partsOfKey(key: string): readonly [conditionKey: string, symbol: string] {
   const space = key.indexOf(" ");
   return [key.slice(0, space), key.slice(space + 1)];
@@ -48,26 +56,29 @@ function partsOfKey(key: string): readonly [conditionKey: string, symbol: string
 
 /** States and events that the next commit writes together. */
 export interface PendingCommit {
-  /** Changed states by `stateKey`; `undefined` deletes one. */
+  /** Changed states by `conditionStateKey`; `undefined` deletes the state. */
   readonly states: Map<string, ConditionState | undefined>;
-  /** Operations that write and enqueue the events. */
+  /** Operations that record and queue the events. */
   readonly operations: Operation[];
-  /** Sequence numbers that the events get, by record key. */
+  /** New sequence numbers of the events, by record key. */
   readonly sequences: Map<string, number>;
-  /** `at` of the newest event row, including the events of this commit. */
+  /**
+   * The `at` of the newest event row, including the events of this commit, in milliseconds since
+   * the epoch.
+   */
   newestEventAt: number;
   toldThrough: Progress["toldThrough"];
 }
 
-/** The market whose sessions are evaluated. */
+/** Time of the market whose sessions are evaluated. */
 interface MarketTime {
-  /** Instant up to which the market is known, Unix milliseconds. */
+  /** Instant up to which market data is known, in milliseconds since the epoch. */
   readonly knownUntil: number;
   /** Length of a market day in milliseconds. */
   readonly dayMs: number;
 }
 
-/** States of all conditions and how far evaluation has come, in memory and in the store. */
+/** The states of all conditions and the evaluation progress, held in memory and in the store. */
 export class EvaluationState {
   readonly #records: Records;
   readonly #states: Map<string, ConditionState>;
@@ -84,9 +95,9 @@ export class EvaluationState {
   }
 
   /**
-   * Loads the state. In a new store, and when market time has gone back because a replay starts over,
-   * evaluation begins with the sessions that close from now on. States of another version of the
-   * method are deleted, because its scores are not comparable.
+   * Loads the state. In a new store, and when market time has gone back because a replay has
+   * restarted, evaluation begins with sessions that close from now on. States of another version of
+   * the scoring method are deleted, because its scores are not comparable.
    */
   static async open(records: Records, time: MarketTime): Promise<EvaluationState> {
     for (;;) {
@@ -112,12 +123,12 @@ export class EvaluationState {
     return this.#states.get(key);
   }
 
-  /** Condition key and symbol of every state. */
+  /** Condition key and symbol of every stored state. */
   keys(): readonly (readonly [conditionKey: string, symbol: string])[] {
     return [...this.#states.keys()].map(partsOfKey);
   }
 
-  /** An empty commit that continues from the last one. */
+  /** Begins a pending commit that continues from the last commit. */
   begin(): PendingCommit {
     return {
       states: new Map(),
@@ -129,13 +140,13 @@ export class EvaluationState {
   }
 
   /**
-   * Writes a pending commit. Every commit replaces the progress record, and only if it is still the
-   * one that this object wrote last: of two processes that both believe to lead, one notices and no
-   * session is evaluated twice.
+   * Writes a pending commit. Every commit replaces the progress record, but only if it is still the
+   * record that this object wrote last. If two processes both believe they are the leader, one of
+   * them fails here, and no session is evaluated twice.
    *
    * @param until New value of `progress.until`.
-   * @returns `false` when nothing was written, because another leader was first or an operation
-   *   failed; this object may then be out of date.
+   * @returns `false` when nothing was written, because another leader committed first or an
+   * operation failed. This object may then be out of date.
    */
   async commit(pending: PendingCommit, until = this.#progress.until): Promise<boolean> {
     const { states, operations, newestEventAt, toldThrough } = pending;
@@ -154,13 +165,17 @@ export class EvaluationState {
   }
 }
 
-/** The stored progress itself when it is still valid, or where to begin instead. */
+/**
+ * The stored progress if it is still valid (the same object), or else the progress from which to
+ * begin.
+ */
 function progressFrom(
   stored: StoredProgress | undefined,
   { knownUntil, dayMs }: MarketTime,
 ): Progress {
   if (stored === undefined) return { until: knownUntil, newestEventAt: 0, toldThrough: {} };
-  // A day of tolerance: the clock of the process that led before may have been a little ahead.
+  // One market day of tolerance, because the clock of the previous leader may have been slightly
+  // ahead.
   const isBack = stored.until > knownUntil + dayMs;
   if (!isBack && stored.methodVersion === METHOD_VERSION) return stored;
   const { newestEventAt, until } = stored;

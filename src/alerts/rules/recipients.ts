@@ -1,27 +1,27 @@
 import { eventPayload, type MarketEvent } from "../../answers/event.ts";
-import { isEntitled, quotaOwner } from "../../auth/entitlement.ts";
+import { isEntitledToEvents, quotaOwner } from "../../auth/entitlement.ts";
 import type { Scope } from "../../auth/scopes.ts";
 import { countForClient } from "../../limits/count-for-client.ts";
 import type { Limits } from "../../limits/quotas.ts";
 import { rateLimitProblem } from "../../limits/rate-limit-problem.ts";
 import type { Market } from "../../market/market.ts";
-import { announce, append, put, unchanged } from "../../store/port/operations.ts";
+import { announce, append, put, requireUnchanged } from "../../store/port/operations.ts";
 import { collection, type Operation, type Records } from "../../store/port/records.ts";
 import {
   type Alert,
   type AlertStatus,
+  alertStatusAt,
   alerts,
   eventSubject,
   type Owner,
   ownerKey,
   quotaGroup,
   type StoredAlert,
-  statusOf,
 } from "../alert.ts";
 import {
-  EVENT_KIND,
+  EVENT_ARCHIVE_KIND,
   EVENTS_TOPIC,
-  type EventRow,
+  type EventRowBody,
   enqueueDelivery,
   newMessageId,
 } from "../delivery/delivery.ts";
@@ -29,42 +29,44 @@ import { resolveSelector, type StoredWatchlist, watchlists } from "../watchlists
 import { type Condition, isSubscribed } from "./condition.ts";
 import type { PendingCommit } from "./evaluation-state.ts";
 
-/** An event, and the condition that fired. */
+/** An event, with the condition that fired. */
 export interface FiredEvent extends MarketEvent {
   readonly condition: Condition;
 }
 
-/** Dependencies of `fanOut`. */
+/** Dependencies of `fanOutEvents`. */
 export interface FanOutOptions {
   readonly records: Records;
   readonly market: Market;
-  /** The scopes that the owner of an alert holds now. */
+  /** The scopes that an owner currently has. */
   readonly scopesOf: (owner: Owner) => Promise<ReadonlySet<Scope>>;
   readonly limits: Limits;
   /** Wall clock. */
   readonly now: () => Date;
 }
 
-/** Sequence number of the newest event of an alert about an instrument, from 1; deleted with the
- *  alert. */
+/**
+ * Sequence number of an alert's newest event for an instrument, starting at 1; deleted with the
+ * alert.
+ */
 const sequences = collection<number>("alert-sequences");
 
-/** An alert that gets the event, and the sequence number of its last one. */
+/** An alert that receives the event, with the sequence number of its previous event. */
 interface Recipient {
   readonly alert: StoredAlert;
-  /** The watchlist by which it watches the instrument. */
+  /** The watchlist through which the alert covers the instrument; `undefined` if it uses none. */
   readonly list: StoredWatchlist | undefined;
-  /** Key of the sequence. */
+  /** Record key of the sequence number. */
   readonly key: string;
   readonly last: number;
 }
 
 /**
- * Adds an event to a pending commit for some alerts: for each alert a row in the archive and, if it
- * has a webhook, a delivery with the same body. The commit fails if these alerts, or the watchlists
- * that they watch, have changed.
+ * Adds an event to a pending commit for the given alerts: for each alert, an archive row and, if it
+ * has a webhook or channel, a delivery with the same body. The commit fails if these alerts or
+ * their watchlists have changed.
  */
-export async function fanOut(
+export async function fanOutEvents(
   event: FiredEvent,
   alertIds: readonly string[],
   pending: PendingCommit,
@@ -78,15 +80,17 @@ export async function fanOut(
   }
 }
 
-/** Whether an alert records an event. A disabled webhook records its events although they are not
- *  sent: they can be polled, and redelivered once the webhook is enabled. */
+/**
+ * Whether an alert with this status records events. An alert whose webhook is disabled still
+ * records events: they can be polled, and redelivered once the webhook is enabled.
+ */
 const recordsEvents = (status: AlertStatus): boolean =>
   status === "active" || status === "pending" || status === "disabled";
 
 const sendsEvents = ({ way }: Alert): boolean =>
   way.by === "channel" || (way.by === "webhook" && way.state.is !== "disabled");
 
-/** @returns `undefined` when the alert does not get the event. */
+/** Determines whether an alert receives the event. @returns `undefined` when it does not. */
 async function recipientOf(
   alertId: string,
   { condition, snapshot }: FiredEvent,
@@ -97,10 +101,10 @@ async function recipientOf(
   if (alert === undefined) return undefined;
   const { watched, list } = await resolveSelector(records, alert.value.watched);
   if (!isSubscribed({ ...alert.value, watched }, condition, snapshot)) return undefined;
-  if (!recordsEvents(statusOf(alert.value, at))) return undefined;
+  if (!recordsEvents(alertStatusAt(alert.value, at))) return undefined;
   const { owner } = alert.value;
-  if (!isEntitled(await scopesOf(owner))) return undefined;
-  // Events are kept for 30 days: without a limit one account could fill the disk.
+  if (!isEntitledToEvents(await scopesOf(owner))) return undefined;
+  // Events are kept for 30 days, so without a limit one account could fill the disk.
   const counted = await countForClient(limits, {
     client: ["alert-events-client", ownerKey(await quotaOwner(records, owner))],
     account: ["alert-events", quotaGroup(owner)],
@@ -120,7 +124,7 @@ function eventOperations(
 ): readonly Operation[] {
   const sequence = (pending.sequences.get(key) ?? last) + 1;
   pending.sequences.set(key, sequence);
-  // Readers page by `at`: it must rise even when the clock was set back.
+  // Readers paginate by `at`, so it must increase even if the clock is set back.
   pending.newestEventAt = Math.max(at, pending.newestEventAt + 1);
 
   const eventId = newMessageId(pending.newestEventAt);
@@ -129,13 +133,19 @@ function eventOperations(
   const body = JSON.stringify(payload);
   const { owner } = alert.value;
   const { clientId } = owner;
-  const row: EventRow = { alertId: alert.key, ...(clientId && { clientId }), type, body };
+  const row: EventRowBody = { alertId: alert.key, ...(clientId && { clientId }), type, body };
   const subject = eventSubject(owner);
   return [
-    unchanged(alerts, alert),
-    ...(list === undefined ? [] : [unchanged(watchlists, list)]),
+    requireUnchanged(alerts, alert),
+    ...(list === undefined ? [] : [requireUnchanged(watchlists, list)]),
     put(sequences, { key, value: sequence, groups: alert.groups }),
-    append({ kind: EVENT_KIND, at: pending.newestEventAt, id: eventId, subject, body: row }),
+    append({
+      kind: EVENT_ARCHIVE_KIND,
+      at: pending.newestEventAt,
+      id: eventId,
+      subject,
+      body: row,
+    }),
     announce(EVENTS_TOPIC),
     ...(sendsEvents(alert.value) ? enqueueDelivery(alert, { eventId, type, body }) : []),
   ];

@@ -12,11 +12,11 @@ import {
 
 /** A named list of instruments. */
 export interface Watchlist {
-  /** The client that made it; without a client, the person themselves. */
+  /** The OAuth client that created the list; the person if it was created without a client. */
   readonly owner: Owner;
-  /** Name as its owner wrote it; unique among the owner's lists without regard to case. */
+  /** Name as the owner wrote it, unique among the owner's lists (case-insensitive). */
   readonly name: string;
-  /** Symbols, sorted, at least one. */
+  /** Sorted symbols, at least one. */
   readonly symbols: readonly string[];
 }
 
@@ -26,43 +26,43 @@ export const watchlists = collection<Watchlist>("watchlists");
 /** A watchlist with its key and revision. */
 export type StoredWatchlist = Stored<Watchlist>;
 
-/** Key of the list of an owner with a name. */
+/** Record key of an owner's watchlist, from its name. */
 export const watchlistKey = (owner: OwnerIdentity, name: string): string =>
   fingerprint(JSON.stringify([ownerKey(owner), name.toLowerCase()]));
 
-/** Identifies the contents of a list. */
+/** Fingerprint of the symbols of a watchlist. */
 export const watchlistVersion = ({ symbols }: Watchlist): string =>
   fingerprint(JSON.stringify(symbols));
 
-/** What an alert watches, with the current symbols of a watchlist. */
+/** An instrument selector in which a watchlist is replaced by its current symbols. */
 export type ResolvedSelector = Exclude<InstrumentSelector, { readonly by: "watchlist" }>;
 
-/** An alert with its watchlist resolved to instruments. */
+/** An alert whose watchlist is resolved to its current symbols. */
 export type ResolvedAlert = Alert & { readonly watched: ResolvedSelector };
 
-/** A resolved selector, and the list that it comes from. */
-interface Resolved {
+/** A resolved selector, with the watchlist that it was resolved from. */
+interface ResolvedWatchlist {
   readonly watched: ResolvedSelector;
   readonly list: StoredWatchlist | undefined;
 }
 
-/** Resolves a selector. A deleted list has no symbols. */
+/** Resolves the selector of an alert. A deleted watchlist resolves to no symbols. */
 export async function resolveSelector(
   records: Records,
   watched: InstrumentSelector,
-): Promise<Resolved> {
+): Promise<ResolvedWatchlist> {
   if (watched.by !== "watchlist") return { watched, list: undefined };
   const list = await records.get(watchlists, watched.key);
   return { watched: { by: "symbols", symbols: list?.value.symbols ?? [] }, list };
 }
 
-/** Resolves what alerts watch, each list once. */
+/** Resolves the selectors of alerts. Each watchlist is read once. */
 export async function resolveAlerts(
   records: Records,
   stored: readonly Stored<Alert>[],
 ): Promise<readonly Stored<ResolvedAlert>[]> {
-  const lists = new Map<string, Promise<Resolved>>();
-  const resolve = (watched: InstrumentSelector): Promise<Resolved> => {
+  const lists = new Map<string, Promise<ResolvedWatchlist>>();
+  const resolve = (watched: InstrumentSelector): Promise<ResolvedWatchlist> => {
     if (watched.by !== "watchlist") return resolveSelector(records, watched);
     const known = lists.get(watched.key) ?? resolveSelector(records, watched);
     lists.set(watched.key, known);
@@ -77,13 +77,13 @@ export async function resolveAlerts(
 }
 
 /**
- * The operations that let a commit make an alert watch a list, and fail it unless the list exists.
- * They change the list's revision, so that a concurrent deletion, which did not see the alert,
- * fails.
+ * The operations that let a commit use a watchlist for an alert. The commit fails unless the list
+ * exists. They also change the list's revision, so that a concurrent deletion, which has not seen
+ * the alert, fails.
  *
  * @throws {Problem} `not_found` when the list was deleted.
  */
-export async function keepWatchlist(
+export async function guardWatchlistReference(
   records: Records,
   watched: InstrumentSelector | undefined,
 ): Promise<readonly Operation[]> {

@@ -10,7 +10,7 @@ import { alerts, type InstrumentSelector, isOwnedBy, type Owner, quotaGroup } fr
 import { countChange } from "../api/count-change.ts";
 import type { AlertDependencies } from "../api/dependencies.ts";
 import { groupsOfOwner, managedAccountOf, ownerOf } from "../api/ownership.ts";
-import { recordsWithoutOwner, shareCheckFor } from "../api/quota-share.ts";
+import { createShareCheck, recordsWithoutOwner } from "../api/quota-share.ts";
 import { editConflictProblem } from "../api/validation.ts";
 import {
   type ResolvedSelector,
@@ -22,38 +22,43 @@ import {
   watchlistVersion,
 } from "./watchlist.ts";
 
-/** Maximum number of watchlists of an account with all its agents and keys. */
+/** Maximum number of watchlists of one account, including its agents and API keys. */
 const MAX_LISTS = 50;
 
-/** Maximum number of symbols in a list: as many as an alert names. */
+/** Maximum number of symbols in a watchlist; the same as for an alert with a list of symbols. */
 const MAX_LISTED = 100;
 
-/** A list as a caller sees it. */
+/** A watchlist in the form that a caller sees. */
 export interface ReadableWatchlist extends Pick<Watchlist, "name" | "symbols"> {
-  /** Whether the caller can change it. */
+  /** Whether the caller may change the list. */
   readonly isOwn: boolean;
 }
 
-/** A list among others, of which several clients may have made one of the same name. */
+/**
+ * An entry of a listing. The key distinguishes lists of the same name that several clients created.
+ */
 interface ListedWatchlist extends ReadableWatchlist {
   readonly key: string;
 }
 
-/** The lists that a caller may read. */
+/** The watchlists that a caller may read. */
 export interface WatchlistOverview {
-  /** By name. */
+  /** The lists, sorted by name. */
   readonly lists: readonly ListedWatchlist[];
-  /** How many more the account has through other clients. */
+  /**
+   * Number of further lists of the account that the caller may not read, because others created
+   * them.
+   */
   readonly others: number;
 }
 
-/** How symbols change a list. */
+/** How the given symbols change a watchlist. */
 export type WatchlistChange = "set" | "add" | "remove";
 
-/** Dependencies of the watchlists. */
+/** Dependencies of `Watchlists`. */
 export type WatchlistDependencies = Pick<AlertDependencies, "records" | "audit" | "limits">;
 
-/** A change of a list, by its name. */
+/** A change of the watchlist with the given name. */
 interface WatchlistEdit {
   readonly name: string;
   readonly change: WatchlistChange;
@@ -62,10 +67,11 @@ interface WatchlistEdit {
 }
 
 /**
- * Watchlists as callers use them. A list belongs to the client that created it. Apart from that
- * client, only the person can see it, on the account page and with their API keys. A list that was
- * created with an API key belongs to the person: every client of theirs can read it, and only their
- * keys can change it. On the account page the person can change all of them.
+ * The operations that callers can perform on watchlists. A list belongs to the OAuth client that
+ * created it. Apart from that client, only the person can see the list, on the account page and
+ * with their API keys. A list that was created with an API key belongs to the person: all of the
+ * person's clients can read it, and only the person's API keys can change it. On the account page
+ * the person can change all lists.
  *
  * Methods that change something count against the limit `alert-change` and may throw
  * `rate_limited`.
@@ -77,7 +83,7 @@ export class Watchlists {
     this.#dependencies = dependencies;
   }
 
-  /** The lists that a caller may read. */
+  /** The watchlists that a caller may read. */
   async overview(caller: Caller): Promise<WatchlistOverview> {
     const owner = listOwnerOf(caller);
     const all = await readAll(this.#dependencies.records, watchlists, quotaGroup(owner));
@@ -86,8 +92,11 @@ export class Watchlists {
     return { lists: lists.toSorted(byName), others: all.length - readable.length };
   }
 
-  /** The list with a name: the caller's own or, if there is none, the person's. @throws {Problem}
-   *  `not_found`. */
+  /**
+   * Finds a watchlist by name: the caller's own or, if there is none, the person's.
+   *
+   * @throws {Problem} `not_found`.
+   */
   async find(caller: Caller, name: string): Promise<StoredWatchlist> {
     const { records } = this.#dependencies;
     const { accountId } = caller;
@@ -96,19 +105,19 @@ export class Watchlists {
       const list = await records.get(watchlists, watchlistKey(owner, name));
       if (list !== undefined) return list;
     }
-    throw noWatchlist();
+    throw watchlistNotFoundProblem();
   }
 
-  /** What an alert watches, with the current symbols of a watchlist. */
+  /** Resolves the selector of an alert, replacing a watchlist by its current symbols. */
   async resolve(watched: InstrumentSelector): Promise<ResolvedSelector> {
     return (await resolveSelector(this.#dependencies.records, watched)).watched;
   }
 
   /**
-   * Creates a list, or changes one. Removing symbols that are not in it changes nothing.
+   * Creates or changes a watchlist. Removing symbols that are not in the list has no effect.
    *
-   * @throws {Problem} `not_found` for a change of a list that is not the caller's; `alert_limit`;
-   * `invalid_request` when the list would have none or too many symbols.
+   * @throws {Problem} `not_found` when the caller has no such list to change; `alert_limit`;
+   * `invalid_request` when the list would have no symbols or too many.
    */
   async save(caller: Caller, { name, change, symbols }: WatchlistEdit): Promise<ReadableWatchlist> {
     const { records, audit, limits } = this.#dependencies;
@@ -117,8 +126,8 @@ export class Watchlists {
     const key = watchlistKey(owner, name);
     for (;;) {
       const before = await records.get(watchlists, key);
-      if (before === undefined && change === "remove") throw noWatchlist();
-      const listed = changed(before?.value.symbols ?? [], change, symbols);
+      if (before === undefined && change === "remove") throw watchlistNotFoundProblem();
+      const listed = changedSymbols(before?.value.symbols ?? [], change, symbols);
       const value = { owner, name: before?.value.name ?? name, symbols: listed };
       const write =
         before === undefined
@@ -132,15 +141,22 @@ export class Watchlists {
     }
   }
 
-  /** Deletes a list of the caller. @throws {Problem} `not_found`; `wrong_state` while alerts watch
-   *  it. */
+  /**
+   * Deletes a watchlist of the caller.
+   *
+   * @throws {Problem} `not_found`; `wrong_state` while alerts use the list.
+   */
   async remove(caller: Caller, name: string): Promise<void> {
     await countChange(this.#dependencies.limits, caller);
     const owner = listOwnerOf(caller);
-    if (!(await this.#remove(watchlistKey(owner, name), owner, caller.id))) throw noWatchlist();
+    if (!(await this.#remove(watchlistKey(owner, name), owner, caller.id)))
+      throw watchlistNotFoundProblem();
   }
 
-  /** The lists of an account, by name: those of the person, of their agents and of their clients. */
+  /**
+   * All watchlists of an account, sorted by name: those of the person, their agents and their
+   * clients.
+   */
   async listForAccount(accountId: string): Promise<readonly StoredWatchlist[]> {
     const { records } = this.#dependencies;
     const all = await readAll(records, watchlists, quotaGroup(personOf(accountId)));
@@ -148,12 +164,12 @@ export class Watchlists {
   }
 
   /**
-   * Replaces the symbols of a list of an account.
+   * Replaces the symbols of a watchlist of an account.
    *
-   * @returns Whether there is such a list.
-   * @param seen The new symbols, and the `watchlistVersion` that the person saw.
-   * @throws {Problem} `invalid_request` for none or too many symbols; `wrong_state` if the list is
-   *   another version.
+   * @returns Whether the account has this list.
+   * @param seen The new symbols, and the `watchlistVersion` that the person last saw.
+   * @throws {Problem} `invalid_request` for no symbols or too many; `wrong_state` if the list has
+   * changed since the person saw it.
    */
   async changeForAccount(
     accountId: string,
@@ -165,19 +181,28 @@ export class Watchlists {
       const list = await records.get(watchlists, key);
       if (list?.value.owner.accountId !== accountId) return false;
       if (watchlistVersion(list.value) !== version) throw editConflictProblem();
-      const value = { ...list.value, symbols: changed([], "set", symbols) };
+      const value = { ...list.value, symbols: changedSymbols([], "set", symbols) };
       const recorded = audit({ action: "watchlist.changed", actor: accountId, target: key });
       if (await records.commit([replace(watchlists, list, { value }), ...recorded])) return true;
     }
   }
 
-  /** Deletes a list of an account. @returns Whether there was one. @throws {Problem} `wrong_state` while
-   *  alerts watch it. */
+  /**
+   * Deletes a watchlist of an account.
+   *
+   * @returns Whether the list existed.
+   * @throws {Problem} `wrong_state` while alerts use the list.
+   */
   removeForAccount(accountId: string, key: string): Promise<boolean> {
     return this.#remove(key, personOf(accountId), accountId);
   }
 
-  /** @param owner Owner of the list, or of the same account. @returns Whether there was one. */
+  /**
+   * Deletes a watchlist.
+   *
+   * @param owner The list's owner, or another owner of the same account.
+   * @returns Whether the list existed.
+   */
   async #remove(key: string, owner: Owner, actor: string): Promise<boolean> {
     const { records, audit } = this.#dependencies;
     const group = quotaGroup(owner);
@@ -186,15 +211,17 @@ export class Watchlists {
       if (list === undefined || quotaGroup(list.value.owner) !== group) return false;
       const own = await readAll(records, alerts, group);
       const count = own.filter(({ value: { watched } }) => isWatching(watched, key)).length;
-      if (count > 0) throw inUse(count);
+      if (count > 0) throw watchlistInUseProblem(count);
       const recorded = audit({ action: "watchlist.deleted", actor, target: key });
       if (await records.commit([removeAt(watchlists, list), ...recorded])) return true;
     }
   }
 
-  /** The operations with which a commit adds a list only while the quota of its owner is not used
-   *  up. @throws {Problem} `alert_limit`; `insufficient_scope` when the caller may no longer have
-   *  lists. */
+  /**
+   * The operations that let a commit add a watchlist only while the owner's quota is not used up.
+   *
+   * @throws {Problem} `alert_limit`; `insufficient_scope` when the caller may no longer have lists.
+   */
   async #reserveQuota(caller: Caller, owner: Owner): Promise<readonly Operation[]> {
     const { records } = this.#dependencies;
     const group = quotaGroup(owner);
@@ -203,10 +230,11 @@ export class Watchlists {
     const all = await records.list(watchlists, { group, limit: MAX_LISTS });
     const orphans = await recordsWithoutOwner(records, all);
     const existing = all.filter((list) => !orphans.includes(list));
-    const isUsedUp = await shareCheckFor(records, owner, existing);
-    if (existing.length >= MAX_LISTS || isUsedUp(existing, MAX_LISTS)) throw full();
+    const isUsedUp = await createShareCheck(records, owner, existing);
+    if (existing.length >= MAX_LISTS || isUsedUp(existing, MAX_LISTS))
+      throw watchlistLimitProblem();
     const entitled = await entitlementChecks(records, ownerOf(caller));
-    if (entitled === undefined) throw ended();
+    if (entitled === undefined) throw ownerEndedProblem();
     return [
       ...entitled,
       incrementVersion(lock, version),
@@ -215,10 +243,13 @@ export class Watchlists {
   }
 }
 
-/** The person themself as an owner. */
+/** The person as an owner, without an OAuth client. */
 const personOf = (accountId: string): Owner => ({ kind: "user", id: accountId, accountId });
 
-/** The owner of the lists that a caller makes: with a person's API key, the person. */
+/**
+ * The owner of the watchlists that a caller creates. For a caller with a person's API key, this is
+ * the person.
+ */
 function listOwnerOf(caller: Caller): Owner {
   const account = managedAccountOf(caller);
   return account === undefined ? ownerOf(caller) : personOf(account);
@@ -226,7 +257,9 @@ function listOwnerOf(caller: Caller): Owner {
 
 const isOwn = (owner: Owner, caller: Caller): boolean => isOwnedBy(owner, listOwnerOf(caller));
 
-/** A person's key reads whatever the account has. */
+/**
+ * Whether a caller may read an owner's lists. A person's API key may read all lists of the account.
+ */
 const mayRead = (owner: Owner, caller: Caller): boolean =>
   isOwn(owner, caller) ||
   managedAccountOf(caller) !== undefined ||
@@ -238,16 +271,20 @@ const viewOf = ({ owner, name, symbols }: Watchlist, caller: Caller): ReadableWa
   isOwn: isOwn(owner, caller),
 });
 
-type Named = Pick<Watchlist, "name">;
+type NamedWatchlist = Pick<Watchlist, "name">;
 
-const byName = (one: Named, other: Named): number =>
+const byName = (one: NamedWatchlist, other: NamedWatchlist): number =>
   one.name.toLowerCase() < other.name.toLowerCase() ? -1 : 1;
 
 const isWatching = (watched: InstrumentSelector, key: string): boolean =>
   watched.by === "watchlist" && watched.key === key;
 
-/** The symbols of a list after a change, sorted. @throws {Problem} `invalid_request`. */
-function changed(
+/**
+ * The sorted symbols of a watchlist after a change.
+ *
+ * @throws {Problem} `invalid_request` for no symbols or too many.
+ */
+function changedSymbols(
   before: readonly string[],
   change: WatchlistChange,
   symbols: readonly string[],
@@ -265,25 +302,25 @@ function changed(
   });
 }
 
-const noWatchlist = (): Problem =>
+const watchlistNotFoundProblem = (): Problem =>
   new Problem("not_found", {
     detail: "You have no watchlist of that name.",
     next: "manage_watchlist (GET /api/watchlists) lists yours.",
   });
 
-const inUse = (count: number): Problem =>
+const watchlistInUseProblem = (count: number): Problem =>
   new Problem("wrong_state", {
     detail: `${count} of the alerts watch it.`,
     next: "Change or delete these alerts first: list_alerts, manage_alert.",
   });
 
-const full = (): Problem =>
+const watchlistLimitProblem = (): Problem =>
   new Problem("alert_limit", {
     detail: `You have your share of the ${MAX_LISTS} watchlists of all your clients.`,
     next: "Delete one with manage_watchlist, or add symbols to one that you have.",
   });
 
-const ended = (): Problem =>
+const ownerEndedProblem = (): Problem =>
   new Problem("insufficient_scope", {
     detail: "You may not have watchlists any more.",
     next: `Get a token with the scopes ${alertScopes.join(" ")}.`,

@@ -7,25 +7,29 @@ import { accountRecordsGroup } from "../agents/agent.ts";
 import type { Auditor } from "../auditor.ts";
 import type { LastUseTracker } from "../last-use.ts";
 import {
-  applicationsOf,
   type ConnectedApplication,
+  connectedApplicationsOf,
   removeApplication,
 } from "./connected-applications.ts";
 import { grantEviction } from "./grants.ts";
 import { type OwnedAgent, ownedAgents, removeOwnedAgent } from "./owned-agents.ts";
 
-/** Random bytes of an account id. */
+/** Length of the random part of an account id, in bytes. */
 const ID_BYTES = 16;
 
-/** Maximum length of a label, in characters: that of an email address. */
+/** Maximum length of a label, in UTF-16 units: the maximum length of an email address. */
 const MAX_LABEL_LENGTH = 254;
 
-/** Length to which a name is cut before normalization, in UTF-16 units. NFC joins at most four
- *  units into one, and takes quadratic time for combining marks. */
+/**
+ * Length to which a name is cut before normalization, in UTF-16 units. NFC joins at most four units
+ * into one, and its running time is quadratic in the number of combining marks.
+ */
 const MAX_NORMALIZED = 4 * MAX_LABEL_LENGTH;
 
-/** Control characters, lone surrogates, and characters that are invisible or change the direction of
- *  text. */
+/**
+ * Control and format characters, lone surrogates, and line and paragraph separators, which are
+ * invisible or change the direction of text.
+ */
 const UNPRINTABLE = /[\p{C}\p{Zl}\p{Zp}]+/gu;
 
 /** A person who can sign in, or whom a trusted identity provider has identified. */
@@ -73,7 +77,7 @@ const emailIdentityKey = (email: string): string => fingerprint(`email:${email}`
 const subjectIdentityKey = ({ issuer, subject }: SubjectIdentifier): string =>
   fingerprint(`subject:${JSON.stringify([issuer, subject])}`);
 
-/** Options of `Accounts`. */
+/** Dependencies of `Accounts`. */
 interface AccountsOptions {
   readonly records: Records;
   readonly now: () => Date;
@@ -81,8 +85,10 @@ interface AccountsOptions {
   readonly lastUse: LastUseTracker;
 }
 
-/** The accounts of people. The account, its identity and the audit row are one commit, so
- *  concurrent requests for one identity create only one account. */
+/**
+ * The accounts of people. The account, its identity and the audit row are written in one commit, so
+ * concurrent requests for the same identity create only one account.
+ */
 export class Accounts {
   readonly #options: AccountsOptions;
 
@@ -130,17 +136,18 @@ export class Accounts {
 
   /** The applications that a person has authorized, oldest first. */
   applicationsOf(accountId: string): Promise<readonly ConnectedApplication[]> {
-    return applicationsOf(this.#options.records, accountId);
+    return connectedApplicationsOf(this.#options.records, accountId);
   }
 
-  /** Whether a person can authorize this application: the number of grants is limited to
-   *  `MAX_GRANTS`. */
+  /** Whether a person can authorize this application without exceeding `MAX_GRANTS`. */
   async canAuthorize(accountId: string, clientId: string): Promise<boolean> {
     return (await grantEviction(this.#options.records, { accountId, clientId })) !== undefined;
   }
 
-  /** Revokes an application's grant and its tokens. @returns `false` if the grant is not the
-   *  person's. */
+  /**
+   * Revokes an application's grant and its tokens.
+   * @returns `false` if the grant belongs to another person.
+   */
   removeApplication(accountId: string, grantId: string): Promise<boolean> {
     const { records, audit } = this.#options;
     return removeApplication(records, { accountId, grantId, audit });
@@ -180,7 +187,7 @@ interface NewAccount {
   readonly label: string;
 }
 
-/** Groups by which `forgetEmail` finds every account that shows the address. */
+/** Groups through which `forgetEmail` finds an account whose label is an email address. */
 function emailGroupsOf(label: string): readonly string[] {
   const { data } = EmailAddress.safeParse(label);
   return data === undefined ? [] : [emailGroup(data)];
@@ -190,7 +197,10 @@ function accountOf(stored: Stored<AccountRecord> | undefined): Account | undefin
   return stored && { id: stored.key, email: undefined, ...stored.value };
 }
 
-/** The name from the identity provider, as one printable line. */
+/**
+ * The name from the identity provider as one printable line of at most `MAX_LABEL_LENGTH`
+ * characters.
+ */
 function labelOf(text: string): string {
   const bounded = text.slice(0, MAX_NORMALIZED);
   return bounded.normalize("NFC").replace(UNPRINTABLE, " ").trim().slice(0, MAX_LABEL_LENGTH);

@@ -1,7 +1,7 @@
 import { createHmac, randomBytes } from "node:crypto";
 import { parseCookie, stringifySetCookie } from "cookie";
 import { fingerprint } from "../../lib/fingerprint.ts";
-import { insert, remove, unchanged } from "../../store/port/operations.ts";
+import { insert, remove, requireUnchanged } from "../../store/port/operations.ts";
 import {
   type Collection,
   collection,
@@ -21,35 +21,42 @@ const SESSION_COOKIE = "market-signal";
 /** Name of the cookie that marks a browser as known; signing out does not remove it. */
 const KNOWN_BROWSER_COOKIE = "market-signal-known";
 
-/** With this prefix, no other host and no page without TLS can set a cookie
- *  (draft-ietf-httpbis-rfc6265bis section 4.1.3.2). */
+/**
+ * Cookie name prefix with which no other host and no page without TLS can set the cookie
+ * (draft-ietf-httpbis-rfc6265bis section 4.1.3.2).
+ */
 const HOST_PREFIX = "__Host-";
 
-/** Random bytes of a cookie's secret. */
+/** Length of a cookie's secret, in random bytes. */
 const SECRET_BYTES = 32;
 
-/** `SECRET_BYTES` random bytes in URL-safe base64. */
+/** Format of a secret: `SECRET_BYTES` random bytes in unpadded URL-safe base64. */
 const SECRET = /^[\w-]{43}$/;
 
 /** Lifetime of a session, in milliseconds. */
 const SESSION_MS = 14 * DAY_MS;
 
-/** Time for which a browser is known after the last sign-in, in milliseconds. */
+/** How long a browser counts as known after its last sign-in, in milliseconds. */
 const KNOWN_BROWSER_MS = 180 * DAY_MS;
 
-/** Maximum sessions of a person, and maximum known browsers. The next one replaces the oldest. */
+/**
+ * Maximum number of sessions of a person, and of known browsers of a person. A further one replaces
+ * the oldest.
+ */
 const MAX_BROWSERS = 100;
 
-/** Records that are read to find the oldest; more than a person has. */
+/** Page size for reading the records of a person; exceeds the number that a person can have. */
 const MAX_LISTED = 10_000;
 
-/** Maximum age of a sign-in that may claim an agent, in milliseconds. An agent often controls its
- *  person's browser, so an old sign-in does not prove that the person is present; a code from their
- *  mailbox does. */
+/**
+ * Maximum age of a sign-in with which a person may claim an agent, in milliseconds. An agent often
+ * controls its person's browser, so an old sign-in does not prove that the person is present; a
+ * code from the person's mailbox does.
+ */
 const FRESH_SIGN_IN_MS = 5 * 60_000;
 
 /** A person's session in a browser. */
-export interface Session {
+export interface BrowserSession {
   readonly accountId: string;
   /** When the person last authenticated, in milliseconds since the epoch. */
   readonly signedInAt: number;
@@ -60,23 +67,25 @@ type SetCookie = string;
 
 /** A browser, identified by its cookie. */
 export interface Browser {
-  /** 256 random bits that only this browser has. Records about the browser have its hash as their
-   *  key. */
+  /**
+   * 256 random bits that only this browser has. Records about the browser use the hash of this
+   * secret as their key.
+   */
   readonly secret: string;
   /** Set-Cookie header for a browser that sent no valid cookie. */
   readonly setCookie: SetCookie | undefined;
-  readonly session: Session | undefined;
+  readonly session: BrowserSession | undefined;
   /** CSRF token: every form contains it, and other sites cannot read it. */
   readonly formToken: string;
 }
 
 /** Sessions by the hash of the browser's secret. */
-export const sessions = collection<Session>("sessions");
+export const sessions = collection<BrowserSession>("sessions");
 
 /** The last account that signed in at a browser, by the hash of the known-browser cookie. */
 const knownBrowsers = collection<{ readonly accountId: string }>("known-browsers");
 
-/** Options of `Sessions`. */
+/** Dependencies of `BrowserSessions`. */
 interface SessionsOptions {
   readonly records: Records;
   readonly now: () => Date;
@@ -97,10 +106,10 @@ export function isFreshSignIn(signedInAt: number, now: number): boolean {
  * replaces the secret, which makes a planted cookie worthless (session fixation).
  *
  * A second cookie marks browsers in which a person has signed in before. It does not authenticate:
- * it only gives the browser rate limits of its own, so that others who enter the same address
- * cannot use them up.
+ * it only gives the browser rate limits of its own, so that other people who enter the same email
+ * address cannot use them up.
  */
-export class Sessions {
+export class BrowserSessions {
   readonly #records: Records;
   readonly #now: () => Date;
   readonly #audit: Auditor;
@@ -118,7 +127,10 @@ export class Sessions {
     this.#knownBrowserCookie = prefix + KNOWN_BROWSER_COOKIE;
   }
 
-  /** Identifies the browser of a request. @param cookieHeader The request's Cookie header. */
+  /**
+   * Finds the browser that sent a request.
+   * @param cookieHeader The request's Cookie header.
+   */
   async browserOf(cookieHeader: string | undefined): Promise<Browser> {
     const known = secretIn(cookieHeader, this.#sessionCookie);
     const secret = known ?? newSecret();
@@ -154,7 +166,7 @@ export class Sessions {
     if (account === undefined) return this.#setSession(secret);
     const value = { accountId, signedInAt: Math.min(signedInAt, this.#now().getTime()) };
     const isOpen = await this.#records.commit([
-      unchanged(accounts, account),
+      requireUnchanged(accounts, account),
       ...(await this.#excessRemoval(sessions, accountId)),
       remove(sessions, fingerprint(browser.secret)),
       insert(sessions, {
@@ -168,8 +180,10 @@ export class Sessions {
     return this.#setSession(secret, isOpen ? SESSION_MS / 1000 : undefined);
   }
 
-  /** The steps that delete a person's oldest sessions or known browsers, so that one more fits
-   *  within `MAX_BROWSERS`. */
+  /**
+   * The operations that delete a person's oldest sessions or known browsers, so that one more fits
+   * within `MAX_BROWSERS`.
+   */
   async #excessRemoval(from: Collection<object>, accountId: string): Promise<readonly Operation[]> {
     const group = accountRecordsGroup(accountId);
     const all = await this.#records.list(from, { group, limit: MAX_LISTED });
@@ -177,7 +191,10 @@ export class Sessions {
     return excess.map(({ key }) => remove(from, key));
   }
 
-  /** Signs the person out. @returns The header that deletes the session cookie. */
+  /**
+   * Signs the person out.
+   * @returns The `Set-Cookie` header that deletes the session cookie.
+   */
   async close({ secret, session }: Browser): Promise<SetCookie> {
     const actor = session?.accountId ?? "anonymous";
     const audited = this.#audit({ action: "session.closed", actor, target: actor });
@@ -212,7 +229,7 @@ export class Sessions {
     const account = await this.#records.get(accounts, accountId);
     if (account === undefined) return undefined;
     const isStored = await this.#records.commit([
-      unchanged(accounts, account),
+      requireUnchanged(accounts, account),
       ...(await this.#excessRemoval(knownBrowsers, accountId)),
       insert(knownBrowsers, {
         key: fingerprint(secret),
@@ -234,7 +251,10 @@ export class Sessions {
     });
   }
 
-  /** @param maxAge Seconds; absent for a cookie that ends with the browser session. */
+  /**
+   * The header that sets the session cookie.
+   * @param maxAge Lifetime in seconds; absent for a cookie that the browser deletes when it closes.
+   */
   #setSession(value: string, maxAge?: number): SetCookie {
     return stringifySetCookie({
       name: this.#sessionCookie,
@@ -256,8 +276,10 @@ function formTokenOf(secret: string): string {
   return createHmac("sha256", secret).update("form").digest("base64url");
 }
 
-/** The secret in a Cookie header. If several cookies have the name, none is trusted, since another
- *  site may have set one. */
+/**
+ * The secret in a Cookie header. If several cookies have this name, all are ignored, since another
+ * site may have set one of them.
+ */
 function secretIn(header = "", name: string): string | undefined {
   const isNamed = (part: string) => part.trimStart().startsWith(`${name}=`);
   if (header.split(";").filter(isNamed).length !== 1) return undefined;

@@ -11,7 +11,10 @@ const MAX_SHOWN = 1_000;
 export interface ConnectedApplication {
   readonly grantId: string;
   readonly clientId: string;
-  /** `undefined` for a client with a metadata document, and for a deleted client. */
+  /**
+   * Display name of the client; `undefined` for a client with a metadata document, and for a
+   * deleted client.
+   */
   readonly name: string | undefined;
   readonly scopes: readonly string[];
   /** Milliseconds since the epoch. */
@@ -19,7 +22,7 @@ export interface ConnectedApplication {
 }
 
 /** The applications that a person has authorized, oldest first. */
-export async function applicationsOf(
+export async function connectedApplicationsOf(
   records: Records,
   accountId: string,
 ): Promise<readonly ConnectedApplication[]> {
@@ -31,8 +34,10 @@ export async function applicationsOf(
   return shown.toSorted((a, b) => a.grantedAt - b.grantedAt);
 }
 
-/** Revokes an application's grant and its tokens. @returns `false` if the grant is not the
- *  person's. */
+/**
+ * Revokes an application's grant and its tokens.
+ * @returns `false` if the grant belongs to another person.
+ */
 export function removeApplication(
   records: Records,
   { accountId, grantId, audit }: { accountId: string; grantId: string; audit: Auditor },

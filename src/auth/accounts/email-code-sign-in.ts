@@ -1,5 +1,5 @@
 import { createHmac, randomBytes, randomInt } from "node:crypto";
-import type { SignUp } from "../../config/config.ts";
+import type { SignUpMode } from "../../config/config.ts";
 import { fingerprint } from "../../lib/fingerprint.ts";
 import { widestNetwork } from "../../limits/address-key.ts";
 import { emailGroup } from "../../mail/email-address.ts";
@@ -18,7 +18,7 @@ const HMAC_BYTES = 32;
 
 /** Lifetime of a code, in minutes. */
 const TTL_MINUTES = 10;
-/** Wrong attempts after which a code is invalid. */
+/** Number of wrong attempts after which a code is invalid. */
 const MAX_ATTEMPTS = 5;
 
 const TTL_MS = TTL_MINUTES * 60_000;
@@ -28,9 +28,9 @@ const TTL_MS = TTL_MINUTES * 60_000;
 const MIN_DELAY_MS = 300;
 const MAX_DELAY_MS = 2_000;
 
-/** A sign-in code that was sent. */
+/** A sign-in code that was sent by email. */
 interface SentCode {
-  /** Normalized. */
+  /** Normalized address that the code was sent to. */
   readonly email: string;
   /** HMAC of the code with the browser's secret as key: the eight digits cannot be recovered from
    *  the stored value. */
@@ -41,25 +41,27 @@ interface SentCode {
 /** Valid codes by the hash of the browser's secret. */
 export const signInCodes = collection<SentCode>("sign-in-codes");
 
-/** Dependencies of the sign-in. */
+/** Dependencies of `EmailCodeSignIn`. */
 interface SignInOptions {
   readonly records: Records;
   readonly accounts: Accounts;
   readonly mailbox: Mailbox;
   /** Display name of the service, for the email. */
   readonly serviceName: string;
-  readonly signUp: SignUp;
+  readonly signUp: SignUpMode;
   /** Whether the operator has accepted an application from this email address. */
   readonly isAccepted: (email: string) => Promise<boolean>;
   readonly audit: Auditor;
-  /** Hashes a network, because the store holds no addresses in plain text. */
+  /** Hashes a network address, because the store contains no addresses in plain text. */
   readonly hashAddress: (address: string) => string;
 }
 
-/** Signs people in by a code that is sent to their email address. A new code replaces the previous
- *  one of the same browser. For an address that may not sign in, the same records are written, but
- *  the email expires at once and no code matches. */
-export class SignIn {
+/**
+ * Signs people in with a code that is sent to their email address. A new code replaces the previous
+ * code of the same browser. For an address that may not sign in, the same records are written, but
+ * the email expires at once and no code matches.
+ */
+export class EmailCodeSignIn {
   readonly #options: SignInOptions;
 
   constructor(options: SignInOptions) {
@@ -69,7 +71,7 @@ export class SignIn {
   /**
    * Sends a code if this address may sign in. The response does not reveal whether it may.
    *
-   * @param browser Secret of the browser, the only one in which the code is valid.
+   * @param browser Secret of the browser; the code is valid only in this browser.
    * @param email Normalized.
    */
   async sendCode(browser: string, email: string): Promise<void> {
@@ -114,13 +116,16 @@ export class SignIn {
     const { email, proof } = sent.value;
     const isRight = isEqualConstantTime(proof, proofOf(browser, { email, code }));
     const steps = isRight ? [removeAt(signInCodes, sent)] : failedAttemptSteps(sent, audit);
-    // A rejected commit means that a concurrent attempt changed the record.
+    // A rejected commit means that a concurrent attempt changed the record, so check again.
     if (!(await records.commit(steps))) return this.#verifyCode(browser, code);
     return isRight ? email : undefined;
   }
 }
 
-/** Reads the same records in every case, so that the response time reveals nothing. */
+/**
+ * Whether `SIGN_UP` allows this address to sign in. Reads the same records in every case, so that
+ * the response time reveals nothing.
+ */
 async function maySignIn(
   email: string,
   { accounts, isAccepted, signUp }: SignInOptions,
@@ -133,7 +138,7 @@ function newCode(): string {
   return String(randomInt(10 ** DIGITS)).padStart(DIGITS, "0");
 }
 
-/** Binds a code to one browser and one email address. */
+/** Binds a code to one browser and one email address: an HMAC keyed with the browser's secret. */
 function proofOf(
   browser: string,
   { email, code }: { readonly email: string; readonly code: string },

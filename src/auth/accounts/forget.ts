@@ -1,5 +1,5 @@
 import { emailGroup } from "../../mail/email-address.ts";
-import { audited } from "../../store/audit/entry.ts";
+import { auditSteps } from "../../store/audit/entry.ts";
 import { removeGroup } from "../../store/port/operations.ts";
 import { readAll } from "../../store/port/read-all.ts";
 import type { Collection, Records, Stored } from "../../store/port/records.ts";
@@ -10,15 +10,17 @@ import { accounts } from "./accounts.ts";
 import { grantGroup, grants } from "./grants.ts";
 import { agentRemoval, dependentAgentsRemoval } from "./owned-agents.ts";
 
-/** Actor of the audit rows. */
+/** Actor in the audit rows. */
 const ACTOR = "operator";
 
 /** Options of `forgetEmail`. */
-export interface ForgetOptions {
+export interface ForgetEmailOptions {
   readonly records: Records;
   readonly now: () => Date;
-  /** Collections whose deleted records are counted, by the name of the count in the result. Records
-   *  of other collections are deleted too. */
+  /**
+   * Collections whose deleted records are counted, by the name of the count in the result. Records
+   * of all other collections are deleted without being counted.
+   */
   readonly counted: Readonly<Record<string, Collection<unknown>>>;
 }
 
@@ -27,15 +29,18 @@ export type DeletedCounts = Readonly<Record<string, number>>;
 
 /**
  * Deletes a person's data: every account with this email address, everything that belongs to these
- * accounts, the agents that they own or that named the address, and every other record stored under
- * it.
+ * accounts, the agents that they own or that gave the address at registration, and every other
+ * record stored under the address.
  *
- * Agents are deleted one by one, then everything else in one commit. After an interruption, a
+ * Agents are deleted one at a time, then everything else in one commit. After an interruption, a
  * repeated call deletes the rest. The audit log gets a row with the id of each agent and account.
  *
  * @param email Normalized.
  */
-export async function forgetEmail(options: ForgetOptions, email: string): Promise<DeletedCounts> {
+export async function forgetEmail(
+  options: ForgetEmailOptions,
+  email: string,
+): Promise<DeletedCounts> {
   const { records, now } = options;
   const people = await readAll(records, accounts, emailGroup(email));
   const groups = [emailGroup(email), ...people.map(({ key }) => accountRecordsGroup(key))];
@@ -50,17 +55,17 @@ export async function forgetEmail(options: ForgetOptions, email: string): Promis
     ...allowed.map(({ key }) => removeGroup(grantGroup(key))),
     ...groups.map(removeGroup),
     ...people.flatMap(({ key }) =>
-      audited({ action: "account.forgotten", actor: ACTOR, target: key }, now().getTime()),
+      auditSteps({ action: "account.forgotten", actor: ACTOR, target: key }, now().getTime()),
     ),
   ]);
-  // Agents that were claimed in the meantime.
+  // Agents that were claimed while the other records were deleted.
   const late = await removeAgents(agentGroups, options);
   return { ...counts, agents: agents + late };
 }
 
 async function countsIn(
   groups: readonly string[],
-  { records, counted }: ForgetOptions,
+  { records, counted }: ForgetEmailOptions,
 ): Promise<DeletedCounts> {
   const counts = Object.entries(counted).map(
     async ([name, from]) => [name, (await allIn(groups, { records, from })).length] as const,
@@ -68,7 +73,7 @@ async function countsIn(
   return Object.fromEntries(await Promise.all(counts));
 }
 
-/** Every record of the groups, once even if it is in several of them. */
+/** Every record of the groups. A record in several groups is returned once. */
 async function allIn<T>(
   groups: readonly string[],
   { records, from }: { readonly records: Records; readonly from: Collection<T> },
@@ -79,7 +84,7 @@ async function allIn<T>(
 
 async function removeAgents(
   groups: readonly string[],
-  { records, now }: ForgetOptions,
+  { records, now }: ForgetEmailOptions,
 ): Promise<number> {
   let removed = 0;
   for (;;) {
@@ -91,7 +96,7 @@ async function removeAgents(
       const steps = [
         ...(await dependentAgentsRemoval(records, clientGroup(agent.key))),
         ...agentRemoval(agent),
-        ...audited(entry, now().getTime()),
+        ...auditSteps(entry, now().getTime()),
       ];
       if (await records.commit(steps)) removed += 1;
     }

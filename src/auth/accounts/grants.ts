@@ -2,47 +2,53 @@ import { remove, removeAt, removeGroup, replace } from "../../store/port/operati
 import { readAll } from "../../store/port/read-all.ts";
 import { collection, type Operation, type Records, type Stored } from "../../store/port/records.ts";
 import { accountClientGroup, accountRecordsGroup, clients } from "../agents/agent.ts";
-import { scopeNames } from "../scopes.ts";
+import { parseScopeNames } from "../scopes.ts";
 import { dependentAgentsRemoval } from "./owned-agents.ts";
 
-/** Scopes of each resource and of the ID token; names separated by spaces. */
+/** Scopes of each resource and of the ID token, as scope names separated by spaces. */
 interface GrantedScopes {
   readonly resources?: Readonly<Record<string, string>>;
   readonly openid?: { readonly scope?: string };
 }
 
-/** A person's authorization of a client, as oidc-provider stores it (its model `Grant`). */
+/** A person's authorization of a client, as oidc-provider stores it (model `Grant`). */
 export interface GrantRecord extends GrantedScopes {
   readonly accountId?: string;
   readonly clientId?: string;
-  /** Seconds since the epoch. */
+  /** Issue time in seconds since the epoch. */
   readonly iat?: number;
   /** Scopes that the person denied. */
   readonly rejected?: GrantedScopes;
-  /** Origins of redirect URIs that the person approved (`redirectOrigin`). Grants from before this
-   *  field was stored lack it, so people are asked again. */
+  /**
+   * Origins of redirect URIs that the person approved (`redirectOrigin`). Grants older than this
+   * field lack it, so the person must consent again.
+   */
   readonly redirectOrigins?: readonly string[];
-  /** Whether the last consent page mentioned offline access, which allows the client refresh
-   *  tokens. Grants from before this field was stored lack it, so people are asked again. */
+  /**
+   * Whether the last consent page mentioned offline access, which allows the client refresh tokens.
+   * Grants older than this field lack it, so the person must consent again.
+   */
   readonly isLasting?: boolean;
 }
 
-/** Grants by id. */
+/** Grants by grant id. */
 export const grants = collection<GrantRecord>("oidc:Grant");
 
-/** Maximum number of grants by consent that a person can have, over all applications. */
+/** Maximum number of grants that a person can have by consent, over all applications. */
 export const MAX_GRANTS = 100;
 
 const UNDER_GRANT = "grant:";
 
-/** Group of everything that depends on a grant: codes and tokens issued under it, and agents that
- *  its application claimed with it. */
+/**
+ * Group of everything that depends on a grant: codes and tokens issued under it, and agents that
+ * the application claimed under it.
+ */
 export const grantGroup = (grantId: string): string => `${UNDER_GRANT}${grantId}`;
 
-/** Whether a group is a `grantGroup`. */
+/** Whether a store group is the group of a grant (`grantGroup`). */
 export const isGrantGroup = (group: string): boolean => group.startsWith(UNDER_GRANT);
 
-/** The steps that revoke a grant and everything issued under it. */
+/** The operations that revoke a grant and delete everything issued under it. */
 export async function grantRevocation(
   records: Records,
   grant: Stored<GrantRecord>,
@@ -55,7 +61,7 @@ export async function grantRevocation(
 }
 
 /**
- * The steps that make room for a client's next grant. When the person has `MAX_GRANTS`, the
+ * The operations that make room for a client's next grant. When the person has `MAX_GRANTS`, the
  * client's oldest grant is revoked. Grants from assertions do not count, since they expire after an
  * hour.
  *
@@ -72,8 +78,11 @@ export async function grantEviction(
   return oldest && grantRevocation(records, oldest);
 }
 
-/** The steps that revoke a grant with every code and token issued under it, even if the grant
- *  itself no longer exists. @param grantId `undefined` returns no steps. */
+/**
+ * The operations that revoke a grant with every code and token issued under it, even if the grant
+ * itself no longer exists.
+ * @param grantId For `undefined`, there are no operations.
+ */
 export async function grantRevocationById(
   records: Records,
   grantId: string | undefined,
@@ -87,7 +96,10 @@ export async function grantRevocationById(
   ];
 }
 
-/** The steps that revoke a grant and everything else that the person has through the client. */
+/**
+ * The operations that revoke a grant, and delete everything else that the person has through the
+ * client.
+ */
 export async function accessRevocation(
   records: Records,
   grant: Stored<GrantRecord>,
@@ -100,7 +112,7 @@ export async function accessRevocation(
   ];
 }
 
-/** The steps that delete the codes and tokens of a grant, and the agents that depend on it. */
+/** The operations that delete the codes and tokens of a grant, and the agents that depend on it. */
 async function issuedUnderRemoval(
   records: Records,
   grantId: string,
@@ -109,10 +121,12 @@ async function issuedUnderRemoval(
   return [...(await dependentAgentsRemoval(records, group)), removeGroup(group)];
 }
 
-/** The steps that remove scopes from the agents that an application claimed under a grant, when the
- *  person removes these scopes from the application. Otherwise the application would keep a scope
- *  by claiming agents. */
-export async function agentsNarrowing(
+/**
+ * The operations that remove scopes from the agents that an application claimed under a grant, when
+ * the person removes these scopes from the application. Otherwise the application could keep a
+ * scope by claiming agents.
+ */
+export async function claimedAgentsNarrowing(
   records: Records,
   before: Stored<GrantRecord>,
   after: GrantRecord,
@@ -130,8 +144,10 @@ export async function agentsNarrowing(
   });
 }
 
-/** The steps that delete what a person has through a client, such as alerts, if this is the
- *  client's last grant from the person. */
+/**
+ * The operations that delete what a person has through a client, such as alerts, if this is the
+ * client's last grant from the person.
+ */
 async function lastGrantRemoval(
   records: Records,
   { key, value: { accountId = "", clientId = "" } }: Stored<GrantRecord>,
@@ -141,7 +157,7 @@ async function lastGrantRemoval(
   return hasOther ? [] : [removeGroup(accountClientGroup(accountId, clientId))];
 }
 
-/** The names of the scopes that a grant allows for any resource, without duplicates. */
+/** The scopes that a grant allows for any resource, without duplicates. */
 export function allowedScopes(grant: GrantRecord): readonly string[] {
   const { resources = {}, openid, rejected } = grant;
   const ofResources = Object.entries(resources).flatMap(([resource, scopes]) =>
@@ -150,12 +166,12 @@ export function allowedScopes(grant: GrantRecord): readonly string[] {
   return [...new Set([...without(openid?.scope, rejected?.openid?.scope), ...ofResources])];
 }
 
-/** The names of the scopes that a grant allows for one resource. */
+/** The scopes that a grant allows for one resource. */
 export function scopesForResource({ resources, rejected }: GrantRecord, resource: string) {
   return without(resources?.[resource], rejected?.resources?.[resource]);
 }
 
 function without(allowed = "", rejected = ""): readonly string[] {
-  const refused = scopeNames(rejected);
-  return scopeNames(allowed).filter((name) => !refused.includes(name));
+  const refused = parseScopeNames(rejected);
+  return parseScopeNames(allowed).filter((name) => !refused.includes(name));
 }

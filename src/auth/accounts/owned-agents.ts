@@ -15,43 +15,50 @@ import type { Scope } from "../scopes.ts";
 /** Maximum number of agents that a page shows. */
 const MAX_SHOWN = 1_000;
 
-/** Maximum number of agents that a person can register by assertions: as many as a page shows. */
+/** Maximum number of agents that a person can register with assertions: as many as a page shows. */
 const MAX_ASSERTED = MAX_SHOWN;
 
 /** An agent that a person owns. */
 export interface OwnedAgent {
   readonly agentId: string;
-  /** The name that the agent chose. */
+  /** Display name that the agent chose at registration. */
   readonly name: string | undefined;
   readonly identityType: IdentityType;
   readonly scopes: readonly Scope[];
   /** Milliseconds since the epoch. */
   readonly claimedAt: number;
-  /** Client id of the application that claimed it, whose access the agent depends on; `undefined`
-   *  when a person claimed it. */
+  /**
+   * Client id of the application that claimed the agent, and on whose access the agent depends;
+   * `undefined` when a person claimed it.
+   */
   readonly claimedBy: string | undefined;
-  /** Milliseconds since the epoch, accurate to the hour; `undefined` if never used. */
+  /** Last use in milliseconds since the epoch, accurate to the hour; `undefined` if never used. */
   readonly lastUsedAt: number | undefined;
 }
 
-/** Topic that is announced when a client was deleted; the text is the client id. */
-export const REMOVED_TOPIC = "client-removed";
+/** Topic of the announcement that a client was deleted; the message is the client id. */
+export const CLIENT_REMOVED_TOPIC = "client-removed";
 
-/** The steps that delete a client and everything issued to it. */
+/** The operations that delete a client and everything issued to it. */
 export function agentRemoval(client: Stored<ClientRecord>): readonly Operation[] {
   return [removeAt(clients, client), ...dependentsRemoval(client.key)];
 }
 
-/** The steps that delete what a client has. */
+/**
+ * The operations that delete the records of a client, such as tokens and alerts, but not the client
+ * itself.
+ */
 const dependentsRemoval = (clientId: string): readonly Operation[] => [
   removeGroup(clientGroup(clientId)),
   lastUseRemoval(clientId),
-  announce(REMOVED_TOPIC, clientId),
+  announce(CLIENT_REMOVED_TOPIC, clientId),
 ];
 
-/** The steps that delete what the agents of a group have, such as alerts and tokens. The caller
- *  deletes the group itself, together with what the agents depend on: the application that claimed
- *  them, or its grant. */
+/**
+ * The operations that delete what the agents of a group have, such as alerts and tokens. The caller
+ * deletes the group itself, together with what the agents depend on: the application that claimed
+ * them, or its grant.
+ */
 export async function dependentAgentsRemoval(
   records: Records,
   group: string,
@@ -60,8 +67,10 @@ export async function dependentAgentsRemoval(
   return agents.flatMap(({ key }) => dependentsRemoval(key));
 }
 
-/** The steps that make room for the next agent that a person registers by an assertion. Above
- *  `MAX_ASSERTED`, the agents registered first are deleted. */
+/**
+ * The operations that make room for the next agent that a person registers with an assertion. At
+ * `MAX_ASSERTED`, the agents registered first are deleted.
+ */
 export async function assertedAgentEviction(
   records: Records,
   accountId: string,
@@ -73,7 +82,7 @@ export async function assertedAgentEviction(
   return evictionSteps(records, asserted, MAX_ASSERTED);
 }
 
-/** The steps that delete the first of the given agents to make room for one more. */
+/** The operations that delete the first agents of a list to make room for one more. */
 export async function evictionSteps(
   records: Records,
   agents: readonly Stored<ClientRecord>[],
@@ -85,7 +94,7 @@ export async function evictionSteps(
     remove(clients, key),
     removeGroup(clientGroup(key)),
     lastUseRemoval(key),
-    announce(REMOVED_TOPIC, key),
+    announce(CLIENT_REMOVED_TOPIC, key),
   ]);
   return (await Promise.all(steps)).flat();
 }

@@ -20,15 +20,15 @@ import { EmailAddress } from "../../mail/email-address.ts";
 /** Timeout of a request to the provider, in seconds. */
 const TIMEOUT_SECONDS = 5;
 
-/** Requested scopes: identity, and the email address if the provider has one. */
+/** Requested scopes: the identity, and the email address if the provider knows it. */
 const SCOPE = "openid email";
 
 /** Maximum age of the sign-in at the provider (`max_age`), in seconds. */
 const MAX_AGE_SECONDS = 300;
 
-/** This service as a client of an OpenID provider. */
+/** Options of `createUpstreamClient`: this service as a client of an OpenID provider. */
 export interface UpstreamClientOptions extends UpstreamChoice {
-  /** The callback URL, as it is registered at the provider. */
+  /** The callback URL, as registered at the provider. */
   readonly redirectUri: string;
   /** Replaces the global `fetch`. */
   readonly fetch?: CustomFetch;
@@ -43,10 +43,10 @@ export interface SignInChecks {
 }
 
 /** A person as the provider identifies them. */
-export interface Identity {
+export interface UpstreamIdentity {
   readonly issuer: string;
   readonly subject: string;
-  /** Normalized; `undefined` unless the provider has verified it. */
+  /** Normalized email address; `undefined` unless the provider has verified it. */
   readonly email: string | undefined;
   /** Display name of the account. */
   readonly label: string;
@@ -54,19 +54,24 @@ export interface Identity {
   readonly signedInAt: number;
 }
 
-/** A client of the provider. Every method throws what openid-client throws. */
+/** A client of the provider. Every method rethrows the errors of openid-client unchanged. */
 export interface UpstreamClient {
-  /** The URL that starts a sign-in. It requests a new authentication and its time (OpenID Connect
-   *  Core 1.0 section 3.1.2.1). */
+  /**
+   * The URL that starts a sign-in. It asks the provider to authenticate the person again and to
+   * return the time of that authentication (OpenID Connect Core 1.0 section 3.1.2.1).
+   */
   authorizationUrl(checks: SignInChecks): Promise<URL>;
-  /** Exchanges the code of a callback for the person's identity. Some providers neither
-   *  authenticate again nor return `auth_time`: the person is then signed in, and the sign-in
-   *  counts as old. @param callback Only its query is used. */
-  identify(callback: URL, checks: SignInChecks): Promise<Identity>;
+  /**
+   * Exchanges the code of a callback for the person's identity. Some providers neither authenticate
+   * again nor return `auth_time`: the person is then signed in, but the sign-in counts as old.
+   * @param callback Only the query is used.
+   */
+  identify(callback: URL, checks: SignInChecks): Promise<UpstreamIdentity>;
 }
 
-/** Creates the client. The provider's metadata are fetched at first use, and again after a
- *  failure. */
+/**
+ * Creates the client. The provider's metadata is fetched at first use, and again after a failure.
+ */
 export function createUpstreamClient(options: UpstreamClientOptions): UpstreamClient {
   const { redirectUri } = options;
   let known: Promise<Configuration> | undefined;
@@ -125,8 +130,10 @@ function discoverProvider(options: UpstreamClientOptions): Promise<Configuration
   });
 }
 
-/** Client authentication: the Authorization header, which is the default (OpenID Connect Discovery
- *  1.0 section 3), unless the provider lists only other methods. */
+/**
+ * The client authentication method: the Authorization header, which is the default (OpenID Connect
+ * Discovery 1.0 section 3), unless the provider lists only other methods.
+ */
 function clientAuthentication(secret: string): ClientAuth {
   const [inHeader, inBody] = [ClientSecretBasic(secret), ClientSecretPost(secret)];
   return (server, ...rest) => {
@@ -139,12 +146,14 @@ interface Claims {
   readonly sub: string;
   readonly email?: unknown;
   readonly email_verified?: unknown;
-  /** Seconds since the epoch. */
+  /** Time of authentication, in seconds since the epoch. */
   readonly auth_time?: number;
 }
 
-/** An email address counts only if the provider has verified it (OpenID Connect Core 1.0 section
- *  5.1). */
+/**
+ * The identity in an ID token. An email address counts only if the provider has verified it (OpenID
+ * Connect Core 1.0 section 5.1).
+ */
 function identityFromClaims({ sub, email, email_verified }: Claims) {
   const { data } = EmailAddress.safeParse(email_verified === true ? email : undefined);
   return { subject: sub, email: data, label: data ?? sub };

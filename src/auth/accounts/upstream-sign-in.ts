@@ -1,6 +1,6 @@
 import { createHmac, randomUUID } from "node:crypto";
 import { AuthorizationResponseError, type CustomFetch } from "openid-client";
-import type { SignUp, UpstreamChoice } from "../../config/config.ts";
+import type { SignUpMode, UpstreamChoice } from "../../config/config.ts";
 import { fingerprint } from "../../lib/fingerprint.ts";
 import { Problem } from "../../problem.ts";
 import { put, removeAt } from "../../store/port/operations.ts";
@@ -8,13 +8,19 @@ import { collection, type Records, type Stored } from "../../store/port/records.
 import { isEqualConstantTime } from "../secrets.ts";
 import type { Accounts } from "./accounts.ts";
 
-import { createUpstreamClient, type Identity, type SignInChecks } from "./upstream-client.ts";
+import {
+  createUpstreamClient,
+  type SignInChecks,
+  type UpstreamIdentity,
+} from "./upstream-client.ts";
 
-/** Time to complete a sign-in at the provider, in milliseconds. */
+/** Time limit for completing a sign-in at the provider, in milliseconds. */
 const PENDING_MS = 600_000;
 
-/** A pending sign-in. The state, nonce and verifier are derived from the browser's secret, so
- *  nothing in the store helps an attacker. */
+/**
+ * A pending sign-in. The state, nonce and verifier are derived from the browser's secret, so the
+ * stored record is useless to an attacker.
+ */
 interface PendingSignIn {
   readonly salt: string;
   readonly returnTo: string;
@@ -32,8 +38,8 @@ interface SignedIn {
 }
 
 /** Sign-in with an external OpenID provider. */
-export interface Upstream {
-  /** Name of the provider for the button: its host name. */
+export interface UpstreamSignIn {
+  /** Provider name on the sign-in button: the host name of the provider. */
   readonly name: string;
 
   /** Starts a sign-in. @returns The URL of the provider to redirect the browser to. */
@@ -44,19 +50,22 @@ export interface Upstream {
   finish(browser: string, callback: URL): Promise<SignedIn | undefined>;
 }
 
-/** Options of `createUpstream`. */
-export interface UpstreamOptions {
-  /** The callback URL, as it is registered at the provider. */
+/** Options of `createUpstreamSignIn`. */
+export interface UpstreamSignInOptions {
+  /** The callback URL, as registered at the provider. */
   readonly redirectUri: string;
   /** Replaces the global `fetch`. */
   readonly fetch?: CustomFetch;
   readonly choice: UpstreamChoice;
   readonly records: Records;
   readonly accounts: Accounts;
-  readonly signUp: SignUp;
+  readonly signUp: SignUpMode;
   /** Whether the operator has accepted an application from this email address. */
   readonly isAccepted: (email: string) => Promise<boolean>;
-  /** Called with the reason why a response of the provider was rejected, without personal data. */
+  /**
+   * Called with the reason why a response of the provider was rejected. The reason contains no
+   * personal data.
+   */
   readonly onError: (error: unknown) => void;
 }
 
@@ -66,10 +75,10 @@ export interface UpstreamOptions {
  * ten minutes, and its callback is accepted once. The account is found by issuer and subject, never
  * by email address.
  *
- * @throws {Problem} `start` and `finish`: `provider_unavailable` when the provider does not answer
- *   in time.
+ * @throws {Problem} `start` and `finish`: `provider_unavailable` when the provider does not respond
+ * in time.
  */
-export function createUpstream(options: UpstreamOptions): Upstream {
+export function createUpstreamSignIn(options: UpstreamSignInOptions): UpstreamSignIn {
   const { choice, records, accounts, onError } = options;
   const client = createUpstreamClient({ ...options, ...choice });
   const name = new URL(choice.issuer).host;
@@ -109,8 +118,11 @@ function checksOf(browser: string, salt: string): SignInChecks {
   return { state: derive("state"), nonce: derive("nonce"), verifier: derive("verifier") };
 }
 
-/** Finds and removes the pending sign-in of a callback, so that only the first callback counts. A
- *  callback with another state changes nothing, since any site can send a browser here. */
+/**
+ * Finds and removes the pending sign-in of a callback, so that only the first callback counts. A
+ * callback with another state changes nothing, since any site can send a browser to the callback
+ * URL.
+ */
 async function takePendingSignIn(
   browser: string,
   callback: URL,
@@ -129,10 +141,10 @@ function matchesState(
   return isEqualConstantTime(checksOf(browser, value.salt).state, searchParams.get("state") ?? "");
 }
 
-/** People with an account may sign in; `SIGN_UP` decides about others. */
+/** Whether the person may sign in: always with an account, otherwise as `SIGN_UP` decides. */
 async function maySignIn(
-  identity: Identity,
-  { accounts, signUp, isAccepted }: UpstreamOptions,
+  identity: UpstreamIdentity,
+  { accounts, signUp, isAccepted }: UpstreamSignInOptions,
 ): Promise<boolean> {
   if (signUp === "open" || (await accounts.hasSubject(identity))) return true;
   return signUp === "applications" && identity.email !== undefined && isAccepted(identity.email);
@@ -142,12 +154,12 @@ async function maySignIn(
 function isOutage(error: unknown): boolean {
   if (error instanceof Response) return error.status >= 500;
   if (!(error instanceof Error)) return false;
-  // A `TypeError` without a code is a network failure of `fetch` (Fetch section 5.6).
+  // A `TypeError` without a code is a network failure reported by `fetch` (Fetch section 5.6).
   const isOfNetwork = error instanceof TypeError && !("code" in error);
   return isOfNetwork || /^(Timeout|Abort)Error$/.test(error.name) || isOutage(error.cause);
 }
 
-/** The provider's name, and where its failures are reported. */
+/** The name of the provider, and the callback that its failures are reported to. */
 interface FailureReport {
   readonly name: string;
   readonly onError: (error: unknown) => void;
@@ -167,7 +179,7 @@ function reportInvalid(error: unknown, { name, onError }: FailureReport): undefi
   if (!(error instanceof AuthorizationResponseError)) onError(withoutSecrets(error, name));
 }
 
-/** A description of an error without the tokens and claims that the library's errors carry. */
+/** Describes an error without the tokens and claims that the library attaches to its errors. */
 function withoutSecrets(thrown: unknown, name: string): Error {
   const { message, code, error, cause } = thrown as Readonly<Record<string, unknown>>;
   const reasons = [code, error, (cause as { message?: unknown } | undefined)?.message];

@@ -2,7 +2,7 @@ import type { AdapterPayload } from "oidc-provider";
 import { fingerprint } from "../../lib/fingerprint.ts";
 import type { AuditEntry } from "../../store/audit/entry.ts";
 import { collection } from "../../store/port/records.ts";
-import { isScope, type Scope, scopeNames } from "../scopes.ts";
+import { isScope, parseScopeNames, type Scope } from "../scopes.ts";
 
 /** How an agent identified itself when it registered. */
 export type IdentityType = "anonymous" | "identity_assertion" | "service_auth" | "agent";
@@ -10,36 +10,45 @@ export type IdentityType = "anonymous" | "identity_assertion" | "service_auth" |
 /** The owner of an agent. */
 export interface Ownership {
   readonly accountId: string;
-  /** Maximum scopes of the agent. */
+  /** Scopes that the agent's tokens can have at most. */
   readonly scopes: readonly Scope[];
   /** Milliseconds since the epoch. */
   readonly claimedAt: number;
-  /** The only resource that its tokens are valid for; absent for the whole service. */
+  /**
+   * The only resource that the agent's tokens are valid for; absent if they are valid for the whole
+   * service.
+   */
   readonly resource?: string;
-  /** The application that claimed it with the person's token, and whose access the agent depends
-   *  on; absent when a person claimed it. */
+  /**
+   * The application that claimed the agent with the person's token, and on whose access the agent
+   * depends; absent when a person claimed it.
+   */
   readonly through?: ActingApplication;
 }
 
 /** An application that acts for a person. */
 export interface ActingApplication {
   readonly clientId: string;
-  /** The grant by which the person authorized it. */
+  /** The grant by which the person authorized the application. */
   readonly grantId: string;
 }
 
-/** What the service stores of a registered client beside its metadata. */
+/** Data about a registered client that the service stores in addition to its metadata. */
 export interface Agent {
   readonly identityType: IdentityType;
   /** Milliseconds since the epoch. */
   readonly registeredAt: number;
-  /** Hash of the site (/24 of IPv4, /48 of IPv6) from which it was registered. Absent in records of
-   *  earlier versions. */
+  /**
+   * Hash of the site (/24 of IPv4, /48 of IPv6) from which the agent was registered. Absent in
+   * records of earlier versions.
+   */
   readonly site?: string;
-  /** Hash of the provider network (/32 of IPv6) from which it was registered. Absent for IPv4, and
-   *  in records of earlier versions. */
+  /**
+   * Hash of the provider network (/32 of IPv6) from which the agent was registered. Absent for
+   * IPv4, and in records of earlier versions.
+   */
   readonly provider?: string;
-  /** Email address of the only person who may claim it, if the agent named one. */
+  /** Email address of the only person who may claim the agent; absent if the agent gave none. */
   readonly loginHint?: string;
   /** Absent while the agent is unclaimed. */
   readonly owner?: Ownership;
@@ -59,7 +68,7 @@ export const clients = collection<ClientRecord>("oidc:Client");
 /** Group of everything that was issued to a client, in all collections. */
 export const clientGroup = (clientId: string): string => `client:${clientId}`;
 
-/** Group of a client's authorization requests that wait for a person. */
+/** Group of a client's authorization requests that are waiting for a person. */
 export const authorizationRequestGroup = (clientId: string): string =>
   `asked-by:${fingerprint(clientId)}`;
 
@@ -73,19 +82,23 @@ export const ownedAgentsGroup = (accountId: string): string => `agents-of:${acco
 /** Group of everything that is deleted with an account, in all collections. */
 export const accountRecordsGroup = (accountId: string): string => `account:${accountId}`;
 
-/** Identity types that have no scope until a person claims the agent. */
+/** Identity types that have no scopes until a person claims the agent. */
 const needsClaim: ReadonlySet<IdentityType> = new Set(["service_auth", "identity_assertion"]);
 
-/** Whether an agent's actions and its deletion are audited: only if it has an owner or a verified
- *  identity. Anyone can register and delete anonymous agents at will, and audit rows are stored for
- *  400 days. When such an agent is claimed later, the audit row of the claim says when it
- *  registered (`registrationFacts`). */
+/**
+ * Whether an agent's actions and its deletion are audited: only if it has an owner or a verified
+ * identity. Anyone can register and delete anonymous agents at will, and audit rows are stored for
+ * 400 days. When an anonymous agent is claimed later, the audit row of the claim records when it
+ * registered (`registrationFacts`).
+ */
 export function isAudited({ identityType, owner }: Agent): boolean {
   return owner !== undefined || identityType === "identity_assertion";
 }
 
-/** When and how an agent registered, for the audit entry of its claim: milliseconds since the
- *  epoch, and the site as a hash. */
+/**
+ * When and from where an agent registered, for the audit row of its claim: milliseconds since the
+ * epoch, and the hash of the site.
+ */
 export function registrationFacts({
   registeredAt,
   identityType,
@@ -94,18 +107,23 @@ export function registrationFacts({
   return { registeredAt, identityType, ...(site !== undefined && { site }) };
 }
 
-/** The scopes of an agent without an owner. @param anonymousScopes Scopes allowed for such
- *  agents. */
+/**
+ * The scopes of an agent without an owner.
+ * @param anonymousScopes Scopes that the operator allows agents without an owner.
+ */
 export function unclaimedScopes(
   { metadata, agent }: ClientRecord,
   anonymousScopes: readonly Scope[],
 ): readonly Scope[] {
   if (needsClaim.has(agent.identityType)) return [];
-  const registered = scopeNames(metadata.scope ?? "").filter(isScope);
+  const registered = parseScopeNames(metadata.scope ?? "").filter(isScope);
   return registered.filter((scope) => anonymousScopes.includes(scope));
 }
 
-/** Whether a claim can widen the scopes of the client's own tokens. */
+/**
+ * Whether a claim can widen the scopes of the client's own tokens, that is, of tokens without a
+ * person.
+ */
 export function isClaimable({ metadata }: ClientRecord): boolean {
   return Array.isArray(metadata.grant_types) && metadata.grant_types.includes("client_credentials");
 }

@@ -14,30 +14,34 @@ import {
   isClaimable,
 } from "./agent.ts";
 import {
-  CLAIM_CODE_MS,
+  CLAIM_CODE_LIFETIME_MS,
   derivedClaimCode,
   hasNoAttemptsLeft,
   isValidClaimCode,
-  type StoredCode,
-  storedCode,
+  type StoredClaimCode,
+  toStoredClaimCode,
 } from "./claim-code.ts";
 
-/** Random bytes of an attempt id, which must not be guessable. */
+/** Length of an attempt id in random bytes; the id must not be guessable. */
 const ATTEMPT_BYTES = 32;
 
-/** Random bytes of the seed of a code. */
+/** Length of the seed of a code, in random bytes. */
 const SEED_BYTES = 16;
 
-/** Least remaining lifetime of a code that is repeated to its agent, in milliseconds: as long as a
- *  person takes to sign in and enter it. */
+/**
+ * Minimum remaining lifetime of a code that is returned to its agent again, in milliseconds: the
+ * time that a person needs to sign in and enter it.
+ */
 const REPEATABLE_MS = 2 * 60_000;
 
-/** What a person needs to claim an agent; returned to the agent once. */
+/** The data that a person needs to claim an agent; returned to the agent once. */
 export interface ClaimStart {
-  /** For POST /oauth/claim or the claim page; 8 characters of Crockford base32. */
+  /** Code for POST /oauth/claim or the claim page; 8 characters of Crockford base32. */
   readonly code: string;
-  /** Identifies this claim in the URL of the claim page; a secret shared by the agent and the
-   *  person. */
+  /**
+   * Attempt id, which identifies the claim in the URL of the claim page; a secret that the agent
+   * and the person share.
+   */
   readonly attempt: string;
   /** Milliseconds since the epoch. */
   readonly expiresAt: number;
@@ -46,29 +50,36 @@ export interface ClaimStart {
 /** The person who completes a claim, or an application acting for them. */
 export interface Claimer {
   readonly accountId: string;
-  /** Scopes that the claim adds: those of the claiming token, or those selected on the page. */
+  /**
+   * Scopes that the claim adds: the scopes of the claiming token, or the scopes selected on the
+   * page.
+   */
   readonly scopes: readonly Scope[];
-  /** The scopes of the agent that the page showed; the agent keeps only these. Absent when no page
-   *  was shown: then the agent keeps all its scopes. */
+  /**
+   * The agent's scopes that the page showed; the agent keeps only these. Absent when no page was
+   * shown: then the agent keeps all its scopes.
+   */
   readonly shown?: readonly Scope[];
-  /** The application that claims with the person's token; absent when the person claims on the
-   *  page. */
+  /**
+   * The application that claims the agent with the person's token; absent when the person claims it
+   * on the page.
+   */
   readonly through?: ActingApplication;
 }
 
 /** A pending claim; an agent has at most one. */
 export interface ClaimRecord {
   readonly codes: {
-    /** The code that the agent was given, with which a person completes the claim. */
-    readonly given: StoredCode;
+    /** The code that the agent received, with which a person completes the claim. */
+    readonly given: StoredClaimCode;
     /** The code that a person was shown, with which the agent completes the claim. */
-    readonly shown?: StoredCode;
+    readonly shown?: StoredClaimCode;
   };
-  /** What the given code is derived from. Absent in records of earlier versions. */
+  /** Seed from which the `given` code is derived. Absent in records of earlier versions. */
   readonly seed?: string;
-  /** Email address of the only person who may claim the agent, if the agent named one. */
+  /** Email address of the only person who may claim the agent; absent if the agent gave none. */
   readonly loginHint?: string;
-  /** The person who was shown a code, and the scopes they approved. */
+  /** The person who was shown a code, with the scopes they approved. */
   readonly confirmed?: Claimer;
 }
 
@@ -76,7 +87,7 @@ export interface ClaimRecord {
  *  can repeat the request if it missed the response. */
 export const claims = collection<ClaimRecord>("claims");
 
-/** An agent and its claim, as far as they exist. */
+/** An agent and its claim; each is `undefined` if it does not exist. */
 export interface ClaimState {
   readonly client: Stored<ClientRecord> | undefined;
   readonly claim: Stored<ClaimRecord> | undefined;
@@ -88,15 +99,18 @@ export interface OpenClaim {
   readonly claim: Stored<ClaimRecord>;
 }
 
-/** Reads an agent and its claim, the claim first: if the claim is completed between the reads, the
- *  agent already has its owner. In the other order, neither would be seen. */
+/**
+ * Reads an agent and its claim, the claim first: if the claim is completed between the two reads,
+ * the agent already has its owner. In the opposite order, neither the claim nor the owner would be
+ * seen.
+ */
 export async function claimStateOf(records: Records, agentId: string): Promise<ClaimState> {
   const claim = await records.get(claims, agentId);
   const client = await records.get(clients, agentId);
   return { client, claim };
 }
 
-/** Reads the agent and the claim for the attempt id in the URL of the claim page. */
+/** Reads the agent and the claim that belong to the attempt id in the URL of the claim page. */
 export async function claimStateOfAttempt(records: Records, attempt: string): Promise<ClaimState> {
   const [claim] = await records.list(claims, { group: attemptGroup(attempt), limit: 1 });
   const client = claim && (await records.get(clients, claim.key));
@@ -108,14 +122,16 @@ export function isUnclaimed({ value }: Stored<ClientRecord>): boolean {
   return value.agent.owner === undefined && isClaimable(value);
 }
 
-/** The claim, if it can still be completed. */
+/** The claim and its agent, if the claim can still be completed. */
 export function openClaim({ client, claim }: ClaimState): OpenClaim | undefined {
   if (client === undefined || claim === undefined || !isUnclaimed(client)) return undefined;
   return { client, claim };
 }
 
-/** Whether a person is the one that the agent named, or the agent named nobody. The email address
- *  given at registration takes precedence over a later one. */
+/**
+ * Whether a person may claim an agent: the agent gave their email address or none. The address
+ * given at registration takes precedence over a later one.
+ */
 export function isInvited(
   account: AccountRecord | undefined,
   { client, claim }: OpenClaim,
@@ -124,18 +140,20 @@ export function isInvited(
   return account !== undefined && (hint === undefined || hint === account.email);
 }
 
-/** Input of a new claim. */
+/** Input of `newClaim`. */
 interface NewClaim {
-  /** Key that codes are derived with. */
+  /** Key from which codes are derived. */
   readonly codeKey: Uint8Array;
   readonly now: Date;
   readonly loginHint?: string | undefined;
-  /** The previous claim, which ends with its codes. */
+  /** The previous claim, which the new claim replaces together with its codes. */
   readonly previous?: Stored<ClaimRecord> | undefined;
 }
 
-/** Creates a claim, and the step that stores it. Its commit is rejected if the previous claim was
- *  changed since, or another one was started. */
+/**
+ * Creates a claim, and the operation that stores it. The commit is rejected if the previous claim
+ * has changed in the meantime, or if another claim was started.
+ */
 export function newClaim(
   agentId: string,
   { codeKey: key, now, loginHint, previous }: NewClaim,
@@ -144,7 +162,7 @@ export function newClaim(
   const code = derivedClaimCode({ key, seed, agentId });
   const attempt = randomBytes(ATTEMPT_BYTES).toString("base64url");
   const value = {
-    codes: { given: storedCode({ agentId, code }) },
+    codes: { given: toStoredClaimCode({ agentId, code }) },
     seed,
     ...(loginHint && { loginHint }),
   };
@@ -154,24 +172,27 @@ export function newClaim(
     ...(loginHint ? [emailGroup(loginHint)] : []),
   ];
   return {
-    start: { code, attempt, expiresAt: now.getTime() + CLAIM_CODE_MS },
+    start: { code, attempt, expiresAt: now.getTime() + CLAIM_CODE_LIFETIME_MS },
     steps: [
       previous === undefined
-        ? insert(claims, { key: agentId, value, groups, ttlMs: CLAIM_CODE_MS })
-        : replace(claims, previous, { value, groups, ttlMs: CLAIM_CODE_MS }),
+        ? insert(claims, { key: agentId, value, groups, ttlMs: CLAIM_CODE_LIFETIME_MS })
+        : replace(claims, previous, { value, groups, ttlMs: CLAIM_CODE_LIFETIME_MS }),
     ],
   };
 }
 
-/** A code that an agent was given, and its expiry in milliseconds since the epoch. */
-export type GivenCode = Pick<ClaimStart, "code" | "expiresAt">;
+/** A code for the agent to pass to a person, and its expiry in milliseconds since the epoch. */
+export type IssuedClaimCode = Pick<ClaimStart, "code" | "expiresAt">;
 
-/** The code of a pending claim. @returns `undefined` when there is no code that a person could still
- *  use: it is about to expire, has no attempts left, or was derived with another key. */
+/**
+ * The code of a pending claim.
+ * @returns `undefined` when there is no code that a person could still use: it is about to expire,
+ * has no attempts left, or was derived from another key.
+ */
 export function usableClaimCode(
   claim: Stored<ClaimRecord> | undefined,
   { codeKey: key, now }: Pick<NewClaim, "codeKey" | "now">,
-): GivenCode | undefined {
+): IssuedClaimCode | undefined {
   const { codes, seed } = claim?.value ?? {};
   if (claim === undefined || seed === undefined) return undefined;
   const { key: agentId, expiresAt = Infinity } = claim;
@@ -180,21 +201,25 @@ export function usableClaimCode(
   return isUsable && expiresAt - now.getTime() >= REPEATABLE_MS ? { code, expiresAt } : undefined;
 }
 
-/** The step that stores a person's approval and the code they are shown. The claim is then deleted
- *  with their account too. */
+/**
+ * The operation that stores a person's approval and the code that the person is shown. From then
+ * on, the claim is also deleted with the person's account.
+ */
 export function confirmedClaim(
   claim: Stored<ClaimRecord>,
   { code, claimer }: { readonly code: string; readonly claimer: Claimer },
 ): Operation {
-  const shown = storedCode({ agentId: claim.key, code });
+  const shown = toStoredClaimCode({ agentId: claim.key, code });
   const codes = { ...claim.value.codes, shown };
   const account = accountRecordsGroup(claimer.accountId);
   const groups = [...new Set([...claim.groups, account])];
   return replace(claims, claim, { value: { ...claim.value, codes, confirmed: claimer }, groups });
 }
 
-/** The steps that count a failed attempt. Their commit is rejected if another attempt was counted
- *  first. */
+/**
+ * The operations that count a failed attempt. The commit is rejected if another attempt was counted
+ * first.
+ */
 export function failedAttempt(
   { claim }: ClaimState,
   which: keyof ClaimRecord["codes"],
@@ -205,9 +230,11 @@ export function failedAttempt(
   return [replace(claims, claim, { value: { ...claim.value, codes } })];
 }
 
-/** The step that stores a completed claim again, after all records of its agent were deleted. */
+/**
+ * The operation that stores a completed claim again, after all records of its agent were deleted.
+ */
 export function restoredClaim({ key, value, groups }: Stored<ClaimRecord>): Operation {
-  return put(claims, { key, value, groups, ttlMs: CLAIM_CODE_MS });
+  return put(claims, { key, value, groups, ttlMs: CLAIM_CODE_LIFETIME_MS });
 }
 
 function attemptGroup(attempt: string): string {

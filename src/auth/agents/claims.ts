@@ -1,11 +1,11 @@
 import type { Mailbox } from "../../mail/outbox.ts";
-import { replace, unchanged } from "../../store/port/operations.ts";
+import { replace, requireUnchanged } from "../../store/port/operations.ts";
 import type { Operation, Records, Stored } from "../../store/port/records.ts";
 import { accounts } from "../accounts/accounts.ts";
 import type { Auditor } from "../auditor.ts";
 import { allScopes, type Scope } from "../scopes.ts";
 import { type ClientRecord, clients, isAudited, unclaimedScopes } from "./agent.ts";
-import { newClaimCode, type PresentedCode } from "./claim-code.ts";
+import { newClaimCode, type PresentedClaimCode } from "./claim-code.ts";
 import {
   type Claimer,
   type ClaimRecord,
@@ -15,7 +15,7 @@ import {
   claimStateOfAttempt,
   claims,
   confirmedClaim,
-  type GivenCode,
+  type IssuedClaimCode,
   isInvited,
   isUnclaimed,
   newClaim,
@@ -28,7 +28,7 @@ import {
   commitDecision,
   completeByAgent,
   completeByPerson,
-  findByCode,
+  findClaimByCode,
   rejectionSteps,
 } from "./complete-claim.ts";
 
@@ -44,7 +44,7 @@ export const claimLinks = (baseUrl: string, agentId: string) => ({
   page: `${baseUrl}/claim?agent=${encodeURIComponent(agentId)}`,
 });
 
-/** An agent as shown on the claim page. Its name is untrusted. */
+/** An agent as shown on the claim page. The name is untrusted. */
 export interface ClaimableAgent {
   readonly agentId: string;
   readonly name: string | undefined;
@@ -55,25 +55,25 @@ export interface ClaimableAgent {
   readonly scopesAfter: readonly Scope[];
 }
 
-/** Options of `Claims`. */
+/** Dependencies of `Claims`. */
 interface ClaimsOptions {
   readonly records: Records;
   readonly audit: Auditor;
   readonly now: () => Date;
-  /** Notifies owners of their new agents; absent when no email is sent. */
+  /** Outbox for the notices to owners of new agents; absent when no email is sent. */
   readonly mailbox?: Mailbox;
   /** Public origin, without a trailing slash. */
   readonly baseUrl: string;
-  /** The scopes of an unclaimed agent. */
+  /** The scopes of an agent without an owner. */
   readonly anonymousScopes: readonly Scope[];
-  /** Secret that codes are derived with, 32 bytes; the same in every process. */
+  /** Secret from which codes are derived, 32 bytes; the same in every process. */
   readonly codeKey: Uint8Array;
 }
 
 /**
- * The claim ceremony in both directions: the person enters the code that the agent was given, or
- * the agent sends the code that the person was shown. A claim is one commit, so a code creates at
- * most one owner, and five wrong attempts invalidate a code even when they are concurrent.
+ * The claim ceremony in both directions: the person enters the code that the agent received, or the
+ * agent sends the code that the person was shown. A claim is one commit, so a code creates at most
+ * one owner, and five wrong attempts invalidate a code even when they are concurrent.
  *
  * @throws {Problem} Every method: `store_unavailable` when the store is unavailable.
  */
@@ -86,7 +86,10 @@ export class Claims {
     this.#codeKey = codeKey;
   }
 
-  /** The steps that start the first claim of an agent, for the commit that registers it. */
+  /**
+   * The start of an agent's first claim, and the operations that store it in the commit that
+   * registers the agent.
+   */
   initialClaim(agentId: string): {
     readonly start: ClaimStart;
     readonly steps: readonly Operation[];
@@ -94,8 +97,10 @@ export class Claims {
     return newClaim(agentId, this.#codeSource());
   }
 
-  /** Starts a new claim. @returns `undefined` when the agent is deleted, claimed or not
-   *  claimable. */
+  /**
+   * Starts a new claim.
+   * @returns `undefined` when the agent was deleted, is already claimed, or is not claimable.
+   */
   start(agentId: string, loginHint?: string): Promise<ClaimStart | undefined> {
     return commitDecision(this.#context.records, async () =>
       this.#started(await claimStateOf(this.#context.records, agentId), loginHint),
@@ -103,14 +108,14 @@ export class Claims {
   }
 
   /**
-   * Returns the code that the agent was given last: an agent that asks again must not invalidate a
-   * code that a person is about to enter. If no person can use that code any more, starts a new
-   * claim and returns its code.
+   * Returns the agent's latest code: an agent that asks again must not invalidate a code that a
+   * person is about to enter. If nobody can use that code anymore, starts a new claim and returns
+   * its code.
    *
    * @param admit Called before a new claim is started; its errors reach the caller.
    * @returns `undefined` in the same cases as `start`.
    */
-  giveCode(agentId: string, admit: () => Promise<void>): Promise<GivenCode | undefined> {
+  giveCode(agentId: string, admit: () => Promise<void>): Promise<IssuedClaimCode | undefined> {
     return commitDecision(this.#context.records, async () => {
       const state = await claimStateOf(this.#context.records, agentId);
       const answer = openClaim(state) && usableClaimCode(state.claim, this.#codeSource());
@@ -120,37 +125,38 @@ export class Claims {
     });
   }
 
-  /** The steps that replace the previous claim by a new one. */
+  /** The new claim, and the operations that replace the previous claim with it. */
   #started({ client, claim: previous }: ClaimState, loginHint?: string) {
     if (client === undefined || !isUnclaimed(client)) return { answer: undefined, steps: [] };
     const { key: agentId } = client;
     const { start, steps } = newClaim(agentId, { ...this.#codeSource(), loginHint, previous });
     const entry = { action: "claim.started", actor: agentId, target: agentId };
     const recorded = isAudited(client.value.agent) ? this.#context.audit(entry) : [];
-    return { answer: start, steps: [unchanged(clients, client), ...steps, ...recorded] };
+    return { answer: start, steps: [requireUnchanged(clients, client), ...steps, ...recorded] };
   }
 
   #codeSource() {
     return { codeKey: this.#codeKey, now: this.#context.now() };
   }
 
-  /** Completes a claim with the code that the agent was given, for a person or their
-   *  application. */
-  completeByPerson(presented: PresentedCode, claimer: Claimer): Promise<ClaimOutcome> {
+  /** Completes a claim with the code that the agent received, for a person or their application. */
+  completeByPerson(presented: PresentedClaimCode, claimer: Claimer): Promise<ClaimOutcome> {
     return completeByPerson(this.#context, presented, claimer);
   }
 
   /** Completes a claim with the code that a person was shown on the page, for the agent. */
-  completeByAgent(presented: PresentedCode): Promise<ClaimOutcome> {
+  completeByAgent(presented: PresentedClaimCode): Promise<ClaimOutcome> {
     return completeByAgent(this.#context, presented);
   }
 
-  /** The agent that a code belongs to, for the person to review before they confirm. Only a wrong
-   *  code counts as an attempt. */
-  preview(presented: PresentedCode, accountId: string): Promise<ClaimableAgent | undefined> {
+  /**
+   * The agent that a code belongs to, for the person to review before confirming. Only a wrong code
+   * counts as an attempt.
+   */
+  preview(presented: PresentedClaimCode, accountId: string): Promise<ClaimableAgent | undefined> {
     const { agentId } = presented;
     return commitDecision(this.#context.records, async () => {
-      const { state, match } = await findByCode(this.#context, presented, accountId);
+      const { state, match } = await findClaimByCode(this.#context, presented, accountId);
       if (match !== undefined) {
         const steps = previewSteps(this.#context, match.claim, accountId);
         return { answer: this.#claimable(match.client), steps };
@@ -160,8 +166,10 @@ export class Claims {
     });
   }
 
-  /** The agent behind the URL of the claim page. `wrong_account` if the agent named another
-   *  person. */
+  /**
+   * The agent behind the URL of the claim page. `wrong_account` if the agent gave the email address
+   * of another person.
+   */
   async findByAttempt(
     attempt: string,
     accountId: string,
@@ -173,8 +181,10 @@ export class Claims {
     return isInvited(account?.value, open) ? this.#claimable(open.client) : "wrong_account";
   }
 
-  /** Stores the person's approval. @returns The code for the agent, or `undefined` when the claim
-   *  has ended. */
+  /**
+   * Stores the person's approval.
+   * @returns The code for the agent, or `undefined` when the claim is no longer open.
+   */
   confirm(attempt: string, claimer: Claimer): Promise<{ readonly code: string } | undefined> {
     const { records, audit } = this.#context;
     const { accountId: actor } = claimer;
@@ -189,7 +199,7 @@ export class Claims {
       const confirmed = confirmedClaim(open.claim, { code, claimer });
       return {
         answer: { code },
-        steps: [unchanged(accounts, account), confirmed, ...audit(entry)],
+        steps: [requireUnchanged(accounts, account), confirmed, ...audit(entry)],
       };
     });
   }
@@ -205,8 +215,10 @@ export class Claims {
   }
 }
 
-/** The steps of a preview with the correct code. They write as much as those of a wrong code, so
- *  that among concurrent guesses the correct one is not faster. */
+/**
+ * The operations of a preview with the correct code. They write as much as those of a wrong code,
+ * so that the correct guess among concurrent guesses is not faster than the wrong ones.
+ */
 function previewSteps(
   { audit }: ClaimContext,
   claim: Stored<ClaimRecord>,

@@ -1,6 +1,6 @@
 import type { Mailbox } from "../../mail/outbox.ts";
 import { incrementVersion, readVersion } from "../../store/optimistic-lock.ts";
-import { unchanged } from "../../store/port/operations.ts";
+import { requireUnchanged } from "../../store/port/operations.ts";
 import type { Operation, Records, Stored } from "../../store/port/records.ts";
 import { type AccountRecord, accounts } from "../accounts/accounts.ts";
 import { allowedScopes } from "../accounts/grants.ts";
@@ -15,7 +15,7 @@ import {
   registrationFacts,
   unclaimedScopes,
 } from "./agent.ts";
-import { isValidClaimCode, type PresentedCode } from "./claim-code.ts";
+import { isValidClaimCode, type PresentedClaimCode } from "./claim-code.ts";
 import type { Claimer } from "./claim-records.ts";
 import {
   type ClaimRecord,
@@ -38,31 +38,36 @@ import {
 } from "./ownership-transfer.ts";
 import { newRegistrationToken } from "./registration-access-token.ts";
 
-/** An agent that was claimed. */
+/** Outcome for an agent that was claimed. */
 interface ClaimedOutcome extends Ownership {
   readonly status: "claimed";
   readonly agentId: string;
   readonly identityType: IdentityType;
-  /** The new registration access token (RFC 7592), returned once to whoever completed the claim
-   *  over the API. It replaces the previous one. */
+  /**
+   * The new registration access token (RFC 7592), returned once to the party that completed the
+   * claim over the API. It replaces the previous token.
+   */
   readonly registrationToken?: string;
 }
 
 /** Outcome of an attempt to complete a claim. */
 export type ClaimOutcome =
   | ClaimedOutcome
-  /** Unknown agent, wrong or expired code, too many attempts, already claimed by another person,
-   *  not the person that the agent named, or an application whose access has ended. */
+  /**
+   * The agent is unknown or belongs to another person, the code is wrong or expired or has no
+   * attempts left, the agent gave the email address of another person, or the application's access
+   * has ended.
+   */
   | { readonly status: "invalid_claim_code" }
-  /** No person has approved yet. Only the agent itself gets this outcome. */
+  /** No person has approved the claim yet. Only the agent itself gets this outcome. */
   | { readonly status: "claim_not_confirmed" };
 
-/** Dependencies of the claim functions. */
+/** Dependencies of the functions that complete a claim. */
 export interface ClaimContext {
   readonly records: Records;
   readonly audit: Auditor;
   readonly now: () => Date;
-  /** Absent when owners are not notified. */
+  /** Outbox for the notices to owners of new agents; `undefined` when no email is sent. */
   readonly mailbox: Mailbox | undefined;
   /** Public origin, without a trailing slash. */
   readonly baseUrl: string;
@@ -70,25 +75,28 @@ export interface ClaimContext {
   readonly anonymousScopes: readonly Scope[];
 }
 
-/** An answer, and the steps that must be committed with it. */
+/** An answer, and the operations that must be committed with it. */
 interface Decision<T> {
   readonly answer: T;
   readonly steps: readonly Operation[];
 }
 
-/** The claim of a correct code, and the account of the person who may complete it. */
+/** The claim that a correct code belongs to, and the account of the person who may complete it. */
 interface Match extends OpenClaim {
   readonly account: Stored<AccountRecord>;
 }
 
 /** Result of looking up a code that a person entered. */
-export interface CodeLookup {
+export interface ClaimCodeLookup {
   readonly state: ClaimState;
-  /** `undefined` when the code is wrong, or this person may not complete the claim. */
+  /**
+   * The claim that the code matches; `undefined` when the code is wrong, or this person may not
+   * complete the claim.
+   */
   readonly match: Match | undefined;
 }
 
-/** Repeats a decision until its commit does not conflict with a concurrent change. */
+/** Repeats a decision until its commit no longer conflicts with a concurrent change. */
 export async function commitDecision<T>(
   records: Records,
   decide: () => Promise<Decision<T>>,
@@ -99,13 +107,15 @@ export async function commitDecision<T>(
   }
 }
 
-/** Finds the claim of a code that a person entered. Reads and hashes the same in every case, so
- *  that the response time reveals nothing. */
-export async function findByCode(
+/**
+ * Finds the claim of a code that a person entered. Does the same reads and hashing in every case,
+ * so that the response time reveals nothing.
+ */
+export async function findClaimByCode(
   { records }: ClaimContext,
-  presented: PresentedCode,
+  presented: PresentedClaimCode,
   accountId: string,
-): Promise<CodeLookup> {
+): Promise<ClaimCodeLookup> {
   const [state, account] = await Promise.all([
     claimStateOf(records, presented.agentId),
     records.get(accounts, accountId),
@@ -117,9 +127,11 @@ export async function findByCode(
   return { state, match };
 }
 
-/** The steps of a rejected attempt. For a person they write an audit row even if the agent is
- *  unknown, so that the response time reveals nothing. Attempts of the agent itself are audited
- *  only if `isAudited`. */
+/**
+ * The operations of a rejected attempt. An attempt by a person writes an audit row even if the
+ * agent is unknown, so that the response time reveals nothing. Attempts by the agent itself are
+ * audited only if `isAudited`.
+ */
 export function rejectionSteps(
   { audit }: ClaimContext,
   { state, which, agentId, actor }: RejectedAttempt,
@@ -138,17 +150,19 @@ interface RejectedAttempt {
   readonly actor: string;
 }
 
-/** Completes a claim with the code that the agent was given, for a person or their application. For
- *  the owner of the agent, it succeeds without a code. */
+/**
+ * Completes a claim with the code that the agent received, for a person or their application. For
+ * the person who already owns the agent, it succeeds without a code.
+ */
 export function completeByPerson(
   context: ClaimContext,
-  presented: PresentedCode,
+  presented: PresentedClaimCode,
   claimer: Claimer,
 ): Promise<ClaimOutcome> {
   const { accountId: actor, through } = claimer;
   return commitDecision(context.records, async () => {
     const [{ state, match }, access] = await Promise.all([
-      findByCode(context, presented, actor),
+      findClaimByCode(context, presented, actor),
       through && claimingAccess(context.records, through),
     ]);
     const owner = state.client?.value.agent.owner;
@@ -168,7 +182,7 @@ export function completeByPerson(
 /** Completes a claim with the code that a person was shown, for the agent. */
 export function completeByAgent(
   context: ClaimContext,
-  presented: PresentedCode,
+  presented: PresentedClaimCode,
 ): Promise<ClaimOutcome> {
   const { agentId } = presented;
   return commitDecision(context.records, async () => {
@@ -187,7 +201,10 @@ export function completeByAgent(
   });
 }
 
-/** The decision on a correct code: the claim, or the same answer again if the response was lost. */
+/**
+ * The decision on a correct code: the completed claim, or the same answer again if the agent missed
+ * the first response.
+ */
 async function confirmedCompletion(
   context: ClaimContext,
   state: ClaimState,
@@ -212,9 +229,12 @@ async function confirmedCompletion(
 interface CompletionInput {
   readonly claimer: Claimer;
   readonly access: ClaimingAccess | undefined;
-  /** RFC 7592 does not say who manages a registration. Here it is the party that completes the
-   *  claim over the API: the agent itself, or the person's application. A person on the page gets
-   *  no token and manages the agent on the account page. */
+  /**
+   * The new registration access token, or `undefined` for none. RFC 7592 does not say who manages a
+   * registration. Here it is the party that completes the claim over the API: the agent itself, or
+   * the person's application. A person on the page gets no token and manages the agent on the
+   * account page.
+   */
   readonly registrationToken: string | undefined;
 }
 
@@ -235,7 +255,7 @@ async function completion(
   return {
     answer: registrationToken === undefined ? outcome : { ...outcome, registrationToken },
     steps: [
-      unchanged(accounts, account),
+      requireUnchanged(accounts, account),
       incrementVersion(lock, version),
       ...room,
       ...completedClaim(match, { owner, access, registrationToken }),
@@ -250,8 +270,10 @@ async function completion(
   };
 }
 
-/** The scopes that a claim adds. The person may have removed some from the application since its
- *  token was authenticated. */
+/**
+ * The scopes that a claim adds. For an application, only those that the person still allows: they
+ * may have removed some since the application's token was authenticated.
+ */
 function claimedScopes({ scopes }: Claimer, access: ClaimingAccess | undefined): readonly Scope[] {
   if (access === undefined) return scopes;
   const allowed = allowedScopes(access.grant.value);

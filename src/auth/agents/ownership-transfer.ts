@@ -4,7 +4,7 @@ import { readAll } from "../../store/port/read-all.ts";
 import type { Operation, Records, Stored } from "../../store/port/records.ts";
 import { type GrantRecord, grantGroup, grants, isGrantGroup } from "../accounts/grants.ts";
 import { evictionSteps } from "../accounts/owned-agents.ts";
-import { allScopes, type Scope, scopeNames } from "../scopes.ts";
+import { allScopes, parseScopeNames, type Scope } from "../scopes.ts";
 import {
   type ActingApplication,
   type ClientRecord,
@@ -18,8 +18,10 @@ import { claims, type OpenClaim } from "./claim-records.ts";
 
 import { withRegistrationToken } from "./registration-access-token.ts";
 
-/** Lifetime of the notification email, in milliseconds: as long as mail servers retry (RFC 5321
- *  section 4.5.4.1: 4 to 5 days). */
+/**
+ * Lifetime of the notification email, in milliseconds: mail servers retry for 4 to 5 days (RFC 5321
+ * section 4.5.4.1).
+ */
 const NOTICE_TTL_MS = 5 * 86_400_000;
 
 /** Maximum number of agents that a person can claim: as many as a page shows. */
@@ -28,9 +30,11 @@ const MAX_CLAIMED = 1_000;
 /** Maximum number of agents that an application can claim under one grant. */
 const MAX_CLAIMED_THROUGH = 10;
 
-/** The ownership that a claim creates. The agent keeps its scopes and gets those of the claimer.
- *  Scopes that it registered for after the page was shown are not included. @param scopesBefore Scopes
- *  before the claim. */
+/**
+ * The ownership that a claim creates. The agent keeps its scopes and gets those of the claimer.
+ * Scopes that the agent registered after the page was shown are not included.
+ * @param scopesBefore Scopes before the claim.
+ */
 export function newOwnership(
   { accountId, scopes, shown, through }: Claimer,
   scopesBefore: readonly Scope[],
@@ -46,14 +50,17 @@ export function newOwnership(
   };
 }
 
-/** The grant and client by which an application claims for a person. */
+/** The grant and the client through which an application claims for a person. */
 export interface ClaimingAccess {
   readonly grant: Stored<GrantRecord>;
-  /** `undefined` for a client with a metadata document. */
+  /** The application's registration; `undefined` for a client with a metadata document. */
   readonly application: Stored<ClientRecord> | undefined;
 }
 
-/** Reads the access by which an application claims. @returns `undefined` when it has ended. */
+/**
+ * Reads the grant and client of a claiming application.
+ * @returns `undefined` when the application's access has ended.
+ */
 export async function claimingAccess(
   records: Records,
   { clientId, grantId }: ActingApplication,
@@ -66,9 +73,9 @@ export async function claimingAccess(
 }
 
 /**
- * The steps that make room for the next agent that a person claims. At the maximum, the agents
- * claimed first are deleted. Agents that an application claimed under a grant count for that grant,
- * not for the person.
+ * The operations that make room for the next agent that a person claims. At the maximum, the agents
+ * claimed first are deleted. Agents that an application claimed under a grant count toward that
+ * grant, not toward the person.
  *
  * @param grantId `undefined` when the person claims the agent on the page.
  */
@@ -92,14 +99,20 @@ export async function claimedAgentEviction(
 /** Input of `completedClaim`. */
 interface Completion {
   readonly owner: Ownership;
-  /** Absent when a person claimed the agent on the page. */
+  /**
+   * The claiming application's grant and client; `undefined` when a person claimed the agent on the
+   * page.
+   */
   readonly access: ClaimingAccess | undefined;
-  /** The new registration access token; absent when the agent has none after the claim. */
+  /** The new registration access token; `undefined` when the agent has none after the claim. */
   readonly registrationToken: string | undefined;
 }
 
-/** The steps that give an agent its owner. Everything issued to it before is deleted, including its
- *  registration access token: otherwise a thief of either would gain the rights of the owner. */
+/**
+ * The operations that give an agent its owner. Everything issued to the agent before is deleted,
+ * including its registration access token: otherwise a thief of an old token would gain the rights
+ * of the owner.
+ */
 export function completedClaim(
   { client, claim }: OpenClaim,
   { owner, access, registrationToken }: Completion,
@@ -110,8 +123,8 @@ export function completedClaim(
   const held = withRegistrationToken(registrationToken, client.groups);
   return [
     removeAt(claims, claim),
-    // Written unchanged, to conflict with a concurrent change of the grant that has not seen this
-    // agent.
+    // Written unchanged, so that the commit conflicts with a concurrent change of the grant that did
+    // not yet see this agent.
     ...(access === undefined ? [] : [replace(grants, access.grant, { value: access.grant.value })]),
     replace(clients, client, {
       value: { metadata: { ...metadata, scope }, agent: { ...agent, owner } },
@@ -122,9 +135,11 @@ export function completedClaim(
   ];
 }
 
-/** Groups of an agent that an application claimed. The agent is deleted with the grant, with the
- *  application, and with the grants that the application itself depends on. Otherwise an
- *  application could keep access by claiming agents after the person has revoked it. */
+/**
+ * Groups of an agent that an application claimed. The agent is deleted with the grant, with the
+ * application, and with the grants that the application itself depends on. Otherwise an application
+ * could keep access by claiming agents, even after the person has revoked it.
+ */
 function dependencyGroups({ grant, application }: ClaimingAccess): readonly string[] {
   const { clientId } = grant.value;
   const own = [grantGroup(grant.key), ...(clientId === undefined ? [] : [clientGroup(clientId)])];
@@ -137,16 +152,20 @@ function accessLifetimeOf({ grant, application }: ClaimingAccess, now: number): 
   return endsAt === Infinity ? null : Math.max(1, endsAt - now);
 }
 
-/** The scopes of a client after its claim. A client with other grant types keeps the scopes that it
- *  may request with those. */
+/**
+ * The scopes of a client after its claim. A client with other grant types keeps the scopes that
+ * these grant types may request.
+ */
 function scopeAfter({ value }: Stored<ClientRecord>, owner: Ownership): readonly string[] {
   const { grant_types: types = [], scope = "" } = value.metadata;
   const hasOthers = types.some((type) => type !== "client_credentials");
-  return [...new Set([...owner.scopes, ...(hasOthers ? scopeNames(scope) : [])])];
+  return [...new Set([...owner.scopes, ...(hasOthers ? parseScopeNames(scope) : [])])];
 }
 
-/** The steps that notify a person of their new agent. The email omits the agent's name, which is
- *  untrusted text. */
+/**
+ * The operations that notify a person of their new agent. The email omits the agent's name, which
+ * is untrusted text.
+ */
 export function claimNotice(
   { mailbox, baseUrl }: { readonly mailbox: Mailbox | undefined; readonly baseUrl: string },
   { email, agentId, owner }: ClaimNotice,
@@ -167,7 +186,7 @@ export function claimNotice(
 
 /** Input of `claimNotice`. */
 interface ClaimNotice {
-  /** Absent for people who sign in with an identity provider only. */
+  /** Email address of the owner; absent for people who sign in with an identity provider only. */
   readonly email: string | undefined;
   readonly agentId: string;
   readonly owner: Ownership;

@@ -3,13 +3,13 @@ import { fingerprint } from "../../lib/fingerprint.ts";
 import type { Records } from "../../store/port/records.ts";
 import { clients } from "./agent.ts";
 
-/** Random bytes of a token, which must not be guessable. */
+/** Length of a token in random bytes; a token must not be guessable. */
 const TOKEN_BYTES = 32;
 
-/** Prefix of `registrationTokenGroup`. */
+/** Prefix of the group names of registration access tokens. */
 const GROUP_PREFIX = "registration:";
 
-/** Group of the client that holds a registration access token (RFC 7592). */
+/** Group of the client that a registration access token (RFC 7592) belongs to. */
 export const registrationTokenGroup = (token: string): string =>
   `${GROUP_PREFIX}${fingerprint(token)}`;
 
@@ -18,8 +18,11 @@ export function newRegistrationToken(): string {
   return `rat_${randomBytes(TOKEN_BYTES).toString("base64url")}`;
 }
 
-/** A client's groups with its registration access token replaced; a client has at most one. @param
- *  token `undefined` removes it. */
+/**
+ * The groups of a client after its registration access token was replaced; a client has at most one
+ * token.
+ * @param token For `undefined`, the token is removed.
+ */
 export function withRegistrationToken(
   token: string | undefined,
   groups: readonly string[],
@@ -32,7 +35,7 @@ export function withRegistrationToken(
  *  `undefined` when the token is unknown or was replaced. */
 export type FindRegisteredClient = (registrationToken: string) => Promise<string | undefined>;
 
-/** Creates the lookup of registration access tokens. */
+/** Creates the function that finds the client of a registration access token. */
 export function createRegistrationTokenLookup(records: Records): FindRegisteredClient {
   return async (token) => {
     const [client] = await records.list(clients, {

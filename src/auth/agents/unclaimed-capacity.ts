@@ -1,5 +1,5 @@
 import { Problem } from "../../problem.ts";
-import { audited } from "../../store/audit/entry.ts";
+import { auditSteps } from "../../store/audit/entry.ts";
 import { recordPages } from "../../store/port/read-all.ts";
 import {
   type Collection,
@@ -9,60 +9,75 @@ import {
   type Stored,
 } from "../../store/port/records.ts";
 import { type GrantRecord, grants } from "../accounts/grants.ts";
-import { agentRemoval, dependentAgentsRemoval, REMOVED_TOPIC } from "../accounts/owned-agents.ts";
+import {
+  agentRemoval,
+  CLIENT_REMOVED_TOPIC,
+  dependentAgentsRemoval,
+} from "../accounts/owned-agents.ts";
 import { authorizationRequestGroup, type ClientRecord, clientGroup, clients } from "./agent.ts";
-import { CLAIM_CODE_MS } from "./claim-code.ts";
+import { CLAIM_CODE_LIFETIME_MS } from "./claim-code.ts";
 import { claims } from "./claim-records.ts";
 import { type EvictionCandidate, type UnclaimedAgent, UnclaimedIndex } from "./unclaimed-index.ts";
 
-/** Capacity for unclaimed agents, in agents of ordinary size. Agents that people have authorized
- *  have a second capacity of this size. */
+/**
+ * Capacity for unclaimed agents, in agents of ordinary size. Agents that people have authorized
+ * have a separate capacity of the same size.
+ */
 const CAPACITY = 10_000;
 
-/** Metadata size that counts as one agent, in characters of JSON; most registrations have 500 to
- *  1,500. */
+/**
+ * Metadata size that counts as one agent, in characters of JSON. Most registrations have 500 to
+ * 1,500 characters.
+ */
 const CHARACTERS_PER_UNIT = 2_048;
 
 /** Agents in use are not evicted while their network uses at most this share of the capacity. */
 const PROTECTED_SHARE = 1 / 10;
 
-/** When all agents are in use, registrations are admitted up to twice the capacity. A network that
- *  already has an agent gets at most this share of what remains. */
+/**
+ * When all agents are in use, registrations are admitted up to twice the capacity. A network that
+ * already has an agent gets at most this share of the remaining capacity.
+ */
 const NETWORK_SHARE = 1 / 100;
 
-/** Share of the capacity that one eviction frees, so that not every registration evicts. */
+/** Share of the capacity that one eviction frees, so that most registrations need no eviction. */
 const FREED_SHARE = 1 / 100;
 
 /** Minimum interval between reads of the registrations of other processes, in milliseconds. */
 const REFRESH_MS = 1_000;
 
-/** Agents checked and deleted in one commit. */
+/** Number of agents checked and deleted in one commit. */
 const EVICTION_BATCH = 50;
 
-/** Time for which an agent found in use is not checked again, in milliseconds. */
+/** How long an agent that was found in use is not checked again, in milliseconds. */
 const RECHECK_MS = 3_600_000;
 
-/** Retry-After of a rejected registration, in seconds: claim codes and tokens expire in the
- *  meantime. */
+/**
+ * Retry-After of a rejected registration, in seconds. Until then, claim codes and tokens expire,
+ * which makes agents evictable.
+ */
 const RETRY_SECONDS = 60;
 
-/** The models of oidc-provider that are issued to a client. */
+/** Models of the oidc-provider records that are issued to a client. */
 const issuedModels = ["ClientCredentials", "AccessToken", "RefreshToken", "AuthorizationCode"];
 
-/** Collections whose records show that an agent is in use: its claim, and what was issued to it. */
+/**
+ * Collections whose records show that an agent is in use: its claim, and the tokens and codes
+ * issued to it.
+ */
 const issued: readonly Collection<object>[] = [
   claims,
   ...issuedModels.map((model) => collection<object>(`oidc:${model}`)),
 ];
 
-/** Authorization requests that wait for a person. */
+/** Authorization requests that are waiting for a person. */
 const openRequests = collection<object>("oidc:Interaction");
 
-/** Options of `UnclaimedCapacity`. */
+/** Dependencies of `UnclaimedCapacity`. */
 interface UnclaimedCapacityOptions {
   readonly records: Records;
   readonly now: () => Date;
-  /** Capacity in agents of ordinary size. Default: 10,000. */
+  /** Capacity in agents of ordinary size (`CHARACTERS_PER_UNIT`). Default: 10,000. */
   readonly capacity?: number | undefined;
 }
 
@@ -70,11 +85,11 @@ interface UnclaimedCapacityOptions {
 interface NewUnclaimed {
   readonly clientId: string;
   readonly client: ClientRecord;
-  /** Lifetime in milliseconds. */
+  /** Lifetime of the registration, in milliseconds. */
   readonly ttlMs: number;
 }
 
-/** Effects of the capacity limit in this process since its start. */
+/** How often the capacity limit has acted in this process since its start. */
 export interface CapacityCounts {
   /** Number of agents that were evicted. */
   readonly evicted: number;
@@ -85,14 +100,15 @@ export interface CapacityCounts {
 /**
  * Bounds the number of unclaimed agents, so that a flood of registrations has a bounded cost. The
  * capacity is 10,000 agents of ordinary size. Above it, each registration evicts the newest agent
- * of the network (/24 of IPv4, /48 and /32 of IPv6) that has the most. An agent in use, with a
- * valid token, a claim code or a pending authorization, is not evicted while each of its networks
- * uses at most a tenth of the capacity. When all agents are in use, registrations are admitted up
- * to twice the capacity. A network that already has an agent gets at most a hundredth of what
- * remains. A network without an agent is always admitted, if necessary by evicting an agent in use.
+ * of the network (/24 of IPv4, /48 and /32 of IPv6) that has the most agents. An agent in use, that
+ * is, with a valid token, a claim code or a pending authorization, is not evicted while each of its
+ * networks uses at most a tenth of the capacity. When all agents are in use, registrations are
+ * admitted up to twice the capacity. A network that already has an agent gets at most a hundredth
+ * of the remaining capacity. A network without an agent is always admitted, if necessary by
+ * evicting an agent in use.
  *
  * Agents that a person has authorized do not count. They have a second capacity of the same size,
- * above which the newest agent of the network or person with the most is evicted.
+ * above which the newest agent of the network or person with the most agents is evicted.
  *
  * Each process reads the registrations and grants of all processes once a second, so the total
  * exceeds the capacity by at most one second of registrations.
@@ -105,14 +121,17 @@ export class UnclaimedCapacity {
   readonly #index = new UnclaimedIndex();
   /** Agents that a person has authorized. The person's account counts as a network. */
   readonly #authorized = new UnclaimedIndex();
-  /** Revisions of the newest registration and the newest grant that were read. */
+  /** Revisions of the newest registration and the newest grant that this process has read. */
   #clientRevision = 0;
   #grantRevision = 0;
   #readAt = Number.NEGATIVE_INFINITY;
   #reading: Promise<void> | undefined;
   #freeing: Promise<void> | undefined;
   #displacing: Promise<void> | undefined;
-  /** When to evict again, in milliseconds since the epoch, after all agents were found in use. */
+  /**
+   * When to try an eviction again after all agents were found in use, in milliseconds since the
+   * epoch.
+   */
   #retryEvictionAt = 0;
   #evicted = 0;
   #refused = 0;
@@ -121,25 +140,25 @@ export class UnclaimedCapacity {
     this.#records = records;
     this.#now = now;
     this.#capacity = capacity;
-    records.onAnnounce(REMOVED_TOPIC, (id) => this.#forget(id));
+    records.onAnnounce(CLIENT_REMOVED_TOPIC, (id) => this.#forget(id));
   }
 
   /**
-   * Makes room for a new agent, or for the growth of an agent's metadata, and counts it.
+   * Makes room for a new agent, or for the growth of an agent's metadata, and counts the agent.
    *
    * @throws {Problem} `rate_limited` when all agents are in use and the agent's network has used
-   *   its share.
+   * its share.
    */
   async admit({ clientId, client, ttlMs }: NewUnclaimed): Promise<void> {
     await this.#refresh();
-    // The change of an authorized agent is counted when it is read, which also evicts others for
-    // it.
+    // The growth of an authorized agent is counted at the next read, which also evicts other agents to
+    // make room.
     if (this.#authorized.find(clientId) !== undefined) return;
     const known = this.#index.find(clientId);
     const read = unclaimedOf(clientId, client, this.#time() + ttlMs);
     const agent = known === undefined ? read : { ...read, inUseUntil: known.inUseUntil };
     if (known !== undefined && agent.size <= known.size) return this.#index.add(agent);
-    // The agent must not be evicted to make room for itself.
+    // Removed first, so that the agent is not evicted to make room for itself.
     this.#index.remove(clientId);
     const isAdmitted = await this.#makeRoom(agent);
     if (isAdmitted) this.#index.add(agent);
@@ -150,7 +169,7 @@ export class UnclaimedCapacity {
     }
   }
 
-  /** Effects of the capacity limit in this process since its start. */
+  /** How often the capacity limit has acted in this process since its start. */
   counts(): CapacityCounts {
     return { evicted: this.#evicted, refused: this.#refused };
   }
@@ -191,8 +210,10 @@ export class UnclaimedCapacity {
     if (this.#index.size > goal) this.#retryEvictionAt = now + REFRESH_MS;
   }
 
-  /** Admits a network without agents when twice the capacity is in use. Among networks of equal
-   *  size the oldest agent is evicted, since the newest were admitted in this way. */
+  /**
+   * Admits a network without agents when twice the capacity is in use. Among networks of equal
+   * size, the oldest agent is evicted, because the newest ones were themselves admitted this way.
+   */
   async #displaceOnce(size: number): Promise<void> {
     while (this.#index.size + size > 2 * this.#capacity) {
       const before = this.#index.size;
@@ -218,7 +239,7 @@ export class UnclaimedCapacity {
     return Math.ceil(this.#capacity * FREED_SHARE);
   }
 
-  /** Evicts candidates in order until the size of the index is at most the goal. */
+  /** Evicts candidates in order until the size of the index is at most `goal`. */
   async #evictFrom(
     index: UnclaimedIndex,
     {
@@ -234,7 +255,10 @@ export class UnclaimedCapacity {
     }
   }
 
-  /** Deletes the candidates that are not in use. @returns How many were deleted. */
+  /**
+   * Deletes the candidates that are not in use.
+   * @returns The number of deleted agents.
+   */
   async #evict(candidates: readonly EvictionCandidate[]): Promise<number> {
     const checks = candidates.map(async ({ agent, isProtected }) => {
       const client = await this.#records.get(clients, agent.id);
@@ -249,14 +273,17 @@ export class UnclaimedCapacity {
     });
     const idle = (await Promise.all(checks)).flat();
     const steps = await Promise.all(idle.map((client) => this.#removal(client)));
-    // If an agent was changed concurrently, none is deleted, and all are checked again.
+    // If an agent was changed concurrently, the commit is rejected: no agent is deleted, and all are
+    // checked again.
     if (idle.length === 0 || !(await this.#records.commit(steps.flat()))) return 0;
     for (const { key } of idle) this.#forget(key);
     return idle.length;
   }
 
-  /** The steps that delete an agent. If people have authorized it, the deletion is audited. The
-   *  grant is read from the store, because the index may be a second old. */
+  /**
+   * The operations that delete an agent. If a person has authorized the agent, the deletion is
+   * audited. The grant is read from the store, because the index may be a second old.
+   */
   async #removal(client: Stored<ClientRecord>): Promise<readonly Operation[]> {
     const { key } = client;
     const granted = await this.#records.list(grants, { group: clientGroup(key), limit: 1 });
@@ -265,7 +292,7 @@ export class UnclaimedCapacity {
     return [
       ...(await dependentAgentsRemoval(this.#records, clientGroup(key))),
       ...agentRemoval(client),
-      ...audited(entry, this.#time()),
+      ...auditSteps(entry, this.#time()),
     ];
   }
 
@@ -274,8 +301,10 @@ export class UnclaimedCapacity {
     this.#authorized.remove(id);
   }
 
-  /** @returns When the record that shows a client to be in use expires; `undefined` if there is
-   *  none. */
+  /**
+   * @returns The expiry of the record that shows a client to be in use, in milliseconds since the
+   * epoch; `undefined` if there is no such record.
+   */
   async #usedUntil(clientId: string): Promise<number | undefined> {
     const firstOf = (from: Collection<object>, group: string) =>
       this.#records.list(from, { group, limit: 1 });
@@ -297,7 +326,7 @@ export class UnclaimedCapacity {
   }
 
   async #read(): Promise<void> {
-    // A grant's client is older than the grant, so reading grants first finds every client.
+    // A client is always older than its grants, so the clients of all grants read here are read below.
     const given: GrantRecord[] = [];
     this.#grantRevision = await this.#eachSince(grants, this.#grantRevision, ({ value }) => {
       given.push(value);
@@ -373,11 +402,21 @@ export function capacityExceeded(): Problem {
   });
 }
 
-/** Agents registered before sites were recorded each count as a network of their own. Hashes of
- *  sites and of provider networks have different inputs, so they never collide. */
+/**
+ * The index entry of a client. An agent registered before sites were recorded counts as a network
+ * of its own. Hashes of sites and of provider networks have different inputs, so they never
+ * collide.
+ */
 function unclaimedOf(id: string, client: ClientRecord, expiresAt: number): UnclaimedAgent {
   const { registeredAt, site = id, provider } = client.agent;
   const networks = provider === undefined ? [site] : [site, provider];
   const size = Math.ceil(JSON.stringify(client.metadata).length / CHARACTERS_PER_UNIT);
-  return { id, networks, size, registeredAt, inUseUntil: registeredAt + CLAIM_CODE_MS, expiresAt };
+  return {
+    id,
+    networks,
+    size,
+    registeredAt,
+    inUseUntil: registeredAt + CLAIM_CODE_LIFETIME_MS,
+    expiresAt,
+  };
 }

@@ -1,44 +1,48 @@
-/** An unclaimed agent, as the capacity limit sees it. */
+/** An unclaimed agent, with the data that the capacity limit needs. */
 export interface UnclaimedAgent {
   readonly id: string;
-  /** Hashes of the networks from which it was registered: the site and, for IPv6, the provider. For
-   *  an agent that a person has authorized, also their account. */
+  /**
+   * Hashes of the networks from which the agent was registered: the site and, for IPv6, the
+   * provider. For an agent that a person has authorized, also the hash of the person's account.
+   */
   readonly networks: readonly string[];
   /** Size in agents of ordinary size, at least 1. */
   readonly size: number;
   /** Milliseconds since the epoch. */
   readonly registeredAt: number;
-  /** The agent is known to be in use until then, in milliseconds since the epoch. */
+  /** Time until which the agent is known to be in use, in milliseconds since the epoch. */
   readonly inUseUntil: number;
   /** Expiry in milliseconds since the epoch. */
   readonly expiresAt: number;
 }
 
-/** Which agents are evicted, and in what order. */
+/** Rules that select the agents to evict and their order. */
 interface EvictionPolicy {
   /** Milliseconds since the epoch. */
   readonly now: number;
-  /** Maximum size of a network whose agents in use are not evicted. */
+  /** Maximum size of a network whose agents in use are protected, in agents of ordinary size. */
   readonly protectedSize: number;
-  /** Which agents of networks of equal size are evicted first. Default: the newest. */
+  /** Which agents are evicted first among networks of equal size. Default: the newest. */
   readonly first?: "newest" | "oldest";
 }
 
 /** An agent that may be evicted. */
 export interface EvictionCandidate {
   readonly agent: UnclaimedAgent;
-  /** Whether it must not be evicted while it is in use. */
+  /** Whether the agent must not be evicted while it is in use. */
   readonly isProtected: boolean;
 }
 
-/** Unclaimed agents by the networks from which they were registered; in memory, about 300 bytes
- *  each. */
+/**
+ * Index of unclaimed agents by the networks from which they were registered; in memory, about 300
+ * bytes per agent.
+ */
 export class UnclaimedIndex {
   readonly #agents = new Map<string, UnclaimedAgent>();
   readonly #sizes = new Map<string, number>();
   #total = 0;
 
-  /** Total size of all agents. */
+  /** Total size of all agents, in agents of ordinary size. */
   get size(): number {
     return this.#total;
   }
@@ -61,7 +65,7 @@ export class UnclaimedIndex {
     return this.#agents.get(id);
   }
 
-  /** Total size of the agents of one network. */
+  /** Total size of the agents of one network, in agents of ordinary size. */
   sizeOf(network: string): number {
     return this.#sizes.get(network) ?? 0;
   }
@@ -73,7 +77,7 @@ export class UnclaimedIndex {
     }
   }
 
-  /** The agents in eviction order: the newest of the largest network first. */
+  /** The agents that may be evicted, in order: the newest agent of the largest network first. */
   evictionOrder({
     now,
     protectedSize,
@@ -98,9 +102,11 @@ export class UnclaimedIndex {
   }
 }
 
-/** Stacks the agents of each network, the oldest at the bottom, and gives each agent its greatest
- *  height in any of its networks. Eviction by descending height repeatedly takes the newest agent
- *  of the largest network. */
+/**
+ * Stacks the agents of each network, the oldest at the bottom, and gives each agent its greatest
+ * height in any of its networks, in agents of ordinary size. Eviction by descending height thus
+ * repeatedly takes the newest agent of the largest network.
+ */
 function withHeights(
   agents: readonly UnclaimedAgent[],
 ): readonly { readonly agent: UnclaimedAgent; readonly height: number }[] {

@@ -3,7 +3,10 @@ import { z } from "zod";
 import { EmailAddress } from "../../mail/email-address.ts";
 import type { TrustedIssuer } from "./trusted-issuers.ts";
 
-/** Error codes of rejected assertions, as in auth.md, each with its description for the caller. */
+/**
+ * Error codes for rejected assertions, as auth.md defines them, each with its description for the
+ * caller.
+ */
 export const assertionErrors = {
   invalid_request:
     "the assertion must be a JWT of type oauth-id-jag+jwt with iss, sub, aud, client_id, jti, iat and exp, valid for at most ten minutes",
@@ -21,12 +24,12 @@ export const assertionErrors = {
 export type AssertionErrorCode = keyof typeof assertionErrors;
 
 /** Allowed clock difference, in seconds. */
-export const SKEW_SECONDS = 60;
+export const CLOCK_SKEW_SECONDS = 60;
 
-/** Maximum lifetime of an assertion, in seconds: twice what auth.md suggests. */
+/** Maximum lifetime of an assertion, in seconds: twice the lifetime that auth.md suggests. */
 const MAX_LIFETIME_SECONDS = 600;
 
-/** Accepted signature algorithms: those with a public key, so neither `none` nor HMAC. */
+/** Accepted signature algorithms: only asymmetric ones, so neither `none` nor HMAC. */
 const ALGORITHMS = ["ES256", "ES384", "ES512", "PS256", "RS256", "EdDSA", "Ed25519"];
 
 /** At most 255 printable ASCII characters (OpenID Connect Core section 2). */
@@ -64,8 +67,10 @@ const malformedCodes: ReadonlySet<string> = new Set([
   "ERR_JWT_INVALID",
 ]);
 
-/** The error code for an error of jose. Errors that are not about the assertion come from fetching
- *  the keys. */
+/**
+ * Maps an error of jose to the error code of auth.md. Any error that is not about the assertion
+ * itself comes from fetching the keys.
+ */
 function errorCodeFor(error: unknown): AssertionErrorCode {
   if (!(error instanceof errors.JOSEError)) return "issuer_unreachable";
   if (error instanceof errors.JWTExpired) return "expired";
@@ -76,7 +81,10 @@ function errorCodeFor(error: unknown): AssertionErrorCode {
   return malformedCodes.has(error.code) ? "invalid_request" : "issuer_unreachable";
 }
 
-/** The `iss` of an assertion, unverified. */
+/**
+ * The `iss` claim of an assertion whose signature is not yet verified; `undefined` if the assertion
+ * cannot be decoded.
+ */
 export function unverifiedIssuer(assertion: string): string | undefined {
   try {
     return decodeJwt(assertion).iss;
@@ -85,8 +93,11 @@ export function unverifiedIssuer(assertion: string): string | undefined {
   }
 }
 
-/** Verifies the signature, audience and lifetime of an assertion by
- *  draft-ietf-oauth-identity-assertion-authz-grant. @returns Its claims, or the error code. */
+/**
+ * Verifies the signature, audience and lifetime of an assertion as
+ * draft-ietf-oauth-identity-assertion-authz-grant requires.
+ * @returns The claims, or the error code.
+ */
 export async function verifyClaims(
   assertion: string,
   { issuer, keys }: TrustedIssuer,
@@ -98,7 +109,7 @@ export async function verifyClaims(
       algorithms: ALGORITHMS,
       issuer,
       audience,
-      clockTolerance: SKEW_SECONDS,
+      clockTolerance: CLOCK_SKEW_SECONDS,
       maxTokenAge: MAX_LIFETIME_SECONDS,
       currentDate: now,
     });

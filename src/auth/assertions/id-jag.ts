@@ -7,58 +7,77 @@ import { dependentAgentsRemoval } from "../accounts/owned-agents.ts";
 import { clientGroup, clients } from "../agents/agent.ts";
 import type { Auditor } from "../auditor.ts";
 import { lastUseRemoval } from "../last-use.ts";
-import { isScope, type Scope, scopeNames } from "../scopes.ts";
+import { isScope, parseScopeNames, type Scope } from "../scopes.ts";
 import {
   type AssertionErrorCode,
+  CLOCK_SKEW_SECONDS,
   type ClaimSet,
-  SKEW_SECONDS,
   unverifiedIssuer,
   verifyClaims,
 } from "./assertion-claims.ts";
 import type { TrustedIssuer } from "./trusted-issuers.ts";
 
-/** What a used assertion produced: the grant of the token that it was exchanged for, or the agent
- *  that was registered with it. Records of earlier versions have neither. */
+/**
+ * Result of a used assertion: the grant of the token that it was exchanged for, or the agent that
+ * was registered with it. Records of earlier versions have neither.
+ */
 type UsedAssertion = Readonly<Partial<Record<"grantId" | "clientId", string>>> & {
-  /** Whether it was replayed: what it produced was revoked, and the audit log has a row. */
+  /**
+   * Whether the assertion was replayed: then its grant or agent was revoked, and the audit log has
+   * a row.
+   */
   readonly isReplayed?: true;
 };
 
 /** Used assertions by the hash of their `iss` and `jti`. */
 export const usedAssertions = collection<UsedAssertion>("assertions:used");
 
-/** A valid assertion. It can be used once: whoever uses it must insert it into `usedAssertions` in
- *  the same commit. */
-export interface Assertion {
+/**
+ * A valid assertion. It can be used only once: the code that uses it must insert `use` into
+ * `usedAssertions` in the same commit.
+ */
+export interface VerifiedAssertion {
   readonly subject: UpstreamSubject;
-  /** The scopes it allows; `undefined` when it does not limit them. */
+  /** The scopes that the assertion allows; `undefined` when it does not limit them. */
   readonly scopes: readonly Scope[] | undefined;
-  /** The resources it allows (RFC 8707); `undefined` when it does not limit them. */
+  /**
+   * The resources that the assertion allows (RFC 8707); `undefined` when it does not limit them.
+   */
   readonly resources: readonly string[] | undefined;
-  /** Key and lifetime of its record in `usedAssertions`. The insertion is rejected if it was used
-   *  before. */
+  /**
+   * Key and lifetime of the assertion's record in `usedAssertions`. The insertion is rejected if
+   * the assertion was used before.
+   */
   readonly use: { readonly key: string; readonly ttlMs: number };
 }
 
 /** Verifies identity assertions (ID-JAG). */
 export interface AssertionVerifier {
-  /** For the token endpoint: the assertion must have been issued to the client that presents it. */
-  forClient(assertion: string, clientId: string): Promise<Assertion | AssertionErrorCode>;
+  /**
+   * Verifies an assertion at the token endpoint: it must have been issued to the client that
+   * presents it.
+   */
+  forClient(assertion: string, clientId: string): Promise<VerifiedAssertion | AssertionErrorCode>;
 
-  /** For registration, where no client can authenticate yet: the assertion must name the provider
-   *  itself as its client, and the person must have signed in within the last hour. */
-  forRegistration(assertion: string): Promise<Assertion | AssertionErrorCode>;
+  /**
+   * Verifies an assertion at registration, where no client can authenticate yet: its `client_id`
+   * must be the provider itself, and the person must have signed in within the last hour.
+   */
+  forRegistration(assertion: string): Promise<VerifiedAssertion | AssertionErrorCode>;
 
-  /** Revokes what an assertion produced, and audits the replay, after the insertion of its use was
-   *  rejected. Does nothing if the commit was rejected for another reason. @param actor Client id,
-   *  or `anonymous`. */
-  recordReplay(assertion: Assertion, actor: string): Promise<void>;
+  /**
+   * Revokes the grant or agent that an assertion was used for, and audits the replay. To be called
+   * when the insertion of `use` was rejected; does nothing if the commit was rejected for another
+   * reason.
+   * @param actor Client id, or `anonymous`.
+   */
+  recordReplay(assertion: VerifiedAssertion, actor: string): Promise<void>;
 }
 
 /** Options of `createAssertionVerifier`. */
 interface AssertionVerifierOptions {
   readonly issuers: readonly TrustedIssuer[];
-  /** The issuer identifier of this server. */
+  /** Required audience of an assertion: the issuer identifier of this server. */
   readonly audience: string;
   readonly records: Records;
   readonly audit: Auditor;
@@ -68,35 +87,45 @@ interface AssertionVerifierOptions {
 /** Maximum age of the person's sign-in at registration, in seconds (auth.md 0.5). */
 export const MAX_LOGIN_AGE_SECONDS = 3600;
 
-/** Checks claims for one endpoint. @param now Seconds since the epoch. */
+/**
+ * An additional check of the claims, for one endpoint.
+ * @param now Seconds since the epoch.
+ */
 type Rule = (claims: ClaimSet, now: number) => AssertionErrorCode | undefined;
 
-/** No client is authenticated at registration. An assertion issued to an application could have
- *  been stolen and would give the thief an agent of the person, so it must be issued to the
- *  provider itself. */
+/**
+ * The check at registration, where no client is authenticated. An assertion issued to an
+ * application could have been stolen and would give the thief an agent of the person, so the
+ * assertion must have been issued to the provider itself.
+ */
 const registrationRule: Rule = ({ client_id, iss, auth_time }, now) => {
   if (client_id !== iss) return "invalid_client_id";
   const age = auth_time === undefined ? Number.POSITIVE_INFINITY : now - auth_time;
-  return age > MAX_LOGIN_AGE_SECONDS || age < -SKEW_SECONDS ? "login_required" : undefined;
+  return age > MAX_LOGIN_AGE_SECONDS || age < -CLOCK_SKEW_SECONDS ? "login_required" : undefined;
 };
 
 const keyOf = ({ iss, jti }: ClaimSet): string => fingerprint(JSON.stringify([iss, jti]));
 
-/** The label contains the provider's name, so that it never equals an email address. */
-function assertionOf(claims: ClaimSet, { name }: TrustedIssuer, now: number): Assertion {
+/**
+ * Converts verified claims. The label contains the provider's name, so that it never equals an
+ * email address.
+ */
+function assertionOf(claims: ClaimSet, { name }: TrustedIssuer, now: number): VerifiedAssertion {
   const { iss, sub, email, scope, resource, exp } = claims;
-  // Until one minute after the assertion has expired by every tolerated clock.
-  const ttlMs = Math.ceil((exp + 2 * SKEW_SECONDS - now) * 1000);
+  // The record expires one minute after the assertion has expired by every tolerated clock.
+  const ttlMs = Math.ceil((exp + 2 * CLOCK_SKEW_SECONDS - now) * 1000);
   return {
     subject: { issuer: iss, subject: sub, label: `${email ?? sub} (${name})` },
-    scopes: scope === undefined ? undefined : scopeNames(scope).filter(isScope),
+    scopes: scope === undefined ? undefined : parseScopeNames(scope).filter(isScope),
     resources: resource,
     use: { key: keyOf(claims), ttlMs },
   };
 }
 
-/** The steps that revoke what an assertion produced: one of the two parties that presented it is a
- *  thief, as with an authorization code (RFC 6749 section 4.1.2). */
+/**
+ * The operations that revoke the grant or agent of a replayed assertion: one of the two parties
+ * that presented it is a thief, as with an authorization code (RFC 6749 section 4.1.2).
+ */
 async function revocationSteps(
   records: Records,
   { grantId, clientId }: UsedAssertion,
@@ -113,8 +142,10 @@ async function revocationSteps(
   return [...(await grantRevocationById(records, grantId)), ...agent];
 }
 
-/** Creates the verifier. Assertions in this server's own name are rejected, even if it is listed as
- *  trusted. */
+/**
+ * Creates the verifier. Assertions whose issuer is this server are rejected, even if it is listed
+ * as trusted.
+ */
 export function createAssertionVerifier(options: AssertionVerifierOptions): AssertionVerifier {
   const { issuers, audience, records, audit, now } = options;
   const otherIssuers = issuers.filter(({ issuer }) => issuer !== audience);

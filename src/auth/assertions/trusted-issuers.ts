@@ -7,17 +7,22 @@ import { isHttpsOrLoopback } from "../../lib/loopback.ts";
 export interface TrustedIssuer {
   /** Display name. */
   readonly name: string;
-  /** Its `iss`, compared character for character (RFC 8414 section 2). */
+  /** Issuer identifier (`iss`), compared character for character (RFC 8414 section 2). */
   readonly issuer: string;
-  /** Finds the public key for a JWS header. */
+  /** Finds the public key that matches a JWS header. */
   readonly keys: JWTVerifyGetKey;
 }
 
-/** How an issuer's keys are fetched, in milliseconds: timeout 3 s, cached for ten minutes, fetched
- *  again for an unknown key at most every 30 s. */
+/**
+ * Options for fetching an issuer's keys, in milliseconds: time out after 3 s, cache for ten
+ * minutes, and fetch again for an unknown key at most every 30 s.
+ */
 const JWKS_OPTIONS = { timeoutDuration: 3000, cacheMaxAge: 600_000, cooldownDuration: 30_000 };
 
-/** Plain http would let an attacker on the network path replace the keys. */
+/**
+ * Whether a URL uses https, or http on a loopback address. Plain http would let an attacker on the
+ * network path replace the keys.
+ */
 function isSecureUrl(text: string): boolean {
   const url = URL.parse(text);
   return url !== null && isHttpsOrLoopback(url);
@@ -56,10 +61,10 @@ async function readJson(file: string): Promise<unknown> {
 }
 
 /**
- * Reads the trusted issuers from the file of `TRUSTED_ISSUERS`: a JSON array of `{name, issuer,
- * jwks_uri}`. Their keys are fetched at first use.
+ * Reads the trusted issuers from the file named by `TRUSTED_ISSUERS`: a JSON array of
+ * `{name, issuer, jwks_uri}`. Their keys are fetched at first use.
  *
- * @throws {Error} With one line per fault, each with its location and what is allowed.
+ * @throws {Error} With one line per fault, each with its location and the allowed values.
  */
 export async function readTrustedIssuers(file: string): Promise<readonly TrustedIssuer[]> {
   const { data, error } = Entries.safeParse(await readJson(file));

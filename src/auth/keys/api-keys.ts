@@ -1,7 +1,7 @@
 import { randomBase62 } from "../../lib/base62.ts";
 import { fingerprint } from "../../lib/fingerprint.ts";
 import { incrementVersion, readVersion } from "../../store/optimistic-lock.ts";
-import { insert, removeAt, removeGroup, unchanged } from "../../store/port/operations.ts";
+import { insert, removeAt, removeGroup, requireUnchanged } from "../../store/port/operations.ts";
 import { readAll } from "../../store/port/read-all.ts";
 import { collection, type Operation, type Records } from "../../store/port/records.ts";
 import type { StoreMode } from "../../store/port/store.ts";
@@ -10,27 +10,27 @@ import { accountRecordsGroup } from "../agents/agent.ts";
 import type { Auditor } from "../auditor.ts";
 import { type LastUseTracker, lastUseRemoval } from "../last-use.ts";
 import type { Scope } from "../scopes.ts";
-import { generateKey, hintOf, isWellFormedKey } from "./key-format.ts";
+import { apiKeyHint, generateApiKey, isWellFormedApiKey } from "./key-format.ts";
 
 /** An API key; only its hash is stored. */
 export interface ApiKey {
-  /** `key_` and random characters; identifies the key without revealing it. */
+  /** `key_` and random characters; identifies the key without revealing its text. */
   readonly id: string;
   readonly name: string;
   readonly scopes: readonly Scope[];
-  /** Prefix and first random characters, by which people recognize the key. */
+  /** Prefix and first random characters of the key, by which people recognize it. */
   readonly hint: string;
-  /** The account that owns it; `undefined` for keys of the operator. */
+  /** The account that owns the key; `undefined` for keys of the operator. */
   readonly accountId: string | undefined;
   /** Milliseconds since the epoch. */
   readonly createdAt: number;
-  /** Expiry in milliseconds since the epoch; `undefined` if it does not expire. */
+  /** Expiry in milliseconds since the epoch; `undefined` if the key does not expire. */
   readonly expiresAt: number | undefined;
-  /** Milliseconds since the epoch, accurate to the hour; `undefined` if never used. */
+  /** Last use in milliseconds since the epoch, accurate to the hour; `undefined` if never used. */
   readonly lastUsedAt: number | undefined;
 }
 
-/** A key as it is stored; its last use is a record of its own. */
+/** A key as it is stored; its last use is a separate record. */
 type StoredApiKey = Omit<ApiKey, "lastUsedAt">;
 
 /** Input of `ApiKeys.create`. */
@@ -40,19 +40,19 @@ interface NewApiKey {
   readonly accountId?: string;
   /** Lifetime in milliseconds; absent for a key that does not expire. */
   readonly ttlMs?: number;
-  /** Actor of the audit row: an account id, `operator` or `system`. */
+  /** Actor in the audit row: an account id, `operator` or `system`. */
   readonly actor: string;
-  /** Groups with which the key is deleted. */
+  /** Groups whose removal also deletes the key. */
   readonly groups?: readonly string[];
 }
 
-/** Maximum number of keys of a person. */
-export const KEYS_PER_ACCOUNT = 5;
+/** Maximum number of keys that a person can have. */
+export const MAX_KEYS_PER_ACCOUNT = 5;
 
-/** Dependencies of the API keys. */
+/** Dependencies of `ApiKeys`. */
 interface ApiKeysOptions {
   readonly records: Records;
-  /** Mode of the store. A key is valid only in the mode in which it was created. */
+  /** Mode of the store, test or live. A key is valid only in the mode in which it was created. */
   readonly mode: StoreMode;
   readonly now: () => Date;
   readonly audit: Auditor;
@@ -62,7 +62,7 @@ interface ApiKeysOptions {
 /** Keys by the hash of their text. */
 export const apiKeys = collection<StoredApiKey>("api-keys");
 
-/** Length of an id, in random characters. */
+/** Number of random characters in an id. */
 const ID_LENGTH = 16;
 
 const ID = /^key_[0-9A-Za-z]{16}$/;
@@ -70,13 +70,13 @@ const ID = /^key_[0-9A-Za-z]{16}$/;
 /** Group of a key and of everything that is deleted with it, in all collections. */
 export const apiKeyGroup = (id: string): string => `api-key:${id}`;
 
-/** A key that was created. It cannot be read again. */
+/** A new key. Its text cannot be read again. */
 interface CreatedKey {
   readonly key: string;
   readonly id: string;
 }
 
-/** The API keys of a store. */
+/** The API keys in a store. */
 export class ApiKeys {
   readonly #options: ApiKeysOptions;
 
@@ -84,33 +84,36 @@ export class ApiKeys {
     this.#options = options;
   }
 
-  /** A new key and the steps that store it, for a commit with other changes. */
+  /** Generates a key, and the operations that store it in a commit with other changes. */
   prepare(wanted: NewApiKey): CreatedKey & { readonly steps: readonly Operation[] } {
     const { mode, now, audit } = this.#options;
     const { actor, ttlMs, groups = [], accountId, name, scopes } = wanted;
-    const key = generateKey(mode);
+    const key = generateApiKey(mode);
     const id = `key_${randomBase62(ID_LENGTH)}`;
     const createdAt = now().getTime();
     const expiresAt = ttlMs === undefined ? undefined : createdAt + ttlMs;
     const owner = accountId === undefined ? [] : [accountRecordsGroup(accountId)];
     const placed = insert(apiKeys, {
       key: fingerprint(key),
-      value: { id, name, scopes, hint: hintOf(key), accountId, createdAt, expiresAt },
+      value: { id, name, scopes, hint: apiKeyHint(key), accountId, createdAt, expiresAt },
       groups: [apiKeyGroup(id), ...owner, ...groups],
       ...(ttlMs !== undefined && { ttlMs }),
     });
     return { key, id, steps: [placed, ...audit({ action: "key.created", actor, target: id })] };
   }
 
-  /** Creates a key. */
+  /** Generates a key and stores it. */
   async create(wanted: NewApiKey): Promise<CreatedKey> {
     const { key, id, steps } = this.prepare(wanted);
     await this.#options.records.commit(steps);
     return { key, id };
   }
 
-  /** Creates a key for a person, again if a concurrent request changed the number of keys. @returns
-   *  `undefined` when they have `KEYS_PER_ACCOUNT` keys, or their account was deleted. */
+  /**
+   * Creates a key for a person; tries again if a concurrent request changed the number of keys.
+   * @returns `undefined` when the person has `MAX_KEYS_PER_ACCOUNT` keys, or the account was
+   * deleted.
+   */
   async createFor(
     accountId: string,
     wanted: Pick<NewApiKey, "name" | "scopes">,
@@ -121,25 +124,27 @@ export class ApiKeys {
     for (;;) {
       const account = await records.get(accounts, accountId);
       const version = await readVersion(records, lock);
-      const own = await records.list(apiKeys, { group, limit: KEYS_PER_ACCOUNT });
-      if (account === undefined || own.length === KEYS_PER_ACCOUNT) return undefined;
+      const own = await records.list(apiKeys, { group, limit: MAX_KEYS_PER_ACCOUNT });
+      if (account === undefined || own.length === MAX_KEYS_PER_ACCOUNT) return undefined;
       const { key, id, steps } = this.prepare({ ...wanted, accountId, actor: accountId });
-      const counted = [unchanged(accounts, account), incrementVersion(lock, version)];
+      const counted = [requireUnchanged(accounts, account), incrementVersion(lock, version)];
       if (await records.commit([...counted, ...steps])) return { key, id };
     }
   }
 
-  /** Finds the key for a presented text, and records its use. A text that cannot be a key of this
-   *  service is rejected without a query. */
+  /**
+   * Finds the key with the presented text, and records its use. A text that is not well-formed for
+   * this mode is rejected without a query.
+   */
   async find(presented: string): Promise<StoredApiKey | undefined> {
     const { records, mode, lastUse } = this.#options;
-    if (!isWellFormedKey(presented, mode)) return undefined;
+    if (!isWellFormedApiKey(presented, mode)) return undefined;
     const stored = await records.get(apiKeys, fingerprint(presented));
     if (stored !== undefined) lastUse.record(stored.value.id);
     return stored?.value;
   }
 
-  /** All keys, or those of an account, oldest first. */
+  /** All keys, or only the keys of one account, oldest first. */
   async list(accountId?: string): Promise<readonly ApiKey[]> {
     const { records, lastUse } = this.#options;
     const group = accountId === undefined ? undefined : accountRecordsGroup(accountId);

@@ -4,7 +4,7 @@ import type { Collection, Records } from "../../store/port/records.ts";
 import type { UnclaimedCapacity } from "../agents/unclaimed-capacity.ts";
 import type { Auditor } from "../auditor.ts";
 
-/** Dependencies of the adapters of all models. */
+/** Dependencies shared by the adapters of all models. */
 export interface AdapterContext {
   readonly records: Records;
   readonly audit: Auditor;
@@ -28,7 +28,7 @@ export interface RecordRef {
   readonly model: string;
   readonly collection: Collection<AdapterPayload>;
   readonly key: string;
-  /** Group of a refresh token's family (`familyOf`); absent for other models. */
+  /** Group of the refresh token's family (`refreshTokenFamily`); absent for other models. */
   readonly family?: string | undefined;
 }
 
@@ -39,8 +39,10 @@ export interface NewRecord extends RecordRef {
   readonly ttlMs?: number;
 }
 
-/** Copies a JSON value, so that oidc-provider may change what it gets. Takes a third of the time of
- *  `structuredClone`, which handles more than JSON. */
+/**
+ * Copies a JSON value, so that oidc-provider may modify the copy. Takes a third of the time of
+ * `structuredClone`, which supports more types than JSON.
+ */
 export function copyJson<T>(value: T): T {
   if (Array.isArray(value)) return value.map(copyJson) as T;
   if (typeof value !== "object" || value === null) return value;

@@ -5,23 +5,30 @@ import type { Operation } from "../../store/port/records.ts";
 import type { Accounts } from "../accounts/accounts.ts";
 import type { Agent } from "../agents/agent.ts";
 import { type AssertionErrorCode, assertionErrors } from "../assertions/assertion-claims.ts";
-import { type Assertion, type AssertionVerifier, usedAssertions } from "../assertions/id-jag.ts";
+import {
+  type AssertionVerifier,
+  usedAssertions,
+  type VerifiedAssertion,
+} from "../assertions/id-jag.ts";
 import { ID_JAG } from "../assertions/oauth-urns.ts";
 import { allowedResources } from "../audience.ts";
 import type { Auditor } from "../auditor.ts";
 import { allScopes } from "../scopes.ts";
 import type { Metadata } from "./metadata-members.ts";
 
-/** The verified identity of a registration. */
+/** The verified identity that a registration requests. */
 export interface RequestedIdentity {
   readonly agent: Pick<Agent, "identityType" | "loginHint" | "owner">;
-  /** The assertion that proves it; absent for types without an assertion. */
-  readonly assertion?: Assertion;
-  /** Steps for the commit that stores the agent. @param clientId Id of the agent. */
+  /** The assertion that proves the identity; absent for identity types without an assertion. */
+  readonly assertion?: VerifiedAssertion;
+  /**
+   * Operations for the commit that stores the agent.
+   * @param clientId Id of the agent.
+   */
   steps(clientId: string): readonly Operation[];
 }
 
-/** Dependencies of `requestedIdentity`. */
+/** Dependencies of `verifyIdentity`. */
 export interface IdentityOptions {
   readonly verifier: AssertionVerifier;
   readonly accounts: Accounts;
@@ -31,7 +38,7 @@ export interface IdentityOptions {
   readonly now: () => Date;
 }
 
-/** Types that cannot register, with the alternative for each. */
+/** Identity types that cannot register, with the alternative for each. */
 const alternatives: Readonly<Record<string, string>> = {
   user: "a user signs in by the authorization code flow at /oauth/authorize",
   service: "a service uses an API key, which the operator issues or accepts an application for",
@@ -41,7 +48,7 @@ function reject(error: string, description: string): never {
   throw new errors.CustomOIDCProviderError(error, description);
 }
 
-/** The identity of an agent without proof. */
+/** The identity of an agent that presents no proof. */
 function unprovenIdentity(identityType: "anonymous" | "agent"): RequestedIdentity {
   return { agent: { identityType }, steps: () => [] };
 }
@@ -62,8 +69,10 @@ const statuses: Partial<Readonly<Record<AssertionErrorCode, number>>> = {
   issuer_unreachable: 503,
 };
 
-/** Rejects a registration because of its assertion. @throws `OIDCProviderError` with the error code
- *  and status of auth.md. */
+/**
+ * Rejects a registration because of its assertion.
+ * @throws `OIDCProviderError` with the error code and status that auth.md defines.
+ */
 export function rejectAssertion(reason: AssertionErrorCode): never {
   const name = reason === "issuer_unreachable" ? "temporarily_unavailable" : reason;
   const error = new errors.CustomOIDCProviderError(name, assertionErrors[reason]);
@@ -105,11 +114,11 @@ function hasOwnTokens({ grant_types }: Metadata): boolean {
 }
 
 /**
- * Verifies the identity that the `type` of a registration requests; without a `type` it is
+ * Verifies the identity type that a registration requests in `type`; without `type`, the agent is
  * anonymous.
  *
  * @throws `unsupported_identity_type`, `invalid_login_hint`, `invalid_client_metadata`, or the
- *   error of the assertion.
+ * error of the assertion.
  */
 export async function verifyIdentity(
   body: Metadata,
@@ -120,7 +129,7 @@ export async function verifyIdentity(
 
   const isKnown = type === "agent" || type === "service_auth" || type === "identity_assertion";
   if (!isKnown) {
-    // The metadata list these types, so the endpoint is wrong, not the type.
+    // The server metadata lists these types, so the type is valid, but belongs at another endpoint.
     const advice = Object.hasOwn(alternatives, String(type))
       ? alternatives[String(type)]
       : undefined;

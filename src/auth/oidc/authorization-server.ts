@@ -3,19 +3,19 @@ import { paths } from "../../../wellknown/paths.ts";
 import type { Limits } from "../../limits/quotas.ts";
 import type { Records } from "../../store/port/records.ts";
 import type { Accounts } from "../accounts/accounts.ts";
-import type { Session } from "../accounts/browser-sessions.ts";
+import type { BrowserSession } from "../accounts/browser-sessions.ts";
 import type { Claims } from "../agents/claims.ts";
 import type { UnclaimedCapacity } from "../agents/unclaimed-capacity.ts";
 import type { AssertionVerifier } from "../assertions/id-jag.ts";
 import { createAuditor } from "../auditor.ts";
-import { type Scope, scopes } from "../scopes.ts";
+import { type Scope, scopeDescriptions } from "../scopes.ts";
 import { matchesClientSecret } from "../secrets.ts";
 import { checkAssertionExpiry } from "./client-keys.ts";
 import { clientMetadata, confidentialGrants, idTokenAlgorithms } from "./client-metadata.ts";
 import { refreshTokenPolicy, storeApprovals } from "./consent.ts";
 import {
   accountFinder,
-  type EndUsers,
+  type EndUserLookup,
   endStaleSessions,
   extraTokenClaims,
   promptPolicy,
@@ -29,14 +29,14 @@ import { prefixRefreshTokens } from "./refresh-token-families.ts";
 import { addIdentities, newClientId } from "./registration-endpoint.ts";
 import { personalScopes, resourceIndicators } from "./resource-indicators.ts";
 import { correctResponses } from "./response-corrections.ts";
-import { allowOwnTokens } from "./revocation.ts";
+import { mayRevokeToken } from "./revocation.ts";
 import { createStoreAdapter } from "./store-adapter.ts";
 import { tokenLifetimes } from "./token-lifetimes.ts";
 import { auditRejectedTokenRequests } from "./token-rejection-audit.ts";
 
-/** Options of `createAuthorizationServer`. */
+/** Dependencies of `createAuthorizationServer`. */
 export interface AuthorizationServerOptions {
-  /** Public origin, without a trailing slash; the issuer. */
+  /** Public origin, without a trailing slash; also the issuer identifier. */
   readonly baseUrl: string;
   /** The scopes of an agent without an owner. */
   readonly anonymousScopes: readonly Scope[];
@@ -45,26 +45,31 @@ export interface AuthorizationServerOptions {
   /** Hashes a network address. Equal addresses have equal hashes. */
   readonly hashAddress: (address: string) => string;
   readonly now: () => Date;
-  /** Finds the session of a browser. @param cookie Its Cookie header. */
-  readonly findSession: (cookie: string | undefined) => Promise<Session | undefined>;
+  /**
+   * Finds the session of a browser.
+   * @param cookie The browser's Cookie header.
+   */
+  readonly findSession: (cookie: string | undefined) => Promise<BrowserSession | undefined>;
   readonly records: Records;
   readonly accounts: Accounts;
-  /** Members added to both metadata documents. They cannot replace those of the server. */
+  /** Members added to both metadata documents. They cannot replace the server's own members. */
   readonly extraMetadata: Readonly<Record<string, unknown>>;
   readonly keys: ProviderKeys;
   readonly limits: Limits;
-  /** Bounds the number of clients without an owner. */
+  /** Limits the number of clients without an owner. */
   readonly capacity: UnclaimedCapacity;
-  /** Fetches URLs that clients name, but none within the operator's network. */
+  /** Fetches URLs that clients supply, but rejects addresses within the operator's network. */
   readonly fetch: GlobalFetch;
-  /** Called with every internal error other than an unavailable store. */
+  /** Called with every internal error except an unavailable store. */
   readonly onError: (error: unknown) => void;
 }
 
-/** The keys of the authorization server. The first of each kind signs; the others verify what was
- *  signed before a rotation. */
+/**
+ * The keys of the authorization server. The first of each kind signs; the others verify data signed
+ * before a rotation.
+ */
 interface ProviderKeys {
-  /** Private keys of P-256 and RSA keys, each with its `kid`. */
+  /** Private P-256 and RSA keys, each with its `kid`. */
   readonly signing: readonly JWK[];
   /** Secrets that sign cookies. */
   readonly cookies: readonly string[];
@@ -99,7 +104,7 @@ function features(options: AuthorizationServerOptions): Configuration["features"
     clientIdMetadataDocument: metadataDocumentFeature,
     registration: { enabled: true, idFactory: newClientId },
     registrationManagement: { enabled: true, rotateRegistrationAccessToken: true },
-    revocation: { enabled: true, allowedPolicy: allowOwnTokens },
+    revocation: { enabled: true, allowedPolicy: mayRevokeToken },
     resourceIndicators: resourceIndicators(options),
     devInteractions: { enabled: false },
     dPoP: { enabled: false },
@@ -110,8 +115,8 @@ function features(options: AuthorizationServerOptions): Configuration["features"
   };
 }
 
-/** Settings that concern tokens. */
-function tokens(people: EndUsers): Configuration {
+/** oidc-provider settings for tokens. */
+function tokens(people: EndUserLookup): Configuration {
   return {
     ttl: tokenLifetimes,
     extraTokenClaims,
@@ -136,7 +141,7 @@ function configuration(options: AuthorizationServerOptions): Configuration {
     },
     jwks: { keys: [...signing] },
     cookies: { keys: [...cookies] },
-    scopes: [...personalScopes, ...Object.keys(scopes)],
+    scopes: [...personalScopes, ...Object.keys(scopeDescriptions)],
     responseTypes: ["code"],
     clientAuthMethods,
     assertJwtClientAuthClaimsAndHeader: checkAssertionExpiry,
@@ -151,16 +156,17 @@ function configuration(options: AuthorizationServerOptions): Configuration {
       policy: promptPolicy(),
       url: (_ctx, { uid }) => `/oauth/interaction/${uid}`,
     },
-    // No cookie authenticates at these endpoints, so any origin may request a token.
+    // No cookie authenticates at these endpoints, so requests from any origin are safe.
     clientBasedCORS: () => true,
-    // As JSON, so that no part of the request can become markup. See `delegateAuthorizationErrors`.
+    // Answered as JSON, so that no part of the request can become markup. See
+    // `delegateAuthorizationErrors`.
     renderError(ctx, out) {
       ctx.body = out;
     },
   };
 }
 
-/** Applies the current rules to stored clients, which may be older than a rule. */
+/** Applies the current rules to stored clients, which may be older than the rules. */
 function restrictClients({ Client: { prototype } }: Provider): void {
   prototype.compareClientSecret = function (presented) {
     return matchesClientSecret(this.clientSecret, presented);
@@ -184,11 +190,11 @@ function restrictClients({ Client: { prototype } }: Provider): void {
  * revocation (RFC 7009), resources (RFC 8707), issuer identification (RFC 9207) and both metadata
  * documents.
  *
- * It trusts the forwarded headers of a request for its own address and the caller's, so whoever
- * mounts it must overwrite them. The pages at /oauth/interaction/:uid handle a person's part of a
- * request (`createInteractions`).
+ * The server trusts the forwarded headers of a request for its own address and the caller's
+ * address, so the HTTP layer that mounts it must overwrite them. The pages at
+ * /oauth/interaction/:uid handle a person's part of a request (`createInteractions`).
  *
- * All state is in the store, so an instance with other keys can replace it at any time.
+ * All state is in the store, so an instance with other keys can replace this one at any time.
  */
 export function createAuthorizationServer(options: AuthorizationServerOptions): Provider {
   const { records, now, onError } = options;

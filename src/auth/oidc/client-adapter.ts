@@ -1,5 +1,5 @@
 import { type AdapterPayload, errors, Provider } from "oidc-provider";
-import { networksOf } from "../../limits/address-key.ts";
+import { networkKeysOf } from "../../limits/address-key.ts";
 import { countForClient } from "../../limits/count-for-client.ts";
 import { rateLimitProblem } from "../../limits/rate-limit-problem.ts";
 import { incrementVersion, readVersion } from "../../store/optimistic-lock.ts";
@@ -25,7 +25,7 @@ import {
   withRegistrationToken,
 } from "../agents/registration-access-token.ts";
 import { capacityExceeded } from "../agents/unclaimed-capacity.ts";
-import { hashClientSecret, isHashed } from "../secrets.ts";
+import { hashClientSecret, isHashedSecret } from "../secrets.ts";
 import {
   type AdapterContext,
   type ClientAdapterContext,
@@ -40,12 +40,15 @@ import { withPersonalScopes } from "./resource-indicators.ts";
 
 function withHashedClientSecret(metadata: AdapterPayload): AdapterPayload {
   const { client_secret } = metadata;
-  if (client_secret === undefined || isHashed(client_secret)) return metadata;
+  if (client_secret === undefined || isHashedSecret(client_secret)) return metadata;
   return { ...metadata, client_secret: hashClientSecret(client_secret) };
 }
 
-/** The metadata that oidc-provider sees. It rejects scopes that a client did not register, but
- *  clients request `openid` and `offline_access` without registering them, so these are added. */
+/**
+ * The metadata that oidc-provider sees. It rejects scopes that a client did not register, but
+ * clients request `openid` and `offline_access` without registering them, so this function adds
+ * both.
+ */
 function providerMetadata({ metadata }: ClientRecord): AdapterPayload {
   const { grant_types: types, scope } = metadata;
   const usesCode = Array.isArray(types) && types.includes("authorization_code");
@@ -53,8 +56,10 @@ function providerMetadata({ metadata }: ClientRecord): AdapterPayload {
   return { ...copyJson(metadata), scope: withPersonalScopes(scope) };
 }
 
-/** Checks that the registration access token is still valid at the commit: a claim or another
- *  update replaces it (RFC 7592 section 5). */
+/**
+ * Checks that the registration access token is still valid at the time of the commit: a claim or
+ * another update replaces it (RFC 7592 section 5).
+ */
 function checkRegistrationToken({ groups }: Stored<ClientRecord>): void {
   const { route, entities } = Provider.ctx?.oidc ?? {};
   if (route !== "client_update" && route !== "client_delete") return;
@@ -87,15 +92,18 @@ async function updateSteps(
   ];
 }
 
-/** Hashes of the networks of the current request. */
+/** Hashes of the networks that contain the caller's address. */
 function networkHashes({ hashAddress }: ClientAdapterContext): Pick<Agent, "site" | "provider"> {
   const { ctx } = Provider;
   if (ctx === undefined) return {};
-  const { site, provider } = networksOf(ctx.ip);
+  const { site, provider } = networkKeysOf(ctx.ip);
   return { site: hashAddress(site), ...(provider && { provider: hashAddress(provider) }) };
 }
 
-/** The agent of a new client. */
+/**
+ * The agent of a new client, as the registration request determined it; otherwise an anonymous
+ * agent.
+ */
 function newClientFor(clientId: string, metadata: AdapterPayload): NewClient {
   const { registration } = requestStateOf(Provider.ctx);
   if (registration?.newClient !== undefined) return registration.newClient(clientId, metadata);
@@ -103,16 +111,22 @@ function newClientFor(clientId: string, metadata: AdapterPayload): NewClient {
   return { agent: { identityType: "anonymous", registeredAt }, steps: [] };
 }
 
-/** Counts the registration of an agent that has an owner, because it is audited. @throws {Problem}
- *  `rate_limited` */
+/**
+ * Counts the registration of an agent that has an owner against a rate limit, because the
+ * registration is audited.
+ * @throws {Problem} `rate_limited`
+ */
 async function countRegistration({ owner }: Agent, { limits }: ClientAdapterContext) {
   if (owner === undefined) return;
   const refusal = rateLimitProblem([await limits.count("register-account", owner.accountId)]);
   if (refusal !== undefined) throw refusal;
 }
 
-/** Counts the update of an agent that has an owner, because it is audited and a person can own many
- *  agents. @throws {Problem} `rate_limited` */
+/**
+ * Counts the update of an agent that has an owner against a rate limit, because the update is
+ * audited and a person can own many agents.
+ * @throws {Problem} `rate_limited`
+ */
 async function countUpdate(
   { key, value: { agent } }: Stored<ClientRecord>,
   { limits }: ClientAdapterContext,
@@ -126,14 +140,14 @@ async function countUpdate(
   if (refusal !== undefined) throw refusal;
 }
 
-/** Stores a new client. A client without an owner needs capacity. */
+/** Stores a new client. A client without an owner uses up capacity (`UnclaimedCapacity`). */
 async function create(
   key: string,
   metadata: AdapterPayload,
   context: ClientAdapterContext,
 ): Promise<void> {
   const { records, audit, capacity } = context;
-  // An update must not restore a client that was deleted in the meantime.
+  // An update must not restore a client that was deleted concurrently.
   if (Provider.ctx?.oidc.route === "client_update")
     throw new errors.InvalidToken("the client no longer exists");
   const { agent, steps } = newClientFor(key, metadata);
@@ -158,8 +172,11 @@ async function create(
   if (!isCreated) rejectAssertion("replay_detected");
 }
 
-/** Commits the creation of an agent by an assertion, within the limit on such agents of a person.
- *  @returns Whether the commit was applied. */
+/**
+ * Commits the creation of an agent by an assertion, within the limit on the number of such agents
+ * per person.
+ * @returns Whether the commit was applied.
+ */
 async function commitAssertedAgent(
   records: Records,
   accountId: string,
@@ -175,7 +192,7 @@ async function commitAssertedAgent(
   }
 }
 
-/** Requires capacity for the growth of the metadata of a client without an owner. */
+/** Reserves capacity for the growth of the metadata of a client without an owner. */
 async function admitGrowth(
   { key, value, expiresAt }: Stored<ClientRecord>,
   metadata: AdapterPayload,
@@ -186,17 +203,19 @@ async function admitGrowth(
   await capacity.admit({ clientId: key, client: { ...value, metadata }, ttlMs });
 }
 
-/** Creates the adapter of clients. A registered client expires after a day. Once a token was issued
- *  to it, it expires 30 days after its registration or the last authorization by a person. A client
- *  with an owner does not expire. An update changes neither its expiry nor its identity. An update
- *  of the redirect URIs revokes the client's grants, since people approved others. Deleting a
- *  client deletes everything issued to it. */
+/**
+ * Creates the adapter of clients. A registered client expires after a day. Once a token was issued
+ * to it, it expires 30 days after its registration or after the last authorization by a person. A
+ * client with an owner does not expire. An update changes neither the expiry nor the identity. An
+ * update of the redirect URIs revokes the client's grants, since people approved the previous URIs.
+ * Deleting a client deletes everything issued to it.
+ */
 export function clientAdapter(context: ClientAdapterContext): ModelAdapter {
   const { records, audit } = context;
   const revokedBy = (metadata: AdapterPayload, { key, value }: Stored<ClientRecord>) =>
     haveSameRedirects(value.metadata, metadata) ? [] : readAll(records, grants, clientGroup(key));
 
-  /** Whether the deletion of a client is audited; always if it ends grants of people. */
+  /** Whether the deletion of a client is audited: always if the deletion ends grants of people. */
   const isAuditedDeletion = async ({ key, value }: Stored<ClientRecord>) =>
     isAudited(value.agent) ||
     (await records.list(grants, { group: clientGroup(key), limit: 1 })).length > 0;
@@ -236,13 +255,16 @@ export function clientAdapter(context: ClientAdapterContext): ModelAdapter {
   };
 }
 
-/** Creates the adapter of registration access tokens (RFC 7592). A token is a group of its client's
- *  record, so it lives exactly as long as the client. A client has one; a new one replaces it. */
+/**
+ * Creates the adapter of registration access tokens (RFC 7592). A token is a group of its client's
+ * record, so it lives exactly as long as the client. A client has one token; a new token replaces
+ * it.
+ */
 export function registrationTokenAdapter({ records }: AdapterContext): ModelAdapter {
   const findClient = async (token: string): Promise<Stored<ClientRecord> | undefined> =>
     (await records.list(clients, { group: registrationTokenGroup(token), limit: 1 }))[0];
 
-  /** Rejects all but the first of several concurrent updates with one token. */
+  /** Rejects all but the first of several concurrent updates with the same token. */
   const checkNotReplaced = (groups: readonly string[]): void => {
     const old = Provider.ctx?.oidc.entities.RotatedRegistrationAccessToken?.jti;
     if (old !== undefined && !groups.includes(registrationTokenGroup(old))) {
@@ -264,7 +286,8 @@ export function registrationTokenAdapter({ records }: AdapterContext): ModelAdap
         return withRegistrationToken(token, groups);
       });
       if (isKept) return;
-      // An unclaimed client may already have been evicted for others of its network.
+      // A missing client that is unclaimed may have been evicted already to make room for others of its
+      // network.
       const { ctx } = Provider;
       throw ctx?.oidc.route === "registration" && requestStateOf(ctx).registration?.isOwned !== true
         ? capacityExceeded()
@@ -276,7 +299,7 @@ export function registrationTokenAdapter({ records }: AdapterContext): ModelAdap
       return { kind: "RegistrationAccessToken", clientId: client.key, jti: token };
     },
     async destroy(token) {
-      // In an update, the new token replaces this one in a single step.
+      // In an update, the new token replaces this one in a single commit.
       if (Provider.ctx?.oidc.entities.RotatedRegistrationAccessToken !== undefined) return;
       const client = await findClient(token);
       if (client === undefined) return;

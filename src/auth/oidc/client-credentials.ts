@@ -4,7 +4,7 @@ import { fingerprint } from "../../lib/fingerprint.ts";
 import { collection, type Stored } from "../../store/port/records.ts";
 import { type ClientRecord, clientGroup, clients } from "../agents/agent.ts";
 import { isAudienceAllowed, resolveResource } from "../audience.ts";
-import { scopeNames } from "../scopes.ts";
+import { parseScopeNames } from "../scopes.ts";
 import { matchesClientSecret } from "../secrets.ts";
 import type { AdapterContext, NewRecord } from "./adapter-context.ts";
 import { ownerClaims } from "./end-user.ts";
@@ -29,27 +29,30 @@ export type IssueClientCredentials = (
   admitToken: AdmitToken,
 ) => Promise<TokenResponse | undefined>;
 
-/** Parameters of a plain request. Only oidc-provider handles others. */
+/** Parameters of a plain request. Requests with other parameters are left to oidc-provider. */
 const plainParameters = ["grant_type", "client_id", "client_secret", "scope", "resource"];
 
-/** Random bytes of a token, as many as oidc-provider uses. */
+/** Length of a token in random bytes, the same as in oidc-provider. */
 const TOKEN_BYTES = 32;
 
-/** Tokens generated per call of `randomBytes`: one call costs nearly the same for few bytes as for
- *  many. */
+/**
+ * Number of tokens generated per call of `randomBytes`: a call costs nearly the same for few bytes
+ * as for many.
+ */
 const TOKENS_PER_BATCH = 128;
 
 const tokens = collection<AdapterPayload>("oidc:ClientCredentials");
 
 /**
- * Creates the fast path of the token endpoint, for client_credentials with id and secret in the
- * form. Every agent sends this request every hour, and oidc-provider takes five times as long.
+ * Creates the fast path of the token endpoint, for client_credentials requests with id and secret
+ * in the form. Every agent sends such a request every hour, and oidc-provider takes five times as
+ * long.
  *
- * It never rejects. A request that is unusual or invalid, such as one with an unknown parameter,
- * another authentication method or a scope that is not allowed, is left to oidc-provider, which
- * returns the error. The token is stored as oidc-provider stores its own.
+ * The fast path never rejects a request. An unusual or invalid request, for example with an unknown
+ * parameter, another authentication method or a scope that is not allowed, is left to
+ * oidc-provider, which returns the error. The token is stored in the format of oidc-provider.
  *
- * @throws {Problem} `store_unavailable`, and what `admitToken` throws.
+ * @throws {Problem} `store_unavailable`, and the problems of `admitToken`.
  */
 export function createClientCredentialsIssuer(
   context: AdapterContext & ResourcePolicy,
@@ -66,7 +69,7 @@ export function createClientCredentialsIssuer(
   };
 }
 
-/** @returns A generator of random tokens. */
+/** @returns A function that generates random tokens. */
 function createTokenGenerator(): () => string {
   let bytes = Buffer.alloc(0);
   return () => {
@@ -77,7 +80,7 @@ function createTokenGenerator(): () => string {
   };
 }
 
-/** Input of a token. */
+/** Input of `issueToken`. */
 interface TokenInput {
   readonly client: Stored<ClientRecord>;
   readonly claims: TokenClaims;
@@ -90,7 +93,10 @@ interface TokenClaims {
   readonly scope: string;
 }
 
-/** The audience and scope for a request. @returns `undefined` when the client may not have them. */
+/**
+ * The audience and scope for a token request.
+ * @returns `undefined` when the client may not have them.
+ */
 function tokenClaims(
   client: ClientRecord,
   form: URLSearchParams,
@@ -100,7 +106,7 @@ function tokenClaims(
   const most = client.agent.owner?.resource ?? baseUrl;
   const aud = resource === null ? most : resolveResource(resource, baseUrl);
   const text = form.get("scope") ?? "";
-  const requested = scopeNames(text);
+  const requested = parseScopeNames(text);
   const reach: readonly string[] = clientScopeCeiling(client, anonymousScopes);
   const isInReach = reach.length > 0 && requested.every((name) => reach.includes(name));
   if (
@@ -155,7 +161,8 @@ async function issueToken(
 
 /** The record that oidc-provider would store for the token. */
 function recordOf(token: string, { client, claims }: Omit<TokenInput, "admitToken">): NewRecord {
-  // oidc-provider checks `exp` by the system clock. The store's clock expires the token too.
+  // oidc-provider checks `exp` against the system clock. The store also expires the token, by its own
+  // clock.
   const iat = Math.floor(Date.now() / 1000);
   const extra = ownerClaims(client.value.agent);
   return {

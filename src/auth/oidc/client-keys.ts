@@ -2,15 +2,19 @@ import { createPublicKey, type JsonWebKey, type KeyObject } from "node:crypto";
 import { errors } from "oidc-provider";
 import { type Metadata, rejectMetadata, requireArray } from "./metadata-members.ts";
 
-/** Maximum remaining lifetime of a client assertion, in seconds. It is stored until it expires, to
- *  detect a replay. */
+/**
+ * Maximum remaining lifetime of a client assertion, in seconds. The assertion is stored until it
+ * expires, to detect a replay.
+ */
 const MAX_ASSERTION_SECONDS = 3600;
 
-/** Maximum number of keys of a client. */
+/** Maximum number of keys in a client's key set. */
 const MAX_KEYS = 20;
 
-/** Members of a key that are stored: its parameters and its use (RFC 7517 section 4, RFC 7518
- *  section 6). */
+/**
+ * Members of a key that are stored: its parameters and intended use (RFC 7517 section 4, RFC 7518
+ * section 6).
+ */
 const storedMembers = ["kty", "kid", "use", "alg", "crv", "x", "y", "n", "e"];
 
 /** Members of a private or symmetric key (RFC 7518 sections 6.2.2, 6.3.2 and 6.4). */
@@ -20,7 +24,7 @@ const secretMembers = ["d", "p", "q", "dp", "dq", "qi", "oth", "k", "priv"];
  *  the cost of verification. */
 const RSA_BITS = { min: 2048, max: 4096 };
 
-/** Maximum RSA exponent, which bounds the cost of verification. 65537 is the usual one. */
+/** Maximum RSA exponent, which bounds the cost of verification. The usual exponent is 65537. */
 const MAX_RSA_EXPONENT = 0xffffffffn;
 
 function isUsable({ asymmetricKeyType: type, asymmetricKeyDetails = {} }: KeyObject): boolean {

@@ -1,5 +1,5 @@
 import { emailGroup } from "../../mail/email-address.ts";
-import { replace, unchanged } from "../../store/port/operations.ts";
+import { replace, requireUnchanged } from "../../store/port/operations.ts";
 import type { Operation, ReplaceOptions, Stored, WriteOptions } from "../../store/port/records.ts";
 import { type Agent, type ClientRecord, clients, ownedAgentsGroup } from "../agents/agent.ts";
 
@@ -18,23 +18,28 @@ const UNUSED_GROUP = "clients:unused";
 /** Whether a token acts for the client itself or for a person. */
 export type TokenSubject = "client" | "person";
 
-/** Groups and lifetime of a new client. It does not expire if it has an owner. One that names an
- *  email address is in its group, so that `forgetEmail` finds it. */
+/**
+ * Groups and lifetime of a new client. A client with an owner does not expire. A client that gives
+ * an email address is in the group of the address, so that `forgetEmail` finds it.
+ */
 export function clientWriteOptions({ owner, loginHint }: Agent): WriteOptions {
   if (owner !== undefined) return { groups: [ownedAgentsGroup(owner.accountId)] };
   const named = loginHint === undefined ? [] : [emailGroup(loginHint)];
   return { groups: [UNUSED_GROUP, ...named], ttlMs: UNUSED_MS };
 }
 
-/** The check that rejects a commit if a client has changed. When the client is issued a token, it
- *  also extends the client's lifetime. @param subject `undefined` when no token is issued. */
-export function clientCheck(
+/**
+ * The operation that rejects a commit if a client has changed. When the client is issued a token,
+ * the operation also extends the client's lifetime.
+ * @param subject `undefined` when no token is issued.
+ */
+export function clientUnchangedCheck(
   client: Stored<ClientRecord>,
   subject: TokenSubject | undefined,
   now: Date,
 ): Operation {
   const ttlMs = subject && extendedLifetime(client, subject, now);
-  if (ttlMs === undefined) return unchanged(clients, client);
+  if (ttlMs === undefined) return requireUnchanged(clients, client);
   const placing: ReplaceOptions = {
     ttlMs,
     groups: client.groups.filter((group) => group !== UNUSED_GROUP),
@@ -48,7 +53,7 @@ function extendedLifetime(
   beneficiary: TokenSubject,
   now: Date,
 ): number | undefined {
-  // A client that has an owner and expires depends on the access of an application.
+  // A client with an owner expires only if it depends on the access of an application.
   if (expiresAt === undefined || agent.owner !== undefined) return undefined;
   const leftMs = expiresAt - now.getTime();
   if (beneficiary === "client") {

@@ -1,6 +1,6 @@
 import { type ClientMetadata, errors, type KoaContextWithOIDC } from "oidc-provider";
 import { JWT_BEARER } from "../assertions/oauth-urns.ts";
-import { allScopes, isScope, type Scope, scopeAdvice, scopeNames } from "../scopes.ts";
+import { allScopes, isScope, parseScopeNames, type Scope, scopeAdvice } from "../scopes.ts";
 import { publicKeys } from "./client-keys.ts";
 import { documentMetadata, hasMetadataDocument } from "./metadata-documents.ts";
 import {
@@ -15,7 +15,10 @@ import { isAllowedRedirect } from "./redirect-uris.ts";
 import { requestStateOf } from "./request-state.ts";
 import { personalScopes, withPersonalScopes } from "./resource-indicators.ts";
 
-/** Grant types that a client can register; others are omitted from the response. */
+/**
+ * Grant types that a client can register. Other requested grant types are omitted from the
+ * response.
+ */
 const grantTypes: readonly unknown[] = [
   "authorization_code",
   "client_credentials",
@@ -23,22 +26,29 @@ const grantTypes: readonly unknown[] = [
   JWT_BEARER,
 ];
 
-/** Grants that require client authentication. Since no person is involved, the public client id
- *  would otherwise suffice. */
+/**
+ * Grant types that require client authentication. Since no person is involved, the public client id
+ * would otherwise suffice to get a token.
+ */
 export const confidentialGrants: readonly string[] = ["client_credentials", JWT_BEARER];
 
-/** Signing algorithms of ID tokens; the key set has a key for each. */
+/** Signing algorithms of ID tokens; the server's key set has a key for each. */
 export const idTokenAlgorithms = ["ES256", "RS256"] as const;
 
-/** Members that would make this server send requests to a URL of the client's choice. */
+/**
+ * Metadata members that are dropped, because they would make this server send requests to a URL of
+ * the client's choice.
+ */
 const droppedMembers = {
   sector_identifier_uri: undefined,
   initiate_login_uri: undefined,
   backchannel_logout_uri: undefined,
 };
 
-/** The signing algorithm that a client requests; `undefined`, for the default, if this server has
- *  no key for it. */
+/**
+ * The ID token signing algorithm that a client requests; `undefined`, for the default, if this
+ * server has no key for the algorithm.
+ */
 const idTokenAlgorithm = (requested: unknown) =>
   idTokenAlgorithms.find((known) => known === requested);
 
@@ -54,14 +64,18 @@ function redirectUrisOf(metadata: Metadata): readonly URL[] {
   return redirects;
 }
 
-/** `native` if a redirect URI is on the user's device: then any loopback port is accepted (RFC 8252
- *  section 7.3). */
+/**
+ * `native` if a redirect URI is on the user's device: then the authorization server accepts any
+ * loopback port (RFC 8252 section 7.3).
+ */
 function applicationType(redirects: readonly URL[]): "native" | "web" {
   return redirects.some((uri) => uri.protocol !== "https:") ? "native" : "web";
 }
 
-/** The grant types that are registered. Refresh tokens are issued only with a person's consent (RFC
- *  6749 section 4.4.3). */
+/**
+ * The grant types to register. Refresh tokens are issued only with a person's consent (RFC 6749
+ * section 4.4.3).
+ */
 function registeredGrantTypes(metadata: Metadata): readonly unknown[] {
   const requested = requireArray("grant_types", metadata.grant_types);
   const usesCode = requested.includes("authorization_code");
@@ -84,22 +98,27 @@ function registeredGrantTypes(metadata: Metadata): readonly unknown[] {
   return granted;
 }
 
-/** The scopes that a client may register: all for a client that asks a person or their identity
- *  provider, since they decide. */
+/**
+ * The scopes that a client may register: all scopes if a person or their identity provider
+ * authorizes the client, since they decide on the scopes.
+ */
 function registrableScopes(types: readonly unknown[], own: readonly Scope[]): readonly string[] {
   if (types.includes("authorization_code")) return [...allScopes, ...personalScopes];
   return types.includes(JWT_BEARER) ? allScopes : own;
 }
 
-/** @returns `undefined` for no scope, because the library rejects an empty string. */
+/**
+ * The `scope` member to register.
+ * @returns `undefined` for no scope, because the library rejects an empty string.
+ */
 function registeredScope(requested: unknown, ceiling: readonly string[]): string | undefined {
   if (requested !== undefined && typeof requested !== "string")
     rejectMetadata("scope must be a string");
 
-  const names = scopeNames(requested ?? "");
+  const names = parseScopeNames(requested ?? "");
   const granted = names.length === 0 ? ceiling : names.filter((name) => ceiling.includes(name));
   const isKnown = names.length === 0 || names.some(isScope);
-  // Where unclaimed agents have no scopes, all requested scopes wait for the claim.
+  // If unclaimed agents have no scopes, all requested scopes wait for the claim.
   if (granted.length === 0 && !(ceiling.length === 0 && isKnown)) {
     const choice = ceiling.length === 0 ? "no scope before a claim" : ceiling.join(" ");
     throw new errors.InvalidScope(
@@ -112,19 +131,19 @@ function registeredScope(requested: unknown, ceiling: readonly string[]): string
 
 /**
  * Normalizes the metadata of a registration or update (RFC 7591 section 2, RFC 7592 section 2.2) to
- * what this server supports, and rejects what is unsafe. As in RFC 7591, a client without
+ * what this server supports, and rejects unsafe values. As in RFC 7591, a client without
  * `grant_types` is an authorization code client, which requires `redirect_uris`.
  *
- * The response type `token`, and the grant `refresh_token` without `authorization_code`, are
+ * The response type `token`, and the grant type `refresh_token` without `authorization_code`, are
  * accepted but omitted from the response, since this server supports neither.
  *
- * A client that requests no scope gets all it may have. If that is none before a claim, its scope
- * is empty until then.
+ * A client that requests no scope gets every scope it may have. If it may have none before a claim,
+ * its scope is empty until then.
  *
  * @param ceiling Maximum scopes of the client's own tokens; never taken from the metadata.
  * @returns The members to replace; `undefined` removes a member.
  * @throws `invalid_client_metadata`, `invalid_redirect_uri` or `invalid_scope`, each with a
- *   description for the caller.
+ * description for the caller.
  */
 export function normalizeRegistration(metadata: Metadata, ceiling: readonly Scope[]): Metadata {
   const types = registeredGrantTypes(metadata);
@@ -153,12 +172,12 @@ export function normalizeRegistration(metadata: Metadata, ceiling: readonly Scop
 const extraProperties = ["software_id", "software_version"];
 
 /**
- * Creates the hook that normalizes client metadata before oidc-provider validates them: in every
- * registration and update, and in a metadata document at each use. Stored clients are already
+ * Creates the hook that normalizes client metadata before oidc-provider validates it: in every
+ * registration and update, and at each use of a metadata document. Stored clients are already
  * normalized.
  *
- * oidc-provider calls the hook once for each of `properties`, and with a context only if the client
- * is about to be stored.
+ * oidc-provider calls the hook once for each of `properties`, and passes a context only if the
+ * client is about to be stored.
  */
 export function clientMetadata(anonymousScopes: readonly Scope[]) {
   return {

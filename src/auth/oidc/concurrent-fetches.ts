@@ -1,13 +1,15 @@
-import { shareOf } from "../../limits/share.ts";
+import { partyShare } from "../../limits/share.ts";
 import { Problem } from "../../problem.ts";
 
-/** Maximum number of concurrent fetches: in total, and of one network (/32 of IPv6, /24 of IPv4)
- *  while no other network has any. A request waits for its fetch, and the service handles 200
- *  requests at a time: without this bound, hosts that never answer would block all other
- *  requests. */
+/**
+ * Maximum number of concurrent fetches: `total` of all networks, and `most` of one network (/32 of
+ * IPv6, /24 of IPv4) while no other network has a fetch. A request waits for its fetch, and the
+ * service handles 200 requests at a time: without these limits, hosts that never respond would
+ * block all other requests.
+ */
 const MAX_CONCURRENT = { total: 40, most: 8 } as const;
 
-/** `Retry-After` in seconds; no fetch takes longer. */
+/** `Retry-After` of a rejected request, in seconds; no fetch takes longer. */
 const RETRY_SECONDS = 3;
 
 /** Counts the running fetches of client documents and key sets, by the network that caused them. */
@@ -15,11 +17,14 @@ export class ConcurrentFetches {
   readonly #counts = new Map<string, number>();
   #total = 0;
 
-  /** The problem for one more fetch; `undefined` while the network is within its share. */
+  /**
+   * The problem that rejects another fetch for this network; `undefined` while the network is
+   * within its share.
+   */
   limitProblem(network: string): Problem | undefined {
     const left = MAX_CONCURRENT.total - this.#total;
     const count = this.#counts.get(network) ?? 0;
-    return left > 0 && count < shareOf(MAX_CONCURRENT, left) ? undefined : tooManyFetches();
+    return left > 0 && count < partyShare(MAX_CONCURRENT, left) ? undefined : tooManyFetches();
   }
 
   /** Runs a fetch, and counts it until it ends. */

@@ -6,7 +6,7 @@ import {
   type Provider,
 } from "oidc-provider";
 import type { GrantRecord } from "../accounts/grants.ts";
-import { isScope, scopeNames } from "../scopes.ts";
+import { isScope, parseScopeNames } from "../scopes.ts";
 
 /** A person's decision on the consent page. */
 export interface ConsentDecision {
@@ -14,17 +14,17 @@ export interface ConsentDecision {
   readonly resources: readonly string[];
   /** Names of all scopes that the client requests. */
   readonly requested: readonly string[];
-  /** The requested scopes that the page showed. */
+  /** The requested scopes that the consent page showed. */
   readonly shown: readonly string[];
-  /** The requested scopes that the person allows; other names are ignored. */
+  /** The requested scopes that the person allows; scopes that were not requested are ignored. */
   readonly allowed: readonly string[];
   /** Origin of the redirect URI (`redirectOrigin`), approved with the scopes. */
   readonly redirectOrigin: string;
-  /** Whether the page mentioned offline access. */
+  /** Whether the consent page mentioned offline access. */
   readonly isLasting: boolean;
 }
 
-/** Scopes of each resource and of OpenID Connect; names separated by spaces. */
+/** Scopes of each resource and of OpenID Connect, as scope names separated by spaces. */
 interface GrantScopes {
   resources?: Record<string, string> | undefined;
   openid?: { scope?: string | undefined; claims?: string[] | undefined } | undefined;
@@ -37,22 +37,29 @@ export interface GrantApprovals extends GrantScopes {
   isLasting?: boolean | undefined;
 }
 
-/** Makes oidc-provider store the additional members of a grant; it stores only members that it
- *  knows. */
+/**
+ * Makes oidc-provider store the additional members of a grant; by default it stores only the
+ * members that it knows.
+ */
 export function storeApprovals({ Grant }: Provider): void {
   const { IN_PAYLOAD } = Grant as unknown as { readonly IN_PAYLOAD: readonly string[] };
   const value = [...IN_PAYLOAD, "redirectOrigins", "isLasting"];
   Object.defineProperty(Grant, "IN_PAYLOAD", { value });
 }
 
-/** Whether a client requests access without the person being present: by refresh tokens or by
- *  `offline_access`. The consent page mentions both in the same way. */
+/**
+ * Whether a client requests access while the person is absent: through refresh tokens or through
+ * `offline_access`. The consent page does not distinguish the two.
+ */
 export function requestsOfflineAccess(client: Client | undefined, scope: unknown): boolean {
-  const isOffline = scopeNames(String(scope ?? "")).includes("offline_access");
+  const isOffline = parseScopeNames(String(scope ?? "")).includes("offline_access");
   return isOffline || client?.grantTypeAllowed("refresh_token") === true;
 }
 
-/** Whether the person has approved offline access. @param grant `undefined` when there is none. */
+/**
+ * Whether the person has approved offline access.
+ * @param grant `undefined` when the person has given the client no grant.
+ */
 export function approvesOfflineAccess(
   grant: Pick<GrantApprovals, "isLasting"> | undefined,
 ): boolean {
@@ -61,23 +68,27 @@ export function approvesOfflineAccess(
 
 const grantIn = ({ oidc }: KoaContextWithOIDC) => oidc.entities.Grant as GrantRecord | undefined;
 
-/** When a client gets refresh tokens. The person's approval decides, since a client can change its
- *  registration or metadata document at any time after the consent. */
+/**
+ * Decides when a client gets refresh tokens. Only the person's approval counts, since a client can
+ * change its registration or metadata document at any time after the consent.
+ */
 export const refreshTokenPolicy: Pick<Configuration, "issueRefreshToken" | "rotateRefreshToken"> = {
   issueRefreshToken: (ctx, client) =>
     client.grantTypeAllowed("refresh_token") && approvesOfflineAccess(grantIn(ctx)),
   rotateRefreshToken(ctx) {
-    // Grants from before this member was stored lack it, and their refresh tokens stay valid.
+    // Grants stored before this member was added lack it, and their refresh tokens stay valid.
     if (grantIn(ctx)?.isLasting !== false) return true;
     throw new errors.InvalidGrant("the person no longer allows offline access");
   },
 };
 
-/** Applies a decision to a grant. Denied scopes are stored too, since oidc-provider prompts until
- *  each scope is either allowed or denied. The latest decision on a scope counts, so a denied scope
- *  can be allowed later. The page names no resource, so a denial applies to every resource that was
- *  allowed before. Offline access covers only the scopes requested on a page that mentions it; the
- *  person is asked again for others. */
+/**
+ * Applies a decision to a grant. Denied scopes are stored too, since oidc-provider prompts until
+ * each scope is either allowed or denied. The latest decision on a scope counts, so a denied scope
+ * can be allowed later. The page does not mention resources, so a denial applies to every resource
+ * that was allowed before. Offline access covers only the scopes requested on a page that mentions
+ * it; for other scopes, the person is asked again.
+ */
 export function applyDecision(grant: GrantApprovals, decision: ConsentDecision): void {
   const { resources, requested, shown, allowed, redirectOrigin, isLasting } = decision;
   const granted = shown.filter((name) => allowed.includes(name));
@@ -94,7 +105,7 @@ export function applyDecision(grant: GrantApprovals, decision: ConsentDecision):
   for (const resource of Object.keys(grant.resources ?? {})) {
     changeScopes(grant, { resource, add: [], remove: refused });
   }
-  // oidc-provider also counts every scope as one of OpenID Connect.
+  // oidc-provider also treats every scope of a resource as an OpenID Connect scope.
   const { rejected } = grant;
   grant.openid = {
     ...grant.openid,
@@ -106,10 +117,10 @@ export function applyDecision(grant: GrantApprovals, decision: ConsentDecision):
   };
 }
 
-/** Removes allowed scopes other than the requested ones. */
+/** Removes the allowed scopes that the client no longer requests. */
 function removeUnrequested(grant: GrantApprovals, requested: readonly string[]): void {
   const kept = (scope = "") =>
-    scopeNames(scope)
+    parseScopeNames(scope)
       .filter((name) => requested.includes(name))
       .join(" ");
   const resources = Object.entries(grant.resources ?? {});

@@ -8,50 +8,65 @@ import {
   type Provider,
 } from "oidc-provider";
 import type { Accounts } from "../accounts/accounts.ts";
-import type { Session } from "../accounts/browser-sessions.ts";
+import type { BrowserSession } from "../accounts/browser-sessions.ts";
 import type { GrantRecord } from "../accounts/grants.ts";
 import type { Agent } from "../agents/agent.ts";
 import { approvesOfflineAccess, requestsOfflineAccess } from "./consent.ts";
 import { approvesRedirect } from "./redirect-uris.ts";
 import { requestStateOf } from "./request-state.ts";
 
-/** Lookup of the people that clients act for. */
-export interface EndUsers {
+/** Dependencies for finding the people that clients act for. */
+export interface EndUserLookup {
   readonly accounts: Accounts;
-  /** Finds the session of a browser. @param cookie Its Cookie header. */
-  readonly findSession: (cookie: string | undefined) => Promise<Session | undefined>;
+  /**
+   * Finds the session of a browser.
+   * @param cookie The browser's Cookie header.
+   */
+  readonly findSession: (cookie: string | undefined) => Promise<BrowserSession | undefined>;
 }
 
-/** Finds a person for an ID token. The subject is the account id, which reveals nothing else. */
-export function accountFinder({ accounts }: EndUsers): Configuration["findAccount"] {
+/**
+ * Creates the function that finds a person for an ID token. The subject is the account id, which
+ * reveals nothing about the person.
+ */
+export function accountFinder({ accounts }: EndUserLookup): Configuration["findAccount"] {
   return async (_ctx, sub) => {
     const account = await accounts.find(sub);
     return account && { accountId: sub, claims: () => ({ sub }) };
   };
 }
 
-/** Reason of the consent prompt: the person has not approved responses to this origin. */
+/**
+ * Reason for the consent prompt: the person has not approved responses to the origin of the
+ * redirect URI.
+ */
 export const UNAPPROVED_REDIRECT = "redirect_not_approved";
 
-/** Reason of the consent prompt: the person has not approved offline access. */
+/** Reason for the consent prompt: the person has not approved offline access. */
 export const UNAPPROVED_OFFLINE_ACCESS = "lasting_not_approved";
 
 /** Whether a client requests offline access. */
 const requestsOfflineAccessIn = ({ oidc }: KoaContextWithOIDC): boolean =>
   requestsOfflineAccess(oidc.client, oidc.params?.scope);
 
-/** Checks that the redirect URI is still registered. A client can remove it while a page is open,
- *  and oidc-provider checks it only before the first page. @throws `invalid_redirect_uri` */
+/**
+ * Checks that the redirect URI is still registered. A client can remove it while a page is open,
+ * and oidc-provider checks it only before the first page.
+ * @throws `invalid_redirect_uri`
+ */
 function checkRedirect({ oidc }: KoaContextWithOIDC): void {
   if (oidc.client?.redirectUriAllowed(String(oidc.params?.redirect_uri)) === true) return;
   throw new errors.InvalidRedirectUri();
 }
 
-/** The prompts of oidc-provider, with these additions. A person must sign in when nobody or
- *  somebody else is signed in at the browser, since a sign-in is for the whole service and not for
- *  one request. They must consent when no consent page of this client has shown them the origin of
- *  the redirect URI, or when the client requests offline access and no page has mentioned it. What
- *  the page shows is fixed when the prompt starts, and checked again when the request continues. */
+/**
+ * The prompts of oidc-provider, with these additions. A person must sign in when nobody is signed in
+ * at the browser, or when the signed-in person differs from the person of oidc-provider's session,
+ * since a sign-in is for the whole service and not for one request. A person must consent when no
+ * consent page of this client has shown them the origin of the redirect URI, or when the client
+ * requests offline access and no page has mentioned it. The content of the page is fixed when the
+ * prompt starts, and checked again when the request continues.
+ */
 export function promptPolicy(): readonly interactionPolicy.Prompt[] {
   const policy = interactionPolicy.base();
   policy.get("login")?.checks.add(
@@ -84,7 +99,7 @@ export function promptPolicy(): readonly interactionPolicy.Prompt[] {
   return policy;
 }
 
-/** The static part of oidc-provider's session class that its types omit. */
+/** The static members of oidc-provider's session class, which its types omit. */
 interface ProviderSessions {
   get(ctx: KoaContextWithOIDC): Promise<{
     readonly accountId?: string | undefined;
@@ -93,12 +108,14 @@ interface ProviderSessions {
   new (): Awaited<ReturnType<ProviderSessions["get"]>>;
 }
 
-/** Ends oidc-provider's session of a browser when its person has signed out or somebody else has
- *  signed in, so that signing out applies everywhere at once. Otherwise the session would continue
- *  for the previous person, or redirect to logout pages that this server does not have. A browser
- *  without a signed-in person gets a new session for each request: otherwise each request with the
- *  cookie of an ended session would store another one. */
-export function endStaleSessions(provider: Provider, { findSession }: EndUsers): void {
+/**
+ * Ends oidc-provider's session of a browser when its person has signed out or another person has
+ * signed in, so that signing out takes effect everywhere at once. Otherwise the session would
+ * continue for the previous person, or redirect to logout pages that this server does not have. A
+ * browser without a signed-in person gets a new session for each request: otherwise each request
+ * with the cookie of an ended session would store another session.
+ */
+export function endStaleSessions(provider: Provider, { findSession }: EndUserLookup): void {
   const sessions = provider.Session as unknown as ProviderSessions;
   const { get } = sessions;
   sessions.get = async function (this: ProviderSessions, ctx) {
@@ -115,13 +132,15 @@ export function endStaleSessions(provider: Provider, { findSession }: EndUsers):
   };
 }
 
-/** Token claims about the owner of an agent; `undefined` when it has none. */
+/** Token claims about the owner of an agent; `undefined` when the agent has no owner. */
 export function ownerClaims({ owner, identityType }: Agent) {
   return owner && { owner: owner.accountId, identity_type: identityType };
 }
 
-/** Additional claims of an access token: for a person, when they signed in; for an agent with an
- *  owner, the owner. */
+/**
+ * Additional claims of an access token: for a person, the time of the sign-in; for an agent with an
+ * owner, the owner.
+ */
 export function extraTokenClaims(
   ctx: KoaContextWithOIDC | undefined,
   token: AccessToken | ClientCredentials,
@@ -149,7 +168,8 @@ export type UserInfoError = "invalid_token" | "insufficient_scope";
  * An access token has only the scopes of its resource, so the grant decides whether the client may
  * identify the person (`openid`).
  *
- * @param token An access token; API keys and tokens of agents have no person.
+ * @param token An access token; other credentials are rejected, because API keys and tokens of
+ * agents have no person.
  */
 export async function userInfoOf(
   { AccessToken, Grant }: Provider,

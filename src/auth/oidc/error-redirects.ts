@@ -1,16 +1,18 @@
 import type { KoaContextWithOIDC, Provider } from "oidc-provider";
 import type { GrantRecord } from "../accounts/grants.ts";
 import { approvesRedirect } from "./redirect-uris.ts";
-import { hooksOf, requestStateOf } from "./request-state.ts";
+import { requestHooksOf, requestStateOf } from "./request-state.ts";
 
 /** Parameters of an error response to the client (RFC 6749 section 4.1.2.1, RFC 9207). */
 const errorParameters = ["error", "error_description", "state", "iss"];
 
-/** Redirects errors only where it is safe without the person: to an origin that the signed-in
- *  person approved for the client, when the client requested `prompt=none`, and after the person
- *  denied consent. Anyone can register any URL, so this server would otherwise be an open
- *  redirector (RFC 9700 section 4.11.2). All other errors are answered here, as JSON with the
- *  parameters of the redirect and the status 400, or 500 for an internal error. */
+/**
+ * Restricts error redirects to cases that are safe: to an origin that the signed-in person approved
+ * for the client, when the client requested `prompt=none`, and after the person denied consent.
+ * Anyone can register any URL, so this server would otherwise be an open redirector (RFC 9700
+ * section 4.11.2). All other errors are answered as JSON without a redirect, with the parameters of
+ * the redirect and the status 400, or 500 for an internal error.
+ */
 export function restrictErrorRedirects(provider: Provider): void {
   const note = (ctx: KoaContextWithOIDC): void => {
     requestStateOf(ctx).hasAuthorizationError = true;
@@ -30,11 +32,11 @@ export function restrictErrorRedirects(provider: Provider): void {
   });
 }
 
-/** Lets the HTTP layer answer rejected authorization requests (`onAuthorizationError`). */
+/** Lets the HTTP layer respond to rejected authorization requests (`onAuthorizationError`). */
 export function delegateAuthorizationErrors(provider: Provider): void {
   provider.use(async (ctx, next) => {
     await next();
-    const { onAuthorizationError } = hooksOf(ctx.res);
+    const { onAuthorizationError } = requestHooksOf(ctx.res);
     const { problem } = requestStateOf(ctx);
     const isRefused = problem !== undefined || ctx.status === 400 || ctx.status === 500;
     if (onAuthorizationError === undefined || !isRefused) return;
@@ -43,8 +45,10 @@ export function delegateAuthorizationErrors(provider: Provider): void {
   });
 }
 
-/** The error response in a redirect. For response types that this server rejects, it is in the
- *  fragment. */
+/**
+ * The error parameters of a redirect URL. For response types that this server rejects, they are in
+ * the fragment.
+ */
 function errorResponseIn({ searchParams, hash }: URL): Readonly<Record<string, string>> {
   const parameters = hash === "" ? searchParams : new URLSearchParams(hash.slice(1));
   return Object.fromEntries([...parameters].filter(([name]) => errorParameters.includes(name)));
@@ -54,13 +58,13 @@ async function mayRedirect(ctx: KoaContextWithOIDC, provider: Provider): Promise
   const { params = ctx.query, entities, client } = ctx.oidc;
   // The client may have removed the redirect URI since the request started.
   if (client?.redirectUriAllowed(String(params.redirect_uri)) !== true) return false;
-  // Only the page on which the person denied consent leads to this response.
+  // An interaction has an error as its result only after the person denied consent.
   const hasRefused = entities.Interaction?.result?.error !== undefined;
   if (params.prompt === "none" || hasRefused) return true;
   return approvesRedirect(await grantOf(ctx, provider), String(params.redirect_uri));
 }
 
-/** The client's grant from the person who is signed in at the browser. */
+/** The grant that the person signed in at the browser gave the client. */
 async function grantOf({ oidc }: KoaContextWithOIDC, { Grant }: Provider) {
   const grantId = oidc.client && oidc.session?.grantIdFor(oidc.client.clientId);
   return grantId === undefined ? undefined : ((await Grant.find(grantId)) as GrantRecord);

@@ -1,8 +1,10 @@
 import { LRUCache } from "lru-cache";
 import { fingerprint } from "../../lib/fingerprint.ts";
 
-/** Maximum age of a cached response that is served after a failed fetch, in milliseconds: the
- *  longest window of a fetch limit. */
+/**
+ * Maximum age of a cached response that is served after a failed fetch, in milliseconds; equal to
+ * the longest window of a fetch limit.
+ */
 const STALE_MS = 3_600_000;
 
 /** Maximum total size of the cache, in bytes. */
@@ -15,8 +17,10 @@ interface CachedResponse {
   readonly expiresAt: number;
 }
 
-/** The last successful response of each URL that clients name, at most 8 MB of the most recently
- *  used. */
+/**
+ * The last successful response of each URL that clients supply. At most 8 MB of the most recently
+ * used responses are kept.
+ */
 export class LastGoodResponses {
   readonly #responses = new LRUCache<string, CachedResponse>({
     maxSize: MAX_BYTES,
@@ -31,12 +35,14 @@ export class LastGoodResponses {
     return new Response(body, response);
   }
 
-  /** Removes the response of a URL that no longer returns it. */
+  /** Removes the response of a URL that no longer returns one. */
   delete(url: string): void {
     this.#responses.delete(url);
   }
 
-  /** The cached response without caching headers, so that oidc-provider soon fetches it again. */
+  /**
+   * The cached response without caching headers, so that oidc-provider fetches the URL again soon.
+   */
   get(url: string): Response | undefined {
     const cached = this.#responses.get(url);
     if (cached === undefined || cached.expiresAt <= Date.now()) return undefined;
@@ -44,13 +50,13 @@ export class LastGoodResponses {
   }
 }
 
-/** Time for which a failed URL is not fetched again, in milliseconds. */
+/** How long a failed URL is not fetched again, in milliseconds. */
 const FAILURE_MS = 30_000;
 
 /** Maximum number of failed URLs in memory. */
 const MAX_FAILURES = 1000;
 
-/** URLs that recently could not be fetched, at most the newest 1,000. */
+/** URLs that recently could not be fetched; the newest 1,000 at most. */
 export class RecentFailures {
   /** Expiry of each entry by the hash of its URL, in milliseconds since the epoch; the oldest
    *  first. */

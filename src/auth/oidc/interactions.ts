@@ -1,18 +1,18 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { errors, type Provider } from "oidc-provider";
-import type { Session } from "../accounts/browser-sessions.ts";
-import { isScope, scopeNames } from "../scopes.ts";
+import type { BrowserSession } from "../accounts/browser-sessions.ts";
+import { isScope, parseScopeNames } from "../scopes.ts";
 import { applyDecision } from "./consent.ts";
 import { UNAPPROVED_OFFLINE_ACCESS, UNAPPROVED_REDIRECT } from "./end-user.ts";
 import { hasMetadataDocument } from "./metadata-documents.ts";
 import { redirectOrigin } from "./redirect-uris.ts";
 import { withRequestState } from "./request-state.ts";
 
-/** A client as shown on the consent page. None of it is verified. */
+/** A client as shown on the consent page. No member is verified. */
 export interface RequestingClient {
   readonly clientId: string;
   readonly name: string | undefined;
-  /** Where the response is sent. */
+  /** URL that the response is sent to. */
   readonly redirectUri: string;
   /** Host of the client's metadata document; `undefined` for registered clients. */
   readonly documentHost: string | undefined;
@@ -23,31 +23,49 @@ export interface Interaction {
   readonly uid: string;
   readonly prompt: "login" | "consent";
   readonly client: RequestingClient;
-  /** The account of oidc-provider's session; `undefined` if there is none. */
+  /** The account of oidc-provider's session; `undefined` if no account is signed in there. */
   readonly accountId: string | undefined;
-  /** Names of the requested scopes that the person has not yet decided on. */
+  /** Requested scopes that the person has not yet decided on. */
   readonly scopes: readonly string[];
-  /** Names of the requested scopes of OpenID Connect, which are part of every consent. */
+  /** Requested scopes of OpenID Connect, which are part of every consent. */
   readonly personalScopes: readonly string[];
-  /** Whether the person has authorized the client before and is asked for a change. */
+  /**
+   * Whether the person has authorized the client before, so that this request only changes the
+   * grant.
+   */
   readonly isKnown: boolean;
-  /** Whether the person has approved responses to this origin for the client. */
+  /**
+   * Whether the person has approved responses to the origin of the redirect URI for this client.
+   */
   readonly isRedirectApproved: boolean;
   /** Whether the client requests offline access (`offline_access`, or refresh tokens). */
   readonly requestsOfflineAccess: boolean;
-  /** The earliest valid sign-in for this request (`prompt=login`, `max_age`), in milliseconds since
-   *  the epoch; 0 for any. */
+  /**
+   * The earliest time of a sign-in that is valid for this request (`prompt=login`, `max_age`), in
+   * milliseconds since the epoch; 0 for any.
+   */
   readonly minSignedInAt: number;
 }
 
-/** The interactions of the authorization server. `signIn`, `consent` and `deny` store what the
- *  person did and return the URL where the browser continues; `undefined` when the request has
- *  ended, or its grant was changed or revoked concurrently. */
+/**
+ * The interactions of the authorization server. `signIn`, `consent` and `deny` store the person's
+ * action and return the URL where the browser continues; `undefined` when the request has ended, or
+ * when its grant was changed or revoked concurrently.
+ */
 export interface Interactions {
-  /** @returns `undefined` when the request is unknown, ended, denied, or of another browser. */
+  /**
+   * @returns `undefined` when the request is unknown, has ended, was denied, or belongs to another
+   * browser.
+   */
   find(req: IncomingMessage, res: ServerResponse): Promise<Interaction | undefined>;
-  signIn(req: IncomingMessage, res: ServerResponse, session: Session): Promise<string | undefined>;
-  /** @param scopes The allowed scopes of `Interaction.scopes`; the others are denied. */
+  signIn(
+    req: IncomingMessage,
+    res: ServerResponse,
+    session: BrowserSession,
+  ): Promise<string | undefined>;
+  /**
+   * @param scopes The scopes of `Interaction.scopes` that the person allows; the others are denied.
+   */
   consent(
     req: IncomingMessage,
     res: ServerResponse,
@@ -58,7 +76,7 @@ export interface Interactions {
 
 type Details = Awaited<ReturnType<Provider["interactionDetails"]>>;
 
-/** Reasons of the consent prompt for which all scopes are asked for again. */
+/** Reasons for the consent prompt that require consent to all scopes again. */
 const fullPromptReasons = [
   "consent_prompt",
   "native_client_prompt",
@@ -77,7 +95,7 @@ export function createInteractions(provider: () => Provider): Interactions {
       unlessEnded(async () => {
         const details = await provider().interactionDetails(req, res);
         if (details.session !== undefined && details.session.accountId !== accountId) {
-          // oidc-provider's session of the previous person ends when the request continues
+          // When the request continues, the session of the previous person ends in oidc-provider
           // (end-user.ts).
           details.session = undefined;
           await details.persist();
@@ -107,8 +125,11 @@ export function createInteractions(provider: () => Provider): Interactions {
   };
 }
 
-/** Runs an action on an interaction. @returns `undefined` when oidc-provider rejects it: the
- *  interaction does not exist, its client cannot be loaded, or what it depends on has changed. */
+/**
+ * Runs an action on an interaction.
+ * @returns `undefined` when oidc-provider rejects the action: the interaction does not exist, its
+ * client cannot be loaded, or a record that it depends on has changed.
+ */
 async function unlessEnded<T>(act: () => Promise<T>): Promise<T | undefined> {
   try {
     return await act();
@@ -118,8 +139,10 @@ async function unlessEnded<T>(act: () => Promise<T>): Promise<T | undefined> {
   }
 }
 
-/** The client of a request. @throws `invalid_redirect_uri` when it was deleted, or has removed the
- *  redirect URI. */
+/**
+ * The client of a request.
+ * @throws `invalid_redirect_uri` when the client was deleted, or has removed the redirect URI.
+ */
 async function clientOf({ Client }: Provider, { params }: Details) {
   const client = await Client.find(String(params.client_id));
   if (client?.redirectUriAllowed(String(params.redirect_uri)) === true) return client;
@@ -132,10 +155,12 @@ async function interactionOf(
 ): Promise<Interaction | undefined> {
   const { uid, prompt, params, result } = details;
   const client = await clientOf(provider, details);
-  // A denial is final, even before the application has received it.
+  // A denial is final, even if the application has not received it yet.
   if (result?.error !== undefined) return undefined;
   const { clientId, clientName: name } = client;
-  const personalScopes = scopeNames(String(params.scope ?? "")).filter((scope) => !isScope(scope));
+  const personalScopes = parseScopeNames(String(params.scope ?? "")).filter(
+    (scope) => !isScope(scope),
+  );
   return {
     uid,
     prompt: prompt.name === "login" ? "login" : "consent",
@@ -155,28 +180,37 @@ async function interactionOf(
   };
 }
 
-/** Whether the page mentions offline access. This is fixed when the prompt starts, whatever the
- *  client changes in its registration afterwards. */
+/**
+ * Whether the page mentions offline access. This is fixed when the prompt starts, regardless of
+ * later changes in the client's registration.
+ */
 const showsOfflineAccess = ({ prompt }: Details): boolean => prompt.details.isLasting === true;
 
-/** The scopes that the person has to decide on. */
+/** The scopes that the person must decide on. */
 function openScopes({ prompt, params }: Details): readonly string[] {
-  const requested = scopeNames(String(params.scope ?? "")).filter(isScope);
+  const requested = parseScopeNames(String(params.scope ?? "")).filter(isScope);
   if (prompt.reasons.some((reason) => fullPromptReasons.includes(reason))) return requested;
   const missing = Object.values(prompt.details.missingResourceScopes ?? {}).flat();
   return requested.filter((scope) => missing.includes(scope));
 }
 
-/** The earliest valid sign-in (OpenID Connect Core section 3.1.2.1): `prompt=login` requires one
- *  after the request, `max_age` one of at most that many seconds before it. */
+/**
+ * The earliest time of a valid sign-in, in milliseconds since the epoch (OpenID Connect Core
+ * section 3.1.2.1): `prompt=login` requires a sign-in after the request, `max_age` a sign-in at
+ * most that many seconds before the request.
+ */
 function minSignInTime({ prompt, params, iat }: Details): number {
   if (prompt.reasons.includes("login_prompt")) return iat * 1000;
   const maxAge = Number(params.max_age);
   return Number.isFinite(maxAge) ? (iat - maxAge) * 1000 : 0;
 }
 
-/** Stores a decision. @returns The grant id. @throws `invalid_grant` when the grant was changed or
- *  revoked concurrently; `invalid_redirect_uri` as `clientOf` does. */
+/**
+ * Stores a decision.
+ * @returns The grant id.
+ * @throws `invalid_grant` when the grant was changed or revoked concurrently;
+ * `invalid_redirect_uri` in the same cases as `clientOf`.
+ */
 async function storeDecision(
   provider: Provider,
   details: Details,
@@ -189,13 +223,13 @@ async function storeDecision(
   const grant = known ?? new Grant({ accountId: session?.accountId, clientId });
   applyDecision(grant, {
     resources: [params.resource].flat().map(String),
-    requested: scopeNames(String(params.scope ?? "")),
+    requested: parseScopeNames(String(params.scope ?? "")),
     shown: openScopes(details),
     allowed,
     redirectOrigin: redirectOrigin(String(params.redirect_uri)),
     isLasting: showsOfflineAccess(details),
   });
-  // Every decision starts the full lifetime of a grant again.
+  // Every decision restarts the full lifetime of the grant.
   delete grant.exp;
   return grant.save();
 }

@@ -6,42 +6,50 @@ import {
   type OptimisticLock,
   readVersion,
 } from "../../store/optimistic-lock.ts";
-import { consume, insert, replace, unchanged } from "../../store/port/operations.ts";
+import { consume, insert, replace, requireUnchanged } from "../../store/port/operations.ts";
 import type { Operation, Stored } from "../../store/port/records.ts";
 import { storeUnavailable } from "../../store/port/unavailable.ts";
 import { type GrantRecord, grantGroup, grants } from "../accounts/grants.ts";
 import { type ClientRecord, clients } from "../agents/agent.ts";
 import type { AdapterContext, NewRecord, RecordRef } from "./adapter-context.ts";
-import { clientCheck, type TokenSubject } from "./client-lifetime.ts";
+import { clientUnchangedCheck, type TokenSubject } from "./client-lifetime.ts";
 import { hasMetadataDocument } from "./metadata-documents.ts";
-import { familyEviction, replacedTokensRemoval } from "./refresh-token-families.ts";
+import { replacedTokensRemoval, tokenFamilyEviction } from "./refresh-token-families.ts";
 import { checkReplays } from "./replayed-tokens.ts";
-import { type AdmitToken, hooksOf, type RequestState, requestStateOf } from "./request-state.ts";
+import {
+  type AdmitToken,
+  type RequestState,
+  requestHooksOf,
+  requestStateOf,
+} from "./request-state.ts";
 
 /** The records that one request consumes and issues. */
 export interface Issuance {
-  /** Codes and refresh tokens, which can be used once. */
+  /** Codes and refresh tokens of the request, which can be used only once. */
   readonly consumed: readonly RecordRef[];
-  /** Grants, codes and tokens. */
+  /** Grants, codes and tokens to store. */
   readonly issued: readonly NewRecord[];
-  /** Other steps of the same commit. */
+  /** Additional operations of the same commit. */
   readonly steps?: readonly Operation[];
-  /** The limit on the issued records; absent if they are not limited. */
+  /** The limit on the issued records; absent if their number is not limited. */
   readonly limit?: IssuanceLimit | undefined;
   /** Called before an access token is stored. */
   readonly admitToken?: AdmitToken | undefined;
 }
 
-/** A limit on the number of records of some kind. */
+/** A limit on the number of records of a kind. */
 interface IssuanceLimit {
   readonly lock: OptimisticLock;
-  /** Counts again, and returns the steps that make room for the issued records. */
+  /** Counts the records again, and returns the operations that make room for the issued records. */
   readonly makeRoom: () => Promise<readonly Operation[]>;
 }
 
 /** The records that an issuance depends on. */
 interface Dependencies {
-  /** `undefined` for clients with a metadata document, which are not registered. */
+  /**
+   * The client's registration; `undefined` for clients with a metadata document, which are not
+   * registered.
+   */
   readonly client: Stored<ClientRecord> | undefined;
   readonly grants: readonly Stored<GrantRecord>[];
   /** Version of the limit's lock, read before anything is counted. */
@@ -49,18 +57,19 @@ interface Dependencies {
 }
 
 /**
- * Commits an issuance in one step, provided that its client and grants are as the request read
- * them. So nothing is issued to a client that was deleted, claimed or changed concurrently, nor
- * under a grant that was revoked or changed; a revoked grant is not restored, and no change of a
- * grant is lost; and a code or refresh token is consumed if and only if its tokens were issued.
+ * Commits an issuance atomically, provided that its client and grants are unchanged since the
+ * request read them. So nothing is issued to a client that was deleted, claimed or changed
+ * concurrently, or under a grant that was revoked or changed; a revoked grant is not restored, and
+ * no change of a grant is lost; and a code or refresh token is consumed if and only if its tokens
+ * were issued.
  *
- * @param state What the request has read.
+ * @param state The records that the request has read.
  * @throws `unauthorized_client` for an agent that must be claimed first; `invalid_client` when the
- *   client was deleted; `invalid_grant` when the grant was deleted, the grant to be written was
- *   changed or revoked, or a code or refresh token was used before, which also revokes everything
- *   issued from it.
+ * client was deleted; `invalid_grant` when the grant was deleted, the grant to be written was
+ * changed or revoked, or a code or refresh token was used before, which also revokes everything
+ * issued from it.
  * @throws {Problem} `store_unavailable` when the client or grant was changed, so that a retry can
- *   succeed; what `admitToken` throws, and then nothing was consumed.
+ * succeed; the problems of `admitToken`, in which case nothing was consumed.
  */
 export async function commitIssuance(
   issuance: Issuance,
@@ -88,10 +97,12 @@ export async function commitIssuance(
   }
 }
 
-/** Commits what each token request consumes and issues when its response is ready, and only then
- *  sends the response. oidc-provider consumes a code and stores each token in separate steps.
- *  Between them, a second request with the same code could revoke the tokens of the first too early
- *  or too late. */
+/**
+ * Commits the consumed and issued records of each token request when its response is ready, and
+ * only then sends the response. oidc-provider by itself consumes a code and stores each token in
+ * separate steps. Between these steps, a second request with the same code could revoke the tokens
+ * of the first too early or too late.
+ */
 export function commitIssuances(provider: Provider, context: AdapterContext): void {
   provider.use(async (ctx, next) => {
     await next();
@@ -100,7 +111,7 @@ export function commitIssuances(provider: Provider, context: AdapterContext): vo
     const { consumed, issued } = state.issuance;
     try {
       await commitIssuance(
-        { consumed, issued, admitToken: hooksOf(ctx.res).admitToken },
+        { consumed, issued, admitToken: requestHooksOf(ctx.res).admitToken },
         state,
         context,
       );
@@ -113,8 +124,10 @@ export function commitIssuances(provider: Provider, context: AdapterContext): vo
   });
 }
 
-/** Rejects an agent that was registered for one person who has not yet claimed it. It is
- *  authenticated, but not authorized (RFC 6749 section 5.2). */
+/**
+ * Rejects an agent that was registered for one person who has not yet claimed it. The agent is
+ * authenticated, but not authorized (RFC 6749 section 5.2).
+ */
 function checkClaimed({ issued }: Issuance, { client }: Dependencies): void {
   const { identityType, owner } = client?.value.agent ?? {};
   if (identityType !== "service_auth" || owner !== undefined) return;
@@ -123,7 +136,7 @@ function checkClaimed({ issued }: Issuance, { client }: Dependencies): void {
   throw new errors.UnauthorizedClient(advice);
 }
 
-/** Models of access tokens. */
+/** Names of the access token models. */
 const accessTokens: readonly string[] = ["AccessToken", "ClientCredentials"];
 
 async function admitToken(
@@ -143,15 +156,15 @@ function issuanceSteps(
   { state, now }: { readonly state: RequestState; readonly now: Date },
 ): readonly Operation[] {
   return [
-    ...(client === undefined ? [] : [clientCheck(client, tokenSubjectOf(issued), now)]),
-    ...read.map((grant) => unchanged(grants, grant)),
+    ...(client === undefined ? [] : [clientUnchangedCheck(client, tokenSubjectOf(issued), now)]),
+    ...read.map((grant) => requireUnchanged(grants, grant)),
     ...consumed.map(({ collection, key }) => consume(collection, key)),
     ...issued.map((record) => storeStep(record, state)),
     ...steps,
   ];
 }
 
-/** The limit on refresh token families; `undefined` if the issuance starts none. */
+/** The limit on refresh token families; `undefined` if the issuance starts no family. */
 function familyLimit(
   { consumed, issued }: Issuance,
   { records }: AdapterContext,
@@ -163,12 +176,14 @@ function familyLimit(
   const { collection } = begun;
   return {
     lock: { key: `refresh-tokens ${grantId}`, groups: [grantGroup(grantId)] },
-    makeRoom: () => familyEviction(records, { collection, grantId }),
+    makeRoom: () => tokenFamilyEviction(records, { collection, grantId }),
   };
 }
 
-/** The step that stores an issued record. Only a grant that the request has read may be
- *  overwritten; overwriting a code or token would make it usable again. */
+/**
+ * The operation that stores an issued record. Only a grant that the request has read may be
+ * overwritten; overwriting a code or token would make it usable again.
+ */
 function storeStep({ model, collection, ...record }: NewRecord, state: RequestState): Operation {
   const known = model === "Grant" ? state.grants.get(record.key) : undefined;
   if (known === undefined) return insert(collection, record);
@@ -208,16 +223,20 @@ async function readDependencies(
   return { client, grants: found, version };
 }
 
-/** The ids of the grants that records depend on, except those written in the same issuance. */
+/**
+ * Ids of the grants that the issued records depend on, except grants written in the same issuance.
+ */
 function grantsOf(issued: readonly NewRecord[]): readonly string[] {
   const written = issued.filter(({ model }) => model === "Grant").map(({ key }) => key);
   const needed = issued.flatMap(({ value }) => value.grantId ?? []);
   return [...new Set(needed)].filter((grantId) => !written.includes(grantId));
 }
 
-/** Rejects an issuance that was decided on outdated records. A longer lifetime or another
- *  registration access token of the client does not matter. If only the version of the limit's lock
- *  differs, the next attempt counts again. */
+/**
+ * Rejects an issuance that was decided on outdated records. A longer lifetime or a new registration
+ * access token of the client does not matter. If only the version of the limit's lock differs, the
+ * next attempt counts again.
+ */
 function checkUnchanged(before: Dependencies, present: Dependencies): void {
   const facts = (basis: Dependencies) => [basis.client, ...basis.grants].map((each) => each?.value);
   if (!isDeepStrictEqual(facts(before), facts(present))) {

@@ -6,15 +6,19 @@ import {
 } from "oidc-provider";
 import type { Accounts } from "../accounts/accounts.ts";
 import { assertionErrors } from "../assertions/assertion-claims.ts";
-import { type Assertion, type AssertionVerifier, usedAssertions } from "../assertions/id-jag.ts";
+import {
+  type AssertionVerifier,
+  usedAssertions,
+  type VerifiedAssertion,
+} from "../assertions/id-jag.ts";
 import { JWT_BEARER } from "../assertions/oauth-urns.ts";
 import { allowedResources } from "../audience.ts";
-import { allScopes, scopeAdvice, scopeNames } from "../scopes.ts";
+import { allScopes, parseScopeNames, scopeAdvice } from "../scopes.ts";
 import { pendingIssuance, requestStateOf } from "./request-state.ts";
 import { type ResourcePolicy, resourceIndicators } from "./resource-indicators.ts";
 import { ACCESS_TOKEN_SECONDS } from "./token-lifetimes.ts";
 
-/** Dependencies of the grant. */
+/** Dependencies of the jwt-bearer grant. */
 interface JwtBearerOptions extends ResourcePolicy {
   readonly verifier: AssertionVerifier;
   readonly accounts: Accounts;
@@ -22,9 +26,14 @@ interface JwtBearerOptions extends ResourcePolicy {
 
 type Context = TokenEndpointGrantContext<{ readonly assertion?: string }>;
 
-/** Verifies the assertion of a request. Every failure but an unreachable issuer has the same error,
- *  so that nobody learns by trial what is wrong with an assertion. */
-async function verifyAssertion(ctx: Context, { verifier }: JwtBearerOptions): Promise<Assertion> {
+/**
+ * Verifies the assertion of a request. Every failure except an unreachable issuer has the same
+ * error, so that nobody learns by trial why an assertion is invalid.
+ */
+async function verifyAssertion(
+  ctx: Context,
+  { verifier }: JwtBearerOptions,
+): Promise<VerifiedAssertion> {
   const { params, client } = ctx.oidc;
   if (!params.assertion) throw new errors.InvalidRequest("the parameter assertion is required");
 
@@ -35,9 +44,15 @@ async function verifyAssertion(ctx: Context, { verifier }: JwtBearerOptions): Pr
   throw Object.assign(error, { status: 503, statusCode: 503 });
 }
 
-/** The audience of the token: the requested resource, or else the first of the assertion (RFC
- *  8707). */
-function grantedAudience(ctx: Context, { resources }: Assertion, policy: ResourcePolicy): string {
+/**
+ * The audience of the token: the requested resource, or by default the first resource of the
+ * assertion (RFC 8707).
+ */
+function grantedAudience(
+  ctx: Context,
+  { resources }: VerifiedAssertion,
+  policy: ResourcePolicy,
+): string {
   const { params, client } = ctx.oidc;
   const { baseUrl } = policy;
   const requested = String(params.resource ?? resources?.[0] ?? baseUrl);
@@ -50,16 +65,18 @@ function grantedAudience(ctx: Context, { resources }: Assertion, policy: Resourc
   return audience;
 }
 
-/** The scope of the token: what the assertion and the client's registration allow, limited to the
- *  requested scopes if any (RFC 6749 section 3.3). */
-function grantedScope(ctx: Context, { scopes }: Assertion): string {
+/**
+ * The scope of the token: the scopes that both the assertion and the client's registration allow,
+ * limited to the requested scopes, if any (RFC 6749 section 3.3).
+ */
+function grantedScope(ctx: Context, { scopes }: VerifiedAssertion): string {
   const { params, client } = ctx.oidc;
   const { metadata = client } = requestStateOf(ctx).clients.get(client.clientId)?.value ?? {};
-  const registered = scopeNames(metadata.scope ?? "");
+  const registered = parseScopeNames(metadata.scope ?? "");
   const allowed = allScopes.filter(
     (scope) => registered.includes(scope) && (scopes?.includes(scope) ?? true),
   );
-  const requested = scopeNames(params.scope ?? "");
+  const requested = parseScopeNames(params.scope ?? "");
   const granted = allowed.filter((scope) => requested.length === 0 || requested.includes(scope));
   if (granted.length > 0) return granted.join(" ");
   const choice = allowed.length === 0 ? "no scope" : allowed.join(" ");
@@ -69,8 +86,8 @@ function grantedScope(ctx: Context, { scopes }: Assertion): string {
   );
 }
 
-/** Stores the use of the assertion in the commit of the token. */
-function recordUse({ use: document }: Assertion, grantId: string): void {
+/** Records the use of the assertion in the commit that issues the token. */
+function recordUse({ use: document }: VerifiedAssertion, grantId: string): void {
   pendingIssuance()?.issued.push({
     model: "IdentityAssertion",
     collection: usedAssertions,
@@ -80,7 +97,10 @@ function recordUse({ use: document }: Assertion, grantId: string): void {
   });
 }
 
-/** Issues the token. @returns The verified assertion. */
+/**
+ * Issues the token.
+ * @returns The verified assertion.
+ */
 async function exchange(ctx: Context, provider: Provider, options: JwtBearerOptions) {
   const { client } = ctx.oidc;
   const assertion = await verifyAssertion(ctx, options);
@@ -89,7 +109,7 @@ async function exchange(ctx: Context, provider: Provider, options: JwtBearerOpti
   const { id: accountId } = await options.accounts.findOrCreateBySubject(assertion.subject);
 
   const grant = new provider.Grant({ accountId, clientId: client.clientId });
-  // The types omit `expiresIn`. The grant expires with its only token.
+  // The types of oidc-provider omit `expiresIn`. The grant expires together with its only token.
   Object.assign(grant, { expiresIn: ACCESS_TOKEN_SECONDS });
   grant.addResourceScope(aud, scope);
   const grantId = await grant.save();
@@ -117,8 +137,8 @@ async function exchange(ctx: Context, provider: Provider, options: JwtBearerOpti
 /**
  * Registers the grant of RFC 7523 for identity assertions: an access token for the person whom a
  * trusted provider identifies, valid for the client that the assertion was issued to. There is no
- * refresh token, since the provider decides again each time. The token does not say when the person
- * signed in, since they did not sign in here, so it cannot claim an agent.
+ * refresh token, since the provider decides again each time. The token has no sign-in time, since
+ * the person did not sign in here, so it cannot be used to claim an agent.
  *
  * Must be called before `commitIssuances`, so that a replay detected by the commit is recorded.
  */

@@ -1,30 +1,34 @@
 import { type ClientMetadata, Provider } from "oidc-provider";
-import { type Networks, networksOf } from "../../limits/address-key.ts";
+import { type NetworkKeys, networkKeysOf } from "../../limits/address-key.ts";
 import { countForAll } from "../../limits/count-in-networks.ts";
-import { type Counter, countInOrder } from "../../limits/count-in-order.ts";
+import { countInOrder, type QuotaCounter } from "../../limits/count-in-order.ts";
 import type { Limits } from "../../limits/quotas.ts";
 import { rateLimitProblem } from "../../limits/rate-limit-problem.ts";
 import type { Problem } from "../../problem.ts";
-import { scopes } from "../scopes.ts";
+import { scopeDescriptions } from "../scopes.ts";
 import { ConcurrentFetches } from "./concurrent-fetches.ts";
 import { LastGoodResponses, RecentFailures } from "./fetch-cache.ts";
 
 /** The type of the global `fetch`. */
 export type GlobalFetch = typeof fetch;
 
-/** Version of the draft that oidc-provider must acknowledge. */
+/** Version of the Client ID Metadata Document draft; oidc-provider requires its acknowledgment. */
 const DRAFT = "draft-02";
 
-/** Grant types of a client with a metadata document: only those for which a person decides. */
+/**
+ * Grant types of a client with a metadata document: only grant types for which a person decides.
+ */
 export const documentGrantTypes: readonly string[] = ["authorization_code", "refresh_token"];
 
-/** Whether a client has a metadata document; its id is then the URL of the document. */
+/** Whether a client has a metadata document. Then the client id is the URL of the document. */
 export function hasMetadataDocument(clientId: unknown): clientId is string {
   return typeof clientId === "string" && /^https:/i.test(clientId);
 }
 
-/** Prepares the metadata of a document for normalization: removes the grant types of registered
- *  clients, and adds all scopes if it names none. */
+/**
+ * Prepares the metadata of a document for normalization: removes grant types that only registered
+ * clients may have, and adds all scopes if the document lists none.
+ */
 export function documentMetadata(document: ClientMetadata): ClientMetadata {
   const requested: unknown = document.grant_types;
   const isList = Array.isArray(requested);
@@ -33,27 +37,30 @@ export function documentMetadata(document: ClientMetadata): ClientMetadata {
     grant_types: isList
       ? requested.filter((type) => documentGrantTypes.includes(type))
       : [...documentGrantTypes],
-    scope: document.scope ?? Object.keys(scopes).join(" "),
+    scope: document.scope ?? Object.keys(scopeDescriptions).join(" "),
   };
 }
 
-/** Client ID Metadata Documents: the server fetches a client's metadata from a URL instead of
- *  registering it. `limitedFetch` limits how often. */
+/**
+ * oidc-provider setting for Client ID Metadata Documents: the server fetches a client's metadata
+ * from a URL instead of registering the client. `limitedFetch` limits how often.
+ */
 export const metadataDocumentFeature = { enabled: true, ack: DRAFT } as const;
 
-/** The origin of a fetch. */
+/** The target host of a fetch, and the networks of the caller that caused it. */
 interface FetchOrigin {
   readonly host: string;
-  /** The networks of the caller; `undefined` outside of a request. */
-  readonly networks: Networks | undefined;
+  /** The networks of the caller; `undefined` outside a request. */
+  readonly networks: NetworkKeys | undefined;
 }
 
 /**
- * Creates the fetch of metadata documents and key sets that clients name. It is limited per address
- * (`fetch-address`); more strictly at a host that failed for that address (`fetch-host`); per host
- * and site (`fetch-host-site`); per host and provider (`fetch-host-provider`); per host in total,
- * so that this server cannot be used to attack it (`fetch-host-all`, of which each network has a
- * share); and by the number of concurrent fetches (`ConcurrentFetches`).
+ * Creates the fetch function for metadata documents and key sets at URLs that clients supply.
+ * Fetches are limited per address (`fetch-address`); more strictly for a host that failed for that
+ * address (`fetch-host`); per host and site (`fetch-host-site`); per host and provider network
+ * (`fetch-host-provider`); per host in total, so that this server cannot be used to attack the host
+ * (`fetch-host-all`, of which each network has a share); and by the number of concurrent fetches
+ * (`ConcurrentFetches`).
  *
  * A URL that failed is not fetched again for a short time. When a limit is reached, or a host fails
  * temporarily, the last successful response of the past hour is used, so that nobody can block the
@@ -94,16 +101,16 @@ const isTemporaryFailure = ({ status }: Response): boolean => status === 429 || 
 const widestNetworkOf = ({ networks }: FetchOrigin): string =>
   networks?.provider ?? networks?.site ?? "";
 
-function networksOfCaller(): Networks | undefined {
+function networksOfCaller(): NetworkKeys | undefined {
   const { ctx } = Provider;
-  return ctx && networksOf(ctx.ip);
+  return ctx && networkKeysOf(ctx.ip);
 }
 
 async function limitProblem(
   { host, networks }: FetchOrigin,
   limits: Limits,
 ): Promise<Problem | undefined> {
-  const ofAll: Counter = ["fetch-host-all", host];
+  const ofAll: QuotaCounter = ["fetch-host-all", host];
   if (networks === undefined) return rateLimitProblem([await limits.count(...ofAll)]);
   const { address, site, provider } = networks;
   const failed = await limits.peek("fetch-host", `${host} ${address}`);

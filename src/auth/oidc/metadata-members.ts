@@ -1,6 +1,6 @@
 import { errors } from "oidc-provider";
-import { hasMarkup, NO_MARKUP } from "../../lib/label.ts";
-import { hasMarkRun, NO_MARK_RUN } from "../../lib/mark-run.ts";
+import { hasMarkup, NO_MARKUP_MESSAGE } from "../../lib/label.ts";
+import { hasCombiningMarkRun, NO_MARK_RUN_MESSAGE } from "../../lib/mark-run.ts";
 
 /** Client metadata (RFC 7591 section 2), unvalidated. */
 export type Metadata = Readonly<Record<string, unknown>>;
@@ -8,27 +8,33 @@ export type Metadata = Readonly<Record<string, unknown>>;
 /** Maximum length of a name or label, in characters. */
 const MAX_TEXT_CHARACTERS = 100;
 
-/** Maximum length of a URL, in UTF-16 units; what common servers and browsers accept. */
+/** Maximum length of a URL, in UTF-16 units; common servers and browsers accept this length. */
 const MAX_URI_LENGTH = 2000;
 
-/** Maximum length of an email address, in characters (RFC 5321 section 4.5.3.1.3, without the
- *  brackets). */
+/**
+ * Maximum length of an email address, in characters (RFC 5321 section 4.5.3.1.3, without the angle
+ * brackets).
+ */
 const MAX_CONTACT_LENGTH = 254;
 
-/** Maximum number of entries of an array, such as `redirect_uris`. */
+/** Maximum number of entries of an array member, such as `redirect_uris`. */
 const MAX_ENTRIES = 10;
 
-/** Maximum nesting depth of a body; a key set in a registration needs five levels. */
+/** Maximum nesting depth of a request body; a key set in a registration needs five levels. */
 const MAX_DEPTH = 8;
 
-/** Control characters, lone surrogates, line separators, bidirectional controls and invisible
- *  characters, which can disguise a name on a page or in a log, or hide text in it. The joiners and
- *  variation selectors that scripts and emoji need are excepted. */
+/**
+ * Control characters, lone surrogates, line separators, bidirectional controls and invisible
+ * characters, which can disguise a name on a page or in a log, or hide text in it. The joiners and
+ * variation selectors that scripts and emoji need are allowed.
+ */
 const DECEPTIVE =
   /[\p{Cc}\p{Cs}\p{Zl}\p{Zp}\p{Bidi_Control}[\p{Default_Ignorable_Code_Point}--[\u200c\u200d\ufe0e\ufe0f]]]/v;
 
-/** Whether a body is at most `depth` levels deep and has no member named `__proto__`, which would
- *  replace the prototype when oidc-provider copies members by assignment. */
+/**
+ * Whether a JSON value is at most `depth` levels deep and has no member named `__proto__`, which
+ * would replace the prototype when oidc-provider copies members by assignment.
+ */
 function isPlain(value: unknown, depth: number): boolean {
   if (typeof value !== "object" || value === null) return true;
   if (depth === 0) return false;
@@ -38,9 +44,9 @@ function isPlain(value: unknown, depth: number): boolean {
 }
 
 /**
- * Checks the body of a registration or update before its members. A software statement is rejected,
- * since this server trusts no signer of one (RFC 7591 section 2.3); if it were ignored, the client
- * would believe that it was accepted.
+ * Checks the body of a registration or update as a whole, before its members. A software statement
+ * is rejected, since this server trusts no issuer of software statements (RFC 7591 section 2.3); if
+ * it were ignored, the client would believe that it was accepted.
  *
  * @throws `invalid_client_metadata` or `unapproved_software_statement`.
  */
@@ -59,8 +65,10 @@ export function rejectMetadata(description: string): never {
   throw new errors.InvalidClientMetadata(description);
 }
 
-/** Validates a name or label: Unicode normal form C, without markup. @throws
- *  `invalid_client_metadata` */
+/**
+ * Validates a name or label: Unicode normalization form C, without markup.
+ * @throws `invalid_client_metadata`
+ */
 export function requirePlainText(
   member: string,
   value: unknown,
@@ -68,7 +76,7 @@ export function requirePlainText(
 ): string | undefined {
   if (value === undefined) return undefined;
   if (typeof value !== "string") rejectMetadata(`${member} must be a string`);
-  if (hasMarkRun(value)) rejectMetadata(`${member} ${NO_MARK_RUN}`);
+  if (hasCombiningMarkRun(value)) rejectMetadata(`${member} ${NO_MARK_RUN_MESSAGE}`);
 
   const text = value.normalize("NFC");
   if ([...text].length > most) {
@@ -77,12 +85,15 @@ export function requirePlainText(
   if (DECEPTIVE.test(text)) {
     rejectMetadata(`${member} must not contain control or bidirectional formatting characters`);
   }
-  if (hasMarkup(text)) rejectMetadata(`${member} ${NO_MARKUP}`);
+  if (hasMarkup(text)) rejectMetadata(`${member} ${NO_MARKUP_MESSAGE}`);
   return text;
 }
 
-/** Validates a member that is an array. @returns Its entries; empty if it is absent. @throws
- *  `invalid_client_metadata` */
+/**
+ * Validates a member that must be an array.
+ * @returns The entries; empty if the member is absent.
+ * @throws `invalid_client_metadata`
+ */
 export function requireArray(
   member: string,
   value: unknown,
@@ -94,8 +105,11 @@ export function requireArray(
   return value;
 }
 
-/** Validates an absolute URL. User information is rejected, since it could be mistaken for the
- *  host. @throws `invalid_client_metadata` */
+/**
+ * Validates an absolute URL. A URL with user information is rejected, since the user information
+ * could be mistaken for the host.
+ * @throws `invalid_client_metadata`
+ */
 export function requireAbsoluteUrl(member: string, value: unknown): URL {
   if (typeof value !== "string" || value.length > MAX_URI_LENGTH) {
     rejectMetadata(`${member} must be strings of at most ${MAX_URI_LENGTH} characters`);
@@ -107,7 +121,10 @@ export function requireAbsoluteUrl(member: string, value: unknown): URL {
   return url;
 }
 
-/** Validates the informational members. @throws `invalid_client_metadata` */
+/**
+ * Validates the informational members, which this server only stores and returns.
+ * @throws `invalid_client_metadata`
+ */
 export function checkInformationalMembers(metadata: Metadata): void {
   for (const member of ["client_uri", "logo_uri", "policy_uri", "tos_uri", "jwks_uri"]) {
     if (metadata[member] === undefined) continue;

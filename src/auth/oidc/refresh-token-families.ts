@@ -5,29 +5,35 @@ import type { Collection, Operation, Records, Stored } from "../../store/port/re
 import { grantGroup } from "../accounts/grants.ts";
 import type { RecordRef } from "./adapter-context.ts";
 
-/** Length of the prefix that all refresh tokens of a family share, in characters: 132 random bits,
- *  so that nobody can name a family without having had one of its tokens. */
+/**
+ * Length of the prefix that all refresh tokens of a family share, in characters: 132 random bits,
+ * so that nobody can guess a family without having had one of its tokens.
+ */
 const SHARED_CHARACTERS = 22;
 
-/** Maximum number of families under one grant; above it, the oldest is revoked. */
+/** Maximum number of families under one grant. A further family revokes the oldest. */
 const MAX_FAMILIES = 100;
 
-/** Page size that exceeds the number of tokens of a family, including those that two processes
- *  write concurrently. */
+/**
+ * Page size that exceeds the number of stored tokens in a family, including tokens that two
+ * processes write concurrently.
+ */
 const FAMILY_PAGE = 10;
 
-/** Page size that exceeds the number of tokens of a grant, including replaced ones. */
+/** Page size that exceeds the number of stored tokens under a grant, including replaced tokens. */
 const GRANT_PAGE = 10_000;
 
-/** Prefix of `familyOf`. */
+/** Prefix of the group names of families. */
 const GROUP_PREFIX = "refresh-chain:";
 
-/** Name of the store group that holds the family of a refresh token: the token, its predecessors and
- *  its successors (RFC 9700 section 4.14.2). */
-export const familyOf = (token: string): string =>
+/**
+ * The store group of a refresh token's family: the token, its predecessors and its successors (RFC
+ * 9700 section 4.14.2).
+ */
+export const refreshTokenFamily = (token: string): string =>
   GROUP_PREFIX + fingerprint(token.slice(0, SHARED_CHARACTERS));
 
-/** Makes each refresh token start with the prefix of its predecessor. */
+/** Makes each refresh token start with the same prefix as its predecessor. */
 export function prefixRefreshTokens({ RefreshToken }: Provider): void {
   const { prototype } = RefreshToken as unknown as {
     readonly prototype: { generateTokenId(): string };
@@ -41,12 +47,12 @@ export function prefixRefreshTokens({ RefreshToken }: Provider): void {
 }
 
 /**
- * Finds a stored token of the family of a presented token that is no longer stored. That token was
- * replaced long ago, so presenting it is a replay.
+ * Finds a stored token in the family of a presented token that is no longer stored. The presented
+ * token was replaced long ago, so this is a replay.
  *
  * @returns `undefined` when the family does not exist.
  */
-export async function storedFamilyToken(
+export async function findFamilyToken(
   records: Records,
   { collection, family }: Pick<RecordRef, "collection" | "family">,
 ): Promise<Stored<AdapterPayload> | undefined> {
@@ -54,7 +60,7 @@ export async function storedFamilyToken(
   return (await records.list(collection, { group: family, limit: FAMILY_PAGE })).at(-1);
 }
 
-/** The steps that delete all tokens of a family except the one in use and its successor. */
+/** The operations that delete all tokens of a family except the token in use and its successor. */
 export async function replacedTokensRemoval(
   records: Records,
   consumed: readonly RecordRef[],
@@ -68,8 +74,8 @@ export async function replacedTokensRemoval(
   return (await Promise.all(steps)).flat();
 }
 
-/** The steps that revoke the oldest families of a grant to make room for another one. */
-export async function familyEviction(
+/** The operations that revoke the oldest families of a grant to make room for another family. */
+export async function tokenFamilyEviction(
   records: Records,
   { collection, grantId }: { collection: Collection<AdapterPayload>; grantId: string },
 ): Promise<readonly Operation[]> {

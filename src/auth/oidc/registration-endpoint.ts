@@ -12,8 +12,8 @@ import {
 import type { ClaimStart } from "../agents/claim-records.ts";
 import { type Claims, claimLinks } from "../agents/claims.ts";
 import { newRegistrationToken } from "../agents/registration-access-token.ts";
-import { type Assertion, MAX_LOGIN_AGE_SECONDS } from "../assertions/id-jag.ts";
-import { allScopes, isScope, type Scope, scopeNames } from "../scopes.ts";
+import { MAX_LOGIN_AGE_SECONDS, type VerifiedAssertion } from "../assertions/id-jag.ts";
+import { allScopes, isScope, parseScopeNames, type Scope } from "../scopes.ts";
 import {
   type IdentityOptions,
   type RequestedIdentity,
@@ -33,11 +33,13 @@ interface ResponseOptions {
 
 const isoInstant = (at: number): string => new Date(at).toISOString();
 
-/** Scopes of a client's own tokens before and after a claim. A client without tokens of its own
- *  cannot be claimed; it may request the scopes that it registered from people. */
+/**
+ * Scopes of a client's own tokens before and after a claim. A client without tokens of its own
+ * cannot be claimed; its registered scopes are those that it may request from people.
+ */
 function scopesOf(record: ClientRecord, anonymousScopes: readonly Scope[]) {
   const { metadata, agent } = record;
-  const registered = scopeNames(metadata.scope ?? "").filter(isScope);
+  const registered = parseScopeNames(metadata.scope ?? "").filter(isScope);
   if (!isClaimable(record)) return { pre_claim: registered, post_claim: registered };
 
   const pre_claim = unclaimedScopes(record, anonymousScopes);
@@ -55,14 +57,15 @@ function claimOf({ agent }: ClientRecord, links: object, start: ClaimStart | und
 interface DescribedClient {
   readonly clientId: string;
   readonly record: ClientRecord;
-  /** Expiry of its registration, in milliseconds since the epoch; `undefined` if it does not
-   *  expire. */
+  /**
+   * Expiry of the registration, in milliseconds since the epoch; `undefined` if it does not expire.
+   */
   readonly expiresAt: number | undefined;
 }
 
 /**
- * The members of a response about a client beyond those of RFC 7591 section 3.2.1: its identity,
- * and how a person can claim it.
+ * The members of a response about a client in addition to those of RFC 7591 section 3.2.1: the
+ * client's identity, and how a person can claim it.
  *
  * @param start The claim code; only in the response to the registration.
  */
@@ -74,7 +77,7 @@ function identityMembers(
   const links = claimLinks(baseUrl, clientId);
   return {
     ...(record.metadata.scope === undefined && { scope: "" }),
-    // The secret expires with the registration. 0 means never, as for `client_secret_expires_at`.
+    // The secret expires with the registration. 0 means never, as in `client_secret_expires_at`.
     registration_expires_at: expiresAt === undefined ? 0 : Math.floor(expiresAt / 1000),
     identity_type: record.agent.identityType,
     scopes: scopesOf(record, anonymousScopes),
@@ -82,7 +85,7 @@ function identityMembers(
   };
 }
 
-/** Options of `adaptRegistration`. */
+/** Options of `addIdentities`. */
 export interface RegistrationOptions extends IdentityOptions, ResponseOptions {
   readonly records: Records;
   readonly claims: Claims;
@@ -90,7 +93,7 @@ export interface RegistrationOptions extends IdentityOptions, ResponseOptions {
 
 type Next = () => Promise<unknown>;
 
-/** Random bytes of a client id. */
+/** Length of the random part of a client id, in bytes. */
 const ID_BYTES = 16;
 
 /** Generates a client id. */
@@ -98,8 +101,11 @@ export function newClientId(): string {
   return `agt_${randomBytes(ID_BYTES).toString("base64url")}`;
 }
 
-/** The scopes that an agent may register without a person. An agent that waits for its person may
- *  register all, since it has none before the claim and then only what the person grants. */
+/**
+ * The scopes that an agent may register before a person decides. A `service_auth` agent may
+ * register all scopes: it has none before the claim, and after it only those that the person
+ * grants.
+ */
 function ceilingOf(
   agent: Pick<Agent, "identityType" | "owner"> | undefined,
   anonymousScopes: readonly Scope[],
@@ -108,8 +114,11 @@ function ceilingOf(
   return agent?.identityType === "service_auth" ? allScopes : anonymousScopes;
 }
 
-/** Adds the default grant type. Without `grant_types`, a body with a `type` or without a redirect
- *  URI is an agent's; otherwise it is an authorization code client's, as in RFC 7591 section 2. */
+/**
+ * Adds the default grant types to a body without `grant_types`. With a `type` or without a redirect
+ * URI, the body registers an agent; otherwise it registers an authorization code client, as in RFC
+ * 7591 section 2.
+ */
 function withDefaultGrantType(body: Metadata): Metadata {
   const { grant_types, type, redirect_uris, response_types } = body;
   if (grant_types !== undefined) return body;
@@ -122,10 +131,10 @@ function withDefaultGrantType(body: Metadata): Metadata {
 
 /**
  * Parses the body, which the HTTP layer has read completely, and puts it back with its default
- * grant type. The library only gets JSON in UTF-8 (RFC 8259 section 8.1), so that it cannot parse
- * the body differently.
+ * grant types. oidc-provider gets only JSON in UTF-8 (RFC 8259 section 8.1), so that it cannot
+ * parse the body differently.
  *
- * @throws `invalid_request`, or as `checkBody`.
+ * @throws `invalid_request`, and the errors of `checkRegistrationBody`.
  */
 function prepareBody({ req }: KoaContextWithOIDC): Metadata {
   const json = parseJson(String(req.read() ?? ""));
@@ -150,7 +159,7 @@ function respondError(ctx: KoaContextWithOIDC, cause: errors.OIDCProviderError):
   ctx.body = { error, error_description, max_age: MAX_LOGIN_AGE_SECONDS };
 }
 
-/** Builds the new client of a registration, and records what the response needs. */
+/** Prepares the new client of a registration, and records the data that the response needs. */
 function prepareNewClient(
   { agent, steps }: RequestedIdentity,
   { claims, now }: RegistrationOptions,
@@ -187,12 +196,14 @@ async function register(ctx: KoaContextWithOIDC, next: Next, options: Registrati
   }
 }
 
-/** Answers a registration that failed when its client was about to be stored: the assertion was
- *  used before, or a replay of it deleted the client before its registration access token was
- *  stored. */
+/**
+ * Answers a registration that failed when its client was about to be stored: the assertion was used
+ * before, or a replay of the assertion deleted the client before its registration access token was
+ * stored.
+ */
 async function rejectReplay(
   ctx: KoaContextWithOIDC,
-  assertion: Assertion,
+  assertion: VerifiedAssertion,
   { verifier }: RegistrationOptions,
 ): Promise<void> {
   if (ctx.status === 400) await verifier.recordReplay(assertion, "anonymous");
@@ -201,8 +212,10 @@ async function rejectReplay(
   rejectAssertion("replay_detected");
 }
 
-/** Handles a read or update (RFC 7592 section 2.2). An update replaces the metadata, which do not
- *  include the identity and the owner of the agent. */
+/**
+ * Handles a read or update (RFC 7592 section 2.2). An update replaces the metadata, which does not
+ * include the identity and the owner of the agent.
+ */
 async function manage(ctx: KoaContextWithOIDC, next: Next, options: RegistrationOptions) {
   const { records, anonymousScopes } = options;
   if (ctx.method === "PUT") {
@@ -224,13 +237,13 @@ async function manage(ctx: KoaContextWithOIDC, next: Next, options: Registration
   };
 }
 
-/** Gives all registration access tokens the same format. */
+/** Makes oidc-provider generate registration access tokens with `newRegistrationToken`. */
 function formatRegistrationTokens({ RegistrationAccessToken }: Provider): void {
   const { prototype } = RegistrationAccessToken as unknown as { prototype: TokenPrototype };
   prototype.generateTokenId = newRegistrationToken;
 }
 
-/** A member of every model that the library's types omit. */
+/** A member of every oidc-provider model that the library's types omit. */
 interface TokenPrototype {
   generateTokenId(): string;
 }
@@ -239,7 +252,7 @@ interface TokenPrototype {
  * Adds identities (`type`) to client registration. The requested identity is verified before
  * oidc-provider handles the request. The response has the client's identity, its possible scopes
  * and how a person can claim it. Two equal registrations create two unrelated clients; an assertion
- * creates only one.
+ * can create only one client.
  *
  * The members that request an identity are not client metadata and are not stored.
  */
@@ -248,7 +261,7 @@ export function addIdentities(provider: Provider, options: RegistrationOptions):
   const path = provider.pathFor("registration");
   provider.use(async (context, next) => {
     const ctx = context as KoaContextWithOIDC;
-    // The library matches its routes in any case and with a trailing slash.
+    // oidc-provider matches its routes in any case and with a trailing slash.
     const requestPath = ctx.path.toLowerCase().replace(/\/$/, "");
     if (requestPath !== path && !requestPath.startsWith(`${path}/`)) return next();
     try {

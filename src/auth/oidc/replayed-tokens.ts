@@ -3,10 +3,13 @@ import type { AuditEntry } from "../../store/audit/entry.ts";
 import { update } from "../../store/port/operations.ts";
 import { grantRevocation, grantRevocationById, grants } from "../accounts/grants.ts";
 import type { AdapterContext, RecordRef } from "./adapter-context.ts";
-import { storedFamilyToken } from "./refresh-token-families.ts";
+import { findFamilyToken } from "./refresh-token-families.ts";
 
-/** Rejects a code or refresh token that was used before or concurrently, and revokes what was
- *  issued from it. @throws `invalid_grant` */
+/**
+ * Rejects a code or refresh token that was used before or concurrently, and revokes everything
+ * issued from it.
+ * @throws `invalid_grant`
+ */
 export async function checkReplays(
   consumed: readonly RecordRef[],
   context: AdapterContext,
@@ -14,7 +17,7 @@ export async function checkReplays(
   for (const used of consumed) {
     const present = await context.records.get(used.collection, used.key);
     if (present !== undefined && present.consumedAt === undefined) continue;
-    const stored = present ?? (await storedFamilyToken(context.records, used));
+    const stored = present ?? (await findFamilyToken(context.records, used));
     if (stored !== undefined) await revokeReplayed(used, stored.value, context);
     throw new errors.InvalidGrant("it was used before");
   }
@@ -31,8 +34,10 @@ export async function revokeReplayed(
   await revokeGrant(grantId, { action: "grant.replayed", target: `${model}:${key}` }, context);
 }
 
-/** Revokes a grant with every code and token issued from it, in one commit. @param entry Audited
- *  once, even if concurrent requests revoke the grant; its actor is the client. */
+/**
+ * Revokes a grant with every code and token issued under it, in one commit.
+ * @param entry Audited once, even if concurrent requests revoke the grant; its actor is the client.
+ */
 export async function revokeGrant(
   grantId: string,
   entry: Pick<AuditEntry, "action" | "target">,

@@ -5,16 +5,21 @@ import type { Problem } from "../../problem.ts";
 import type { Operation, Stored } from "../../store/port/records.ts";
 import type { GrantRecord } from "../accounts/grants.ts";
 import type { Agent, ClientRecord } from "../agents/agent.ts";
-import type { Assertion } from "../assertions/id-jag.ts";
+import type { VerifiedAssertion } from "../assertions/id-jag.ts";
 import type { Scope } from "../scopes.ts";
 import type { NewRecord, RecordRef } from "./adapter-context.ts";
 
 /** State of one request to the authorization server. */
 export interface RequestState {
-  /** Registered clients that the request has read, by id. Its issuance is committed only if they
-   *  are unchanged. */
+  /**
+   * Registered clients that the request has read, by id. The request's issuance is committed only
+   * if they are unchanged.
+   */
   readonly clients: Map<string, Stored<ClientRecord>>;
-  /** Grants that the request has read, by id; checked like `clients`. */
+  /**
+   * Grants that the request has read, by id. The request's issuance is committed only if they are
+   * unchanged.
+   */
   readonly grants: Map<string, Stored<GrantRecord>>;
   /** The account that is signed in at the browser. */
   accountId?: string | undefined;
@@ -25,36 +30,43 @@ export interface RequestState {
   /** A used code that the client presented again. */
   replayed?: { readonly ref: RecordRef; readonly value: AdapterPayload };
   /** The identity assertion of a token request. */
-  assertion?: Assertion;
+  assertion?: VerifiedAssertion;
   /** The problem that caused an error of oidc-provider. */
   problem?: Problem;
   /** Whether oidc-provider reported an error for the authorization request. */
   hasAuthorizationError?: boolean;
 }
 
-/** What a request that registers or updates a client has determined, other than the metadata. */
+/**
+ * Data that a request to register or update a client has determined, in addition to the metadata.
+ */
 interface RegistrationContext {
-  /** Maximum scopes of the own tokens of the client. */
+  /** Maximum scopes of the client's own tokens. */
   readonly ceiling: readonly Scope[];
-  /** Whether the client has an owner from the start. */
+  /** Whether the client has an owner from its registration on. */
   readonly isOwned?: boolean;
-  /** Absent for an update. */
+  /** Creates the client record of a registration; absent for an update. */
   readonly newClient?: (clientId: string, metadata: AdapterPayload) => NewClient;
 }
 
 /** A client that is about to be stored. */
 export interface NewClient {
   readonly agent: Agent;
-  /** Steps of the commit that stores the client. They are rejected if its assertion was used
-   *  concurrently; then the client must not be stored, and a retry is pointless. */
+  /**
+   * Operations of the commit that stores the client. The commit is rejected if the client's
+   * assertion was used concurrently; then the client must not be stored, and a retry is pointless.
+   */
   readonly steps: readonly Operation[];
 }
 
-/** What a token request has consumed and issued so far; committed when its response is ready. */
+/**
+ * Records that a token request has consumed and issued so far; committed when its response is
+ * ready.
+ */
 export interface PendingIssuance {
-  /** Codes and refresh tokens, which can be used once. */
+  /** Codes and refresh tokens of the request, which can be used only once. */
   readonly consumed: RecordRef[];
-  /** Grants, codes and tokens. */
+  /** Grants, codes and tokens to store. */
   readonly issued: NewRecord[];
 }
 
@@ -62,8 +74,11 @@ const newState = (): RequestState => ({ clients: new Map(), grants: new Map() })
 
 const outsideKoa = new AsyncLocalStorage<RequestState>();
 
-/** The state of a request, stored in Koa's `ctx.state`. @param ctx Absent where oidc-provider is
- *  used outside of a request to it: then the state of `withRequestState`, or an empty one. */
+/**
+ * The state of a request, stored in Koa's `ctx.state`.
+ * @param ctx Absent when oidc-provider is used outside a request to it: then the state of
+ * `withRequestState` is returned, or an empty state.
+ */
 export function requestStateOf(
   ctx: { readonly state: { oauth?: RequestState } } | undefined,
 ): RequestState {
@@ -72,13 +87,17 @@ export function requestStateOf(
   return ctx.state.oauth;
 }
 
-/** Uses oidc-provider outside of a request to it, with a new state, so that what is written is
- *  checked against what was read. */
+/**
+ * Runs an action that uses oidc-provider outside a request to it, with a new state, so that commits
+ * check the records read before.
+ */
 export function withRequestState<T>(act: () => Promise<T>): Promise<T> {
   return outsideKoa.run(newState(), act);
 }
 
-/** What the current token request has consumed and issued; `undefined` for other requests. */
+/**
+ * Records that the current token request has consumed and issued; `undefined` for other requests.
+ */
 export function pendingIssuance(): PendingIssuance | undefined {
   const { ctx } = Provider;
   if (ctx?.oidc.route !== "token") return undefined;
@@ -90,8 +109,10 @@ export function pendingIssuance(): PendingIssuance | undefined {
 /** The recipient of a token that is about to be issued. */
 interface Recipient {
   readonly clientId: string;
-  /** The person that the token acts for or, for the client's own token, the owner of the client;
-   *  `undefined` for an unclaimed agent. */
+  /**
+   * The person that the token acts for; for the client's own token, the owner of the client;
+   * `undefined` for an unclaimed agent.
+   */
   readonly accountId: string | undefined;
 }
 
@@ -105,28 +126,36 @@ interface AuthorizationError {
   readonly error_description?: string;
 }
 
-/** Callbacks by which the HTTP layer takes part in a request that oidc-provider handles. */
+/** Callbacks through which the HTTP layer takes part in a request that oidc-provider handles. */
 export interface RequestHooks {
   /** Runs before an authorization request is stored; if it throws, the request is rejected. */
   beforeAuthorizationStored?: () => Promise<void>;
   /** Runs before a valid client assertion is stored; if it throws, the assertion is rejected. */
   beforeAssertionStored?: () => Promise<void>;
-  /** Answers a rejected authorization request in place of JSON. It gets a problem when the service
-   *  is unable to answer. */
+  /**
+   * Responds to a rejected authorization request in place of the JSON response. The argument is a
+   * problem when the service is unavailable or a limit is exceeded.
+   */
   onAuthorizationError?: (refusal: AuthorizationError | Problem) => void;
-  /** Runs when client authentication fails. @returns A problem that replaces the error. */
+  /**
+   * Runs when client authentication fails.
+   * @returns A problem that replaces the error.
+   */
   onFailedClientAuthentication?: () => Promise<Problem | undefined>;
   admitToken?: AdmitToken;
 }
 
 /**
- * Hooks by response, because the response exists before Koa's context, and Koa passes it through.
+ * Hooks by HTTP response. The response is the key because it exists before Koa's context, and the
+ * context refers to it.
  */
 const hooks = new WeakMap<ServerResponse, RequestHooks>();
 
-/** The hooks of a request, to be set before oidc-provider handles it. @param response The response
- *  that oidc-provider gets. */
-export function hooksOf(response: ServerResponse): RequestHooks {
+/**
+ * The hooks of a request, to be set before oidc-provider handles the request.
+ * @param response The response object that is passed to oidc-provider.
+ */
+export function requestHooksOf(response: ServerResponse): RequestHooks {
   const known = hooks.get(response) ?? {};
   hooks.set(response, known);
   return known;

@@ -1,7 +1,7 @@
 import { type Client, errors, type KoaContextWithOIDC, type ResourceServer } from "oidc-provider";
 import type { ClientRecord } from "../agents/agent.ts";
 import { isAudienceAllowed, resolveResource } from "../audience.ts";
-import { isScope, type Scope, scopeAdvice, scopeNames, scopes } from "../scopes.ts";
+import { isScope, parseScopeNames, type Scope, scopeAdvice, scopeDescriptions } from "../scopes.ts";
 import { requestStateOf } from "./request-state.ts";
 import { ACCESS_TOKEN_SECONDS } from "./token-lifetimes.ts";
 
@@ -9,34 +9,39 @@ import { ACCESS_TOKEN_SECONDS } from "./token-lifetimes.ts";
  *  access. */
 export const personalScopes: readonly string[] = ["openid", "offline_access"];
 
-/** Adds the scopes of OpenID Connect to a scope. */
+/** Adds the scopes of OpenID Connect to a scope parameter. */
 export function withPersonalScopes(scope: string): string {
-  return [...new Set([...scopeNames(scope), ...personalScopes])].join(" ");
+  return [...new Set([...parseScopeNames(scope), ...personalScopes])].join(" ");
 }
 
 /** Policy for the audience and scope of tokens. */
 export interface ResourcePolicy {
-  /** The issuer, and the resource that covers the whole service; no trailing slash. */
+  /** The issuer, and the resource that covers the whole service; without a trailing slash. */
   readonly baseUrl: string;
-  /** Maximum scopes of the own tokens of a client without an owner. */
+  /** Maximum scopes of the tokens that a client without an owner gets for itself. */
   readonly anonymousScopes: readonly Scope[];
 }
 
-/** Resolves a resource indicator. @throws `invalid_target` when there is no such resource. */
+/**
+ * Resolves a resource indicator.
+ * @throws `invalid_target` when this server has no such resource.
+ */
 function resolveAudience(resource: string, baseUrl: string): string {
   const audience = resolveResource(resource, baseUrl);
   if (audience === undefined) throw new errors.InvalidTarget();
   return audience;
 }
 
-/** The maximum scopes of a client's own tokens: the registered ones that are allowed for unclaimed
- *  agents or, once it has an owner, by the owner. */
+/**
+ * The maximum scopes of a client's own tokens: the registered scopes that are allowed for unclaimed
+ * agents or, for a client with an owner, allowed by the owner.
+ */
 export function clientScopeCeiling(
   { metadata, agent }: ClientRecord,
   anonymousScopes: readonly Scope[],
 ): readonly Scope[] {
   const most = agent.owner?.scopes ?? anonymousScopes;
-  return scopeNames(metadata.scope ?? "")
+  return parseScopeNames(metadata.scope ?? "")
     .filter(isScope)
     .filter((scope) => most.includes(scope));
 }
@@ -59,10 +64,12 @@ function clientCredentialsScope(
   return requested.length === 0 ? ceiling : requested;
 }
 
-/** The scope of an authorization request: the requested scopes, or by default everything the client
- *  registered (RFC 6749 section 3.3). Unknown names are dropped as long as another scope remains,
- *  since clients request scopes they know from elsewhere. oidc-provider has already rejected known
- *  scopes that the client did not register. */
+/**
+ * The scope of an authorization request: the requested scopes, or by default everything the client
+ * registered (RFC 6749 section 3.3). Unknown scopes are dropped as long as another scope remains,
+ * since clients often request scopes that other servers have. oidc-provider has already rejected
+ * known scopes that the client did not register.
+ */
 function authorizationScope(
   requested: readonly string[],
   registered: readonly Scope[],
@@ -77,8 +84,8 @@ function authorizationScope(
 function replaceScope(ctx: KoaContextWithOIDC, client: Client, policy: ResourcePolicy): void {
   const { params, route } = ctx.oidc;
   if (params === undefined) return;
-  const registered = scopeNames(client.scope ?? "").filter(isScope);
-  const requested = scopeNames(String(params.scope ?? ""));
+  const registered = parseScopeNames(client.scope ?? "").filter(isScope);
+  const requested = parseScopeNames(String(params.scope ?? ""));
 
   if (isClientCredentials(ctx)) {
     const record = requestStateOf(ctx).clients.get(client.clientId)?.value;
@@ -92,7 +99,7 @@ function replaceScope(ctx: KoaContextWithOIDC, client: Client, policy: ResourceP
 const isClientCredentials = ({ oidc: { params } }: KoaContextWithOIDC): boolean =>
   params?.grant_type === "client_credentials";
 
-/** The maximum audience of a client's own tokens. */
+/** The widest audience that a client's own tokens may have. */
 function maxResource(
   ctx: KoaContextWithOIDC,
   { clientId }: Client,
@@ -101,14 +108,16 @@ function maxResource(
   return requestStateOf(ctx).clients.get(clientId)?.value.agent.owner?.resource ?? baseUrl;
 }
 
-/** The resource indicators feature (RFC 8707): two resources, of which the whole service is the
- *  default. */
+/**
+ * The oidc-provider setting for resource indicators (RFC 8707): two resources; the default is the
+ * whole service.
+ */
 export function resourceIndicators(policy: ResourcePolicy) {
   return {
     enabled: true,
     defaultResource: (ctx: KoaContextWithOIDC, client: Client) =>
       isClientCredentials(ctx) ? maxResource(ctx, client, policy) : policy.baseUrl,
-    /** Without `resource`, the token endpoint uses the resource that was consented to. */
+    /** Without `resource`, the token endpoint uses the resource that the person consented to. */
     useGrantedResource: () => true,
     getResourceServerInfo(
       ctx: KoaContextWithOIDC,
@@ -125,7 +134,7 @@ export function resourceIndicators(policy: ResourcePolicy) {
       replaceScope(ctx, client, policy);
       return {
         audience,
-        scope: Object.keys(scopes).join(" "),
+        scope: Object.keys(scopeDescriptions).join(" "),
         accessTokenTTL: ACCESS_TOKEN_SECONDS,
         accessTokenFormat: "opaque",
       };

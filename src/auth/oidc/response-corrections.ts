@@ -1,12 +1,14 @@
 import type { KoaContextWithOIDC, Provider } from "oidc-provider";
 import { matchesEtag, strongEtag } from "../../lib/etag.ts";
 import { Problem } from "../../problem.ts";
-import { isHashed } from "../secrets.ts";
+import { isHashedSecret } from "../secrets.ts";
 import { documentGrantTypes, hasMetadataDocument } from "./metadata-documents.ts";
-import { hooksOf, requestStateOf } from "./request-state.ts";
+import { requestHooksOf, requestStateOf } from "./request-state.ts";
 
-/** The body for a temporary problem of the service. The error code is from RFC 6749 section
- *  4.1.2.1, since those of section 5.2 all blame the request. */
+/**
+ * The response body for a temporary problem of the service. The error code is from RFC 6749 section
+ * 4.1.2.1, since all codes of section 5.2 blame the request.
+ */
 export function unavailableBody({ detail, next }: Problem): Readonly<Record<string, string>> {
   return { error: "temporarily_unavailable", error_description: `${detail} ${next}` };
 }
@@ -19,15 +21,20 @@ function respondProblem(ctx: KoaContextWithOIDC, problem: Problem): void {
   ctx.body = unavailableBody(problem);
 }
 
-/** Removes the hash of the client secret. RFC 7592 section 3 requires every registered member, but
- *  a client has no use for the hash, so only the response that issues the secret has it. */
+/**
+ * Removes the hash of the client secret from a response. RFC 7592 section 3 requires every
+ * registered member, but a client has no use for the hash, so only the response that issues the
+ * secret contains a secret.
+ */
 function hideHashedSecret(ctx: KoaContextWithOIDC): void {
   const { client_secret, ...others } = (ctx.body ?? {}) as { client_secret?: unknown };
-  if (isHashed(client_secret)) ctx.body = others;
+  if (isHashedSecret(client_secret)) ctx.body = others;
 }
 
-/** Replaces oidc-provider's `invalid_request` for a grant type that the client did not register by
- *  `unauthorized_client` (RFC 6749 section 5.2). */
+/**
+ * Replaces the `invalid_request` of oidc-provider for a grant type that the client did not register
+ * with `unauthorized_client` (RFC 6749 section 5.2).
+ */
 function correctGrantError(ctx: KoaContextWithOIDC): void {
   const { route, client, params } = ctx.oidc ?? {};
   const { error } = (ctx.body ?? {}) as { readonly error?: unknown };
@@ -45,7 +52,7 @@ function correctGrantError(ctx: KoaContextWithOIDC): void {
   ctx.body = { error: "unauthorized_client", error_description };
 }
 
-/** How a client can register the grant type. */
+/** Advice on how the client can register the grant type. */
 function otherGrantAdvice(clientId: string, grant: string): string {
   if (!hasMetadataDocument(clientId))
     return `PUT /oauth/register/${clientId} changes its grant_types`;
@@ -54,8 +61,10 @@ function otherGrantAdvice(clientId: string, grant: string): string {
     : "for another grant, register a client with POST /oauth/register";
 }
 
-/** Shows the scope that the client registered, not the wider one that oidc-provider sees
- *  (`providerMetadata` in client-adapter.ts). */
+/**
+ * Returns the scope that the client registered, not the wider scope that oidc-provider sees
+ * (`providerMetadata` in client-adapter.ts).
+ */
 function showRegisteredScope(ctx: KoaContextWithOIDC): void {
   if (ctx.oidc?.route !== "client" || ctx.status !== 200) return;
   const client = requestStateOf(ctx).clients.get(ctx.oidc.client?.clientId ?? "");
@@ -78,7 +87,7 @@ function correctMetadata(ctx: KoaContextWithOIDC): void {
   if (matchesEtag(ctx.req, etag)) ctx.status = 304;
 }
 
-/** The problem that caused an error of oidc-provider, which may have wrapped it. */
+/** The problem that caused an error of oidc-provider, which may have wrapped the problem. */
 function problemBehind(error: unknown): Problem | undefined {
   if (error instanceof Problem) return error;
   return error instanceof Error ? problemBehind(error.cause) : undefined;
@@ -95,8 +104,10 @@ function hasFailedAuthentication({ oidc, status, body }: KoaContextWithOIDC): bo
   return status === 401 || (status === 400 && isUnreadable);
 }
 
-/** Adds the challenge that every 401 must have (RFC 9110 section 15.5.2). oidc-provider adds one
- *  only if the request had an `Authorization` header. */
+/**
+ * Adds the `WWW-Authenticate` challenge that every 401 must have (RFC 9110 section 15.5.2).
+ * oidc-provider adds a challenge only if the request had an `Authorization` header.
+ */
 function challengeClient(ctx: KoaContextWithOIDC, issuer: string): void {
   const isAsked = ctx.status === 401 && errorOf(ctx.body) === "invalid_client";
   if (!isAsked || ctx.res.hasHeader("www-authenticate")) return;
@@ -109,7 +120,7 @@ function errorOf(body: unknown): unknown {
 
 /**
  * Corrects the responses of oidc-provider: 503 when the store is unavailable and 429 for an
- * exceeded limit, also in place of a redirect; no hashes of secrets; and a challenge with every
+ * exceeded limit, even in place of a redirect; no hashes of secrets; and a challenge with every
  * 401.
  *
  * @param onError Called with every other internal error.
@@ -137,7 +148,7 @@ export function correctResponses(provider: Provider, onError: (error: unknown) =
       state.problem = error;
     }
     if (state.problem === undefined && hasFailedAuthentication(ctx)) {
-      const problem = await hooksOf(ctx.res).onFailedClientAuthentication?.();
+      const problem = await requestHooksOf(ctx.res).onFailedClientAuthentication?.();
       if (problem !== undefined) state.problem = problem;
     }
     if (state.problem !== undefined) return respondProblem(ctx, state.problem);

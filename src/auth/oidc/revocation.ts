@@ -7,9 +7,11 @@ interface Revocable {
   readonly keys: ApiKeys;
 }
 
-/** Revokes an access token, a refresh token with everything issued under its grant, or an API key.
- *  The request needs no client authentication, since anyone who holds a credential may revoke it.
- *  An unknown credential is not an error (RFC 7009 section 2.2). */
+/**
+ * Revokes an access token, a refresh token with everything issued under its grant, or an API key.
+ * The request needs no client authentication, since anyone who has a credential may revoke it. An
+ * unknown credential is not an error (RFC 7009 section 2.2).
+ */
 export async function revokeByPossession(
   { provider, keys }: Revocable,
   presented: string,
@@ -25,10 +27,12 @@ export async function revokeByPossession(
   await Promise.all(found.map((token) => token?.destroy()));
 }
 
-/** Allows an authenticated client to revoke only its own tokens. Another client's token is answered
- *  like an unknown one (RFC 7009 section 2.2), so that a finder does not learn whether it is
- *  valid. */
-export async function allowOwnTokens(
+/**
+ * Allows an authenticated client to revoke only its own tokens. For another client's token, the
+ * response is the same as for an unknown token (RFC 7009 section 2.2), so that a client that finds
+ * a token does not learn whether it is valid.
+ */
+export async function mayRevokeToken(
   _ctx: unknown,
   client: Client,
   token: { readonly clientId?: string | undefined },

@@ -15,7 +15,7 @@ import {
   type Stored,
 } from "../../store/port/records.ts";
 import {
-  agentsNarrowing,
+  claimedAgentsNarrowing,
   type GrantRecord,
   grantEviction,
   grantGroup,
@@ -37,12 +37,19 @@ import {
 } from "./adapter-context.ts";
 import { clientAdapter, registrationTokenAdapter } from "./client-adapter.ts";
 import { commitIssuance, type Issuance } from "./issuance.ts";
-import { familyOf, storedFamilyToken } from "./refresh-token-families.ts";
+import { findFamilyToken, refreshTokenFamily } from "./refresh-token-families.ts";
 import { revokeGrant, revokeReplayed } from "./replayed-tokens.ts";
-import { hooksOf, pendingIssuance, type RequestState, requestStateOf } from "./request-state.ts";
+import {
+  pendingIssuance,
+  type RequestState,
+  requestHooksOf,
+  requestStateOf,
+} from "./request-state.ts";
 
-/** Models whose ids are secrets and are stored as hashes. A device code is a secret too, but must
- *  be readable by its user code; this server has no device flow. */
+/**
+ * Models whose ids are secrets and are stored as hashes. A device code is a secret too, but must be
+ * found by its user code; this server has no device flow.
+ */
 const bearerModels: ReadonlySet<string> = new Set([
   "AccessToken",
   "AuthorizationCode",
@@ -52,7 +59,7 @@ const bearerModels: ReadonlySet<string> = new Set([
   "RefreshToken",
 ]);
 
-/** Models that depend on a client, and most of them on a grant. */
+/** Models whose records depend on a client, and most of them on a grant. */
 const issuedModels: ReadonlySet<string> = new Set([
   "AccessToken",
   "AuthorizationCode",
@@ -61,13 +68,13 @@ const issuedModels: ReadonlySet<string> = new Set([
   "RefreshToken",
 ]);
 
-/** Models of access tokens, whose deletion is the revocation of one token. */
+/** Models of access tokens. Deleting a record of these models revokes that token only. */
 const accessTokenModels: ReadonlySet<string> = new Set(["AccessToken", "ClientCredentials"]);
 
 const uidGroup = (uid: string): string => `uid:${uid}`;
 const userCodeGroup = (userCode: string): string => `userCode:${userCode}`;
 
-/** The adapter of one model. */
+/** The oidc-provider adapter of one model. */
 class StoreAdapter implements Adapter {
   readonly #context: ClientAdapterContext;
   readonly #model: string;
@@ -93,7 +100,7 @@ class StoreAdapter implements Adapter {
     const ref = this.#refFor(id);
     const stored = await this.#read(ref);
     if (stored === undefined) return undefined;
-    // A used code or refresh token at the token endpoint is a replay.
+    // At the token endpoint, a code or refresh token that was used before is a replay.
     if (stored.consumedAt !== undefined && Provider.ctx?.oidc.route === "token") {
       await this.#handleReplay(ref, stored.value);
     }
@@ -125,20 +132,22 @@ class StoreAdapter implements Adapter {
   async destroy(id: string): Promise<void> {
     if (this.#model === "Grant") return this.#revokeGrant(id);
     const isRemoved = await this.#revoke(this.#refFor(id));
-    // A resumed request is stored as a new one. If another resume has ended this request, this one
+    // A resumed request is stored as a new one. If another resume has ended this request, this resume
     // must not continue.
     if (this.#model === "Interaction" && !isRemoved) throw authorizationEnded();
   }
 
-  /** Revokes an access token alone: its holder must not be able to revoke the whole grant (RFC 7009
-   *  section 2.1 permits either). */
+  /**
+   * Revokes an access token alone: a holder of the token must not be able to revoke the whole grant
+   * (RFC 7009 section 2.1 permits either).
+   */
   async revokeByGrantId(grantId: string): Promise<void> {
     const { oidc } = Provider.ctx ?? {};
     const isAccessToken = oidc?.route === "revocation" && oidc.entities.RefreshToken === undefined;
     if (!isAccessToken) await this.#revokeGrant(grantId);
   }
 
-  /** Revokes a grant with every code and token issued from it, in one commit. */
+  /** Revokes a grant with every code and token issued under it, in one commit. */
   async #revokeGrant(grantId: string): Promise<void> {
     const { replayed } = requestStateOf(Provider.ctx);
     if (replayed !== undefined) return revokeReplayed(replayed.ref, replayed.value, this.#context);
@@ -151,7 +160,7 @@ class StoreAdapter implements Adapter {
       model: this.#model,
       collection: this.#collection,
       key: this.#isBearer ? fingerprint(id) : id,
-      family: this.#model === "RefreshToken" ? familyOf(id) : undefined,
+      family: this.#model === "RefreshToken" ? refreshTokenFamily(id) : undefined,
     };
   }
 
@@ -162,11 +171,13 @@ class StoreAdapter implements Adapter {
     await this.#save(record);
   }
 
-  /** Stores the use of a client assertion. Of several concurrent requests, only the first
-   *  succeeds. */
+  /**
+   * Stores the use of a client assertion. Only the first of several concurrent requests with the
+   * same assertion succeeds.
+   */
   async #insertOnce({ collection, model: _, ...seen }: NewRecord): Promise<void> {
     const { ctx } = Provider;
-    if (ctx !== undefined) await hooksOf(ctx.res).beforeAssertionStored?.();
+    if (ctx !== undefined) await requestHooksOf(ctx.res).beforeAssertionStored?.();
     if (await this.#context.records.commit([insert(collection, seen)])) return;
     const isOfClient = ctx?.oidc.client?.clientId === seen.value.iss;
     throw isOfClient
@@ -183,7 +194,7 @@ class StoreAdapter implements Adapter {
     await commitIssuance({ consumed: [], issued, ...ofModel }, state, this.#context);
   }
 
-  /** The steps and the limit of a grant that a person creates or changes. */
+  /** The operations and the limit for a grant that a person creates or changes. */
   async #grantIssuance(
     { key, value }: NewRecord,
     state: RequestState,
@@ -194,23 +205,28 @@ class StoreAdapter implements Adapter {
     const known = state.grants.get(key);
     if (known !== undefined) {
       return {
-        steps: [...steps, ...(await agentsNarrowing(records, known, value as GrantRecord))],
+        steps: [...steps, ...(await claimedAgentsNarrowing(records, known, value as GrantRecord))],
       };
     }
     const lock = { key: `grants ${actor}`, groups: [accountRecordsGroup(actor)] };
     return { steps, limit: { lock, makeRoom: () => this.#makeRoomForGrant(value) } };
   }
 
-  /** @throws `access_denied` when the person has the maximum number of grants. */
+  /**
+   * The operations that make room for a new grant.
+   * @throws `access_denied` when the person has the maximum number of grants.
+   */
   async #makeRoomForGrant(grant: AdapterPayload): Promise<readonly Operation[]> {
     const room = await grantEviction(this.#context.records, grant);
     if (room !== undefined) return room;
     throw new errors.AccessDenied("the person has authorized too many applications");
   }
 
-  /** Stores a new authorization request, or a person's action on a stored one. A request that was
-   *  resumed in the meantime must not be restored: it could be resumed again, and each resume would
-   *  store another request. */
+  /**
+   * Stores a new authorization request, or a person's action on a stored request. A request that
+   * was resumed concurrently must not be restored: it could be resumed again, and each resume would
+   * store another request.
+   */
   async #saveInteraction(record: NewRecord): Promise<void> {
     const { route, entities } = Provider.ctx?.oidc ?? {};
     const isNew =
@@ -220,7 +236,10 @@ class StoreAdapter implements Adapter {
     if (!(await this.#save(record, { inserts: isNew }))) throw authorizationEnded();
   }
 
-  /** Overwrites or inserts a record. A used record stays used. @returns Whether it was written. */
+  /**
+   * Overwrites or inserts a record. A used record stays marked as used.
+   * @returns Whether the record was written.
+   */
   #save(
     { collection, model: _, ...record }: NewRecord,
     { inserts }: { readonly inserts: boolean } = { inserts: true },
@@ -232,11 +251,14 @@ class StoreAdapter implements Adapter {
     });
   }
 
-  /** Handles the replay of the client's own code or refresh token. A used refresh token revokes its
-   *  grant at once, before oidc-provider checks the scope (RFC 9700 section 4.14.2). A used code
-   *  revokes it only with the correct verifier and redirect URI, so that a code found in a browser
-   *  history revokes nothing (`#revokeGrant`). Other replays are only rejected, and audited as
-   *  rejected requests. @throws `invalid_grant` */
+  /**
+   * Handles the replay of the client's own code or refresh token. A used refresh token revokes its
+   * grant at once, before oidc-provider checks the scope (RFC 9700 section 4.14.2). A used code
+   * revokes its grant only with the correct verifier and redirect URI, so that a code found in a
+   * browser history revokes nothing (`#revokeGrant`). Other replays are only rejected, and audited
+   * as rejected requests.
+   * @throws `invalid_grant`
+   */
   async #handleReplay(ref: RecordRef, value: AdapterPayload): Promise<void> {
     const { ctx } = Provider;
     if (ctx?.oidc.client?.clientId !== value.clientId) return;
@@ -246,13 +268,15 @@ class StoreAdapter implements Adapter {
     throw new errors.InvalidGrant("it was used before");
   }
 
-  /** The stored record. For a refresh token that was replaced long ago, it is a token of the same
-   *  family, marked as used. */
+  /**
+   * Reads a stored record. For a refresh token that was replaced long ago, returns a token of the
+   * same family, marked as used.
+   */
   async #read({ collection, key, family }: RecordRef) {
     const { records, now } = this.#context;
     const stored = await records.get(collection, key);
     if (stored !== undefined) return stored;
-    const survivor = await storedFamilyToken(records, { collection, family });
+    const survivor = await findFamilyToken(records, { collection, family });
     return survivor && { ...survivor, key, consumedAt: survivor.consumedAt ?? now().getTime() };
   }
 
@@ -261,14 +285,17 @@ class StoreAdapter implements Adapter {
     return stored && payloadOf(stored);
   }
 
-  /** Revokes a token. A refresh token is revoked with everything issued under its grant (RFC 7009
-   *  section 2.1). @returns Whether the token existed. */
+  /**
+   * Revokes a token. A refresh token is revoked with everything issued under its grant (RFC 7009
+   * section 2.1).
+   * @returns Whether the token existed.
+   */
   async #revoke(ref: RecordRef): Promise<boolean> {
     const { collection, key, family } = ref;
     const { records, audit } = this.#context;
     const isRecorded = await this.#isRecordedRevocation(ref);
     return update(records, { collection, key }, async (present) => {
-      const stored = present ?? (await storedFamilyToken(records, { collection, family }));
+      const stored = present ?? (await findFamilyToken(records, { collection, family }));
       if (stored === undefined) return undefined;
       const { clientId, grantId } = stored.value;
       const target = `${this.#model}:${key}`;
@@ -281,9 +308,11 @@ class StoreAdapter implements Adapter {
     });
   }
 
-  /** Whether the revocation of a token is audited: for tokens of people, and of agents whose
-   *  actions are audited. Revocations of access tokens, of which a client gets thousands a day, are
-   *  audited up to a limit; a revoked refresh token ends a grant. */
+  /**
+   * Whether the revocation of a token is audited: for tokens of people, and of agents whose actions
+   * are audited. Revocations of access tokens, of which a client gets thousands a day, are audited
+   * up to a limit; those of refresh tokens always, because they end a grant.
+   */
   async #isRecordedRevocation({ collection, key }: RecordRef): Promise<boolean> {
     if (this.#model === "RefreshToken") return true;
     if (!accessTokenModels.has(this.#model)) return false;
@@ -302,7 +331,7 @@ class StoreAdapter implements Adapter {
   }
 }
 
-/** The part of a stored authorization request that is used here. */
+/** The parameters of a stored authorization request that this adapter uses. */
 interface AuthorizationParameters {
   readonly client_id?: unknown;
 }
@@ -321,33 +350,38 @@ function groupsOf(payload: AdapterPayload): readonly string[] {
   ].flat();
 }
 
-/** A copy of the stored value, which oidc-provider may change; `consumed` is in seconds. */
+/**
+ * A copy of the stored value that oidc-provider may modify; `consumed` is in seconds since the
+ * epoch.
+ */
 function payloadOf({ value, consumedAt }: Stored<AdapterPayload>): AdapterPayload {
   const use = consumedAt === undefined ? {} : { consumed: Math.floor(consumedAt / 1000) };
   return { ...copyJson(value), ...use };
 }
 
-/** Runs the hook of the current request. An authorization request that is resumed after a page
- *  replaces the stored one, so it does not count again. */
+/**
+ * Runs the `beforeAuthorizationStored` hook of the current request. An authorization request that
+ * is resumed after a page replaces the stored one, so the hook is not run again.
+ */
 async function beforeAuthorizationStored(): Promise<void> {
   const { ctx } = Provider;
-  if (ctx !== undefined) await hooksOf(ctx.res).beforeAuthorizationStored?.();
+  if (ctx !== undefined) await requestHooksOf(ctx.res).beforeAuthorizationStored?.();
 }
 
 const authorizationEnded = (): Error =>
   new errors.SessionNotFound("the authorization request was resumed or has expired");
 
-/** Models that override some methods. */
+/** Models with an adapter that overrides some of the methods. */
 const modelOverrides: Readonly<Record<string, (context: ClientAdapterContext) => ModelAdapter>> = {
   Client: clientAdapter,
   RegistrationAccessToken: registrationTokenAdapter,
 };
 
 /**
- * Creates the adapter that stores the state of the authorization server, each model in a collection
- * of its own. Single use is atomic, also across processes: only one of several concurrent uses
+ * Creates the adapter that stores the state of the authorization server, each model in a separate
+ * collection. Single use is atomic, also across processes: only one of several concurrent uses
  * succeeds, and a second upsert of `ReplayDetection` throws `invalid_grant` or `invalid_client`.
- * Secrets are stored as hashes. A token request commits what it consumes and issues when its
+ * Secrets are stored as hashes. A token request commits the records it consumes and issues when its
  * response is ready (`commitIssuances`).
  *
  * Every token, code and grant of a client is in the group `client:<id>`, and a person's also in the

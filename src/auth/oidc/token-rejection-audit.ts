@@ -12,13 +12,15 @@ interface RejectionAuditOptions {
   readonly records: Records;
   readonly audit: Auditor;
   readonly limits: Limits;
-  /** Called when an audit row could not be written; the request is rejected all the same. */
+  /** Called when an audit row could not be written; the token request is rejected all the same. */
   readonly onError: (error: unknown) => void;
 }
 
-/** Audits rejected token requests, up to an hourly limit per network (`token-refused`). Otherwise
- *  clients could fill the audit log, which is stored for more than a year, by sending wrong tokens.
- *  An unknown client is audited without the name that it sent. */
+/**
+ * Audits rejected token requests, up to an hourly limit per network (`token-refused`). Without the
+ * limit, clients could fill the audit log, which is stored for more than a year, by sending wrong
+ * tokens. The audit row of an unknown client omits the client id that was sent.
+ */
 export function auditRejectedTokenRequests(
   provider: Provider,
   { records, audit, limits, onError }: RejectionAuditOptions,

@@ -1,19 +1,19 @@
 import { z } from "zod";
 import type { ApiKey } from "../../auth/keys/api-keys.ts";
-import { scopes } from "../../auth/scopes.ts";
+import { scopeDescriptions } from "../../auth/scopes.ts";
 import { Label } from "../../lib/label.ts";
 import { defineStoreCommand } from "../command.ts";
 import { apiKeysOf, isoOrNull, newKeyNotes, parseScopes, ScopesArgument } from "./shared.ts";
 
 const DAY_MS = 86_400_000;
 
-/** Longest lifetime of a key, in days. */
+/** Maximum lifetime of a key, in days. */
 const MAX_DAYS = 3650;
 
-/** Creates an API key. */
+/** `key create`: creates an API key. */
 export const keyCreate = defineStoreCommand({
   summary: "Makes an API key and shows it, once.",
-  notes: [`Scopes: ${Object.keys(scopes).join(", ")}.`],
+  notes: [`Scopes: ${Object.keys(scopeDescriptions).join(", ")}.`],
   options: {
     name: { value: "<name>", isRequired: true, about: "whom or what it is for" },
     scopes: { value: "<scopes>", isRequired: true, about: "what it opens, separated by spaces" },
@@ -50,7 +50,7 @@ export const keyCreate = defineStoreCommand({
   },
 });
 
-/** Lists the API keys. */
+/** `key list`: lists the API keys. */
 export const keyList = defineStoreCommand({
   summary: "Lists the API keys: the first characters, whose, what for and when used.",
   notes: ["Whoever applies in the sandbox has a key too, for a week."],
@@ -89,7 +89,7 @@ function keyText(key: ReturnType<typeof keyFacts>): string {
   return `${id}  ${hint}...  ${times.join(", ")}  ${owner}  ${scopes.join(" ")}  ${name}`;
 }
 
-/** Revokes an API key. */
+/** `key revoke`: revokes an API key. */
 export const keyRevoke = defineStoreCommand({
   summary: "Ends an API key at once, whoever has it.",
   notes: ["The id is what `key list` and `key create` say, never the key itself."],

@@ -6,15 +6,15 @@ import {
   readApplications,
   readInquiries,
 } from "../../applications/intake-records.ts";
-import { anonymousCeiling, type Scope } from "../../auth/scopes.ts";
+import { anonymousScopeCeiling, type Scope } from "../../auth/scopes.ts";
 import { type CommandContext, type CommandOutcome, defineStoreCommand } from "../command.ts";
 import {
   ApplicationArgument,
+  applicationNotFoundError,
   decisionsOf,
   isoOrNull,
   mailboxOf,
   newKeyNotes,
-  noApplication,
   parseScopes,
   queueTokenNotes,
   ScopesArgument,
@@ -22,7 +22,7 @@ import {
 
 const states = ["waiting", "accepted", "rejected"] as const satisfies Application["state"][];
 
-/** Lists applications. */
+/** `applications list`: lists the applications for access. */
 export const applicationsList = defineStoreCommand({
   summary: "Lists the applications for early access, in the order of the queue.",
   notes: ["Names and addresses are what applicants wrote; nobody has checked them."],
@@ -64,7 +64,7 @@ function applicationText(application: ReturnType<typeof applicationFacts>): stri
   return `${id}  ${state.padEnd(8)}  ${registeredAt}  ${focus ?? "-"}  ${email}  ${name}`;
 }
 
-/** Accepts an application. */
+/** `applications accept`: accepts an application for access. */
 export const applicationsAccept = defineStoreCommand({
   summary: "Accepts an application and tells the applicant by mail.",
   notes: [
@@ -77,7 +77,7 @@ export const applicationsAccept = defineStoreCommand({
     "with-key": { about: "make an API key as well, and show it, once" },
     scopes: {
       value: "<scopes>",
-      about: `what the key opens; unless given ${anonymousCeiling.join(" ")}`,
+      about: `what the key opens; unless given ${anonymousScopeCeiling.join(" ")}`,
     },
   },
   args: z
@@ -92,16 +92,19 @@ export const applicationsAccept = defineStoreCommand({
     }),
 
   async run({ id, scopes, ...args }, context) {
-    const wanted = scopes === undefined ? anonymousCeiling : parseScopes(scopes);
+    const wanted = scopes === undefined ? anonymousScopeCeiling : parseScopes(scopes);
     const keyScopes = args["with-key"] === true ? wanted : undefined;
     const decisions = decisionsOf(context, await mailboxOf(context));
     const decision = await decisions.accept(id, keyScopes);
-    if (decision === undefined) throw noApplication(id);
+    if (decision === undefined) throw applicationNotFoundError(id);
     return acceptedOutcome(decision, keyScopes, context);
   },
 });
 
-/** Note for a command without a running service: only a service knows its address. */
+/**
+ * Note after an acceptance without a running service: the email contains no sign-in address,
+ * because only a running service knows its address.
+ */
 const noAddress =
   "It names no address, since no service holds the store: tell the applicant where to sign in.";
 
@@ -125,7 +128,7 @@ function acceptedOutcome(
   };
 }
 
-/** Rejects an application. */
+/** `applications reject`: rejects an application for access. */
 export const applicationsReject = defineStoreCommand({
   summary: "Rejects an application; no message is sent.",
   notes: ["An account or a key that the applicant has by then is not touched.", ...queueTokenNotes],
@@ -135,7 +138,7 @@ export const applicationsReject = defineStoreCommand({
 
   async run({ id: named }, context) {
     const decision = await decisionsOf(context).reject(named);
-    if (decision === undefined) throw noApplication(named);
+    if (decision === undefined) throw applicationNotFoundError(named);
     const { application, isNew } = decision;
     const { id, email, name } = application;
     return {
@@ -147,7 +150,7 @@ export const applicationsReject = defineStoreCommand({
   },
 });
 
-/** Lists inquiries. */
+/** `inquiries list`: lists the inquiries. */
 export const inquiriesList = defineStoreCommand({
   summary: "Shows the inquiries, the oldest first.",
   notes: ["Each is kept for 180 days. Nobody has checked whose addresses these are."],

@@ -6,12 +6,12 @@ import { tableVersion } from "../../answers/method.ts";
 import { LEXICON_READER } from "../../ingest/sentiment-model.ts";
 import type { Market } from "../../market/market.ts";
 import { resolveSymbol } from "../../market/symbols.ts";
-import { explain as explainScore } from "../../research/backtest/explain.ts";
+import { explainScore } from "../../research/backtest/explain.ts";
 import {
+  BACKTEST_SUBJECTS,
   type BacktestQuestion,
-  PACES,
-  SUBJECTS,
-  usualPace,
+  defaultPace,
+  GRADING_PACES,
 } from "../../research/backtest/question.ts";
 import { explanationText } from "../../research/backtest/report/explanation-text.ts";
 import { reportPage } from "../../research/backtest/report/page.ts";
@@ -23,7 +23,10 @@ import { openMarket } from "../../sources/open-market.ts";
 import { defineLocalCommand } from "../command.ts";
 import { UsageError } from "../command-line.ts";
 
-/** Seed of all random numbers; fixed, so that no run can be repeated until a seed is favorable. */
+/**
+ * Seed of all random numbers. It is fixed, so that nobody can repeat a run until a seed gives a
+ * favorable result.
+ */
 const SEED = 1;
 
 const IsoDate = z.iso.date("is not a date such as 2014-12-31");
@@ -39,8 +42,8 @@ const marketOption = {
   about: "a market folder, as MARKET=files:<folder> has it",
 } as const;
 
-/** Grades the scores of a market folder by the returns that followed. */
-export const backtest = defineLocalCommand({
+/** Grades the scores of a market folder by the subsequent returns. */
+export const backtestCommand = defineLocalCommand({
   summary: "Grades every score of a market folder by the returns that followed.",
   notes: [
     "Walks the folder forward with the service's own engine. Every variant that is tried goes into",
@@ -55,7 +58,7 @@ export const backtest = defineLocalCommand({
       value: "<A,B>",
       about: "grade only these (no copies of older ones); one alone: through time",
     },
-    factor: { value: "<name>", about: `${SUBJECTS.join(", ")} (composite)` },
+    factor: { value: "<name>", about: `${BACKTEST_SUBJECTS.join(", ")} (composite)` },
     pace: {
       value: "<name>",
       about: "week: last session of each week; session: every one (social, darkpool)",
@@ -68,8 +71,10 @@ export const backtest = defineLocalCommand({
       from: z.string("is missing: name the first date").pipe(IsoDate),
       to: z.string("is missing: name the last date").pipe(IsoDate),
       symbols: Symbols.default([]),
-      factor: z.enum(SUBJECTS, `is none of ${SUBJECTS.join(", ")}`).default("composite"),
-      pace: z.enum(PACES, `is none of ${PACES.join(", ")}`).optional(),
+      factor: z
+        .enum(BACKTEST_SUBJECTS, `is none of ${BACKTEST_SUBJECTS.join(", ")}`)
+        .default("composite"),
+      pace: z.enum(GRADING_PACES, `is none of ${GRADING_PACES.join(", ")}`).optional(),
       out: z.string().min(1, "is empty").default("backtest"),
     })
     .refine(({ from, to }) => from <= to, { error: "is after --to", path: ["from"] }),
@@ -83,7 +88,7 @@ export const backtest = defineLocalCommand({
     const question: BacktestQuestion = {
       symbols: symbols.map((name) => symbolIn(market, name)),
       subject: factor,
-      pace: pace ?? usualPace(factor),
+      pace: pace ?? defaultPace(factor),
       seed: SEED,
       from,
       to,
@@ -104,11 +109,11 @@ export const backtest = defineLocalCommand({
     await writeFile(`${file}.json`, `${JSON.stringify(result)}\n`);
     await writeFile(`${file}.html`, reportPage(result));
     await appendTrials(outFolder, result);
-    // `styleText` adds no colors without a terminal or with NO_COLOR.
+    // `styleText` adds no colors if the output is not a terminal or NO_COLOR is set.
     const summary = summaryText(result, (styles, text) =>
       styleText([...styles], text, { stream: terminal.stdout }),
     );
-    // No verdict is a failure of the command.
+    // The command succeeds whatever the verdict is.
     return {
       isGood: true,
       text: [summary, "", `Report:  ${file}.html`, `Figures: ${file}.json`].join("\n"),
@@ -118,8 +123,8 @@ export const backtest = defineLocalCommand({
   },
 });
 
-/** Shows how one score came about. */
-export const explain = defineLocalCommand({
+/** Shows how one score was computed. */
+export const explainCommand = defineLocalCommand({
   summary: "Shows how one score of a market folder came about, number by number.",
   notes: [],
   operand: "<symbol>",
@@ -138,7 +143,7 @@ export const explain = defineLocalCommand({
     const market = await openFolder(resolve(folder, path));
     const explanation = explainScore(market, symbolIn(market, symbol), date);
     const { tables, ...snapshot } = explanation.snapshot;
-    // The tables are long and published by the service; their version is enough to find them.
+    // The tables are long and published by the service; their version is enough to identify them.
     const version = tables && tableVersion(tables, LEXICON_READER.analyser);
     return {
       isGood: true,
@@ -154,7 +159,10 @@ async function openFolder(path: string): Promise<Market> {
   return market;
 }
 
-/** The symbol as the market spells it. @throws {UsageError} when the market does not have it. */
+/**
+ * The symbol in the market's own spelling.
+ * @throws {UsageError} When the market has no such symbol.
+ */
 function symbolIn(market: Market, name: string): string {
   const instruments = market
     .recordsUntil(Number.POSITIVE_INFINITY)

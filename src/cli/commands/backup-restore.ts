@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { audited } from "../../store/audit/entry.ts";
+import { auditSteps } from "../../store/audit/entry.ts";
 import {
   type BackupFacts,
   checkBackup,
@@ -16,7 +16,7 @@ import { FileArgument, YesArgument, yesOption } from "./shared.ts";
 import { keysNotes } from "./signing-keys.ts";
 
 /** Writes a backup. */
-export const backup = defineStoreCommand({
+export const backupCommand = defineStoreCommand({
   summary: "Writes everything in the store into a new file, as it is at one instant.",
   notes: [
     "The file is compressed, for its owner only, and has a hash of all it holds. Writes go on",
@@ -43,7 +43,7 @@ export const backup = defineStoreCommand({
 });
 
 /** Restores a backup. */
-export const restore = defineStoreCommand({
+export const restoreCommand = defineStoreCommand({
   summary: "Replaces everything in the store by what is in a backup.",
   notes: [
     "The whole backup is checked first; a damaged one is refused and changes nothing. Where there",
@@ -89,12 +89,15 @@ async function load(
   }
   const { batches } = await openBackup(file);
   const entry = { action: "store.restored", actor: "operator", target: identity.id };
-  const audit = audited({ ...entry, detail: { createdAt } }, now());
+  const audit = auditSteps({ ...entry, detail: { createdAt } }, now());
   const loaded = withProgress(batches, rows.record + rows.archive, onProgress);
   await store.load(identity, withRecords(loaded, audit));
 }
 
-/** Appends the rows that a commit would insert, with newer revisions, so that both load atomically. */
+/**
+ * Appends the rows that a commit of `operations` would insert, with newer revisions than all
+ * others, so that the dump and these rows load atomically.
+ */
 async function* withRecords(
   batches: AsyncIterable<readonly DumpRow[]>,
   operations: readonly Operation[],
@@ -119,7 +122,7 @@ async function* withRecords(
   }));
 }
 
-/** Passes batches on, and reports the progress after each. */
+/** Passes batches through, and reports the progress after each batch. */
 async function* withProgress(
   batches: AsyncIterable<readonly DumpRow[]>,
   total: number,
@@ -133,7 +136,9 @@ async function* withProgress(
   }
 }
 
-/** A server still has data in memory that the restore replaced. */
+/**
+ * The note to restart a running server, which still has data in memory that the restore replaced.
+ */
 function restartNotes({ holder }: CommandContext): readonly string[] {
   return holder === "server"
     ? ["Restart the server, so that it starts from what was restored."]

@@ -4,20 +4,20 @@ import {
   type IngestReport,
   isSilent,
   type ProviderReport,
-  reportOf,
+  readIngestReport,
 } from "../../ingest/provider-status.ts";
 import { defineStoreCommand } from "../command.ts";
 import { durationText } from "../format.ts";
 import { isoOrNull } from "./shared.ts";
 
-/** Maximum rejected observations, and failing series, shown per provider. */
-const SHOWN = 3;
+/** Maximum number of rejected observations, and of failing series, shown per provider. */
+const MAX_SHOWN_ITEMS = 3;
 
-/** Maximum unknown symbols shown per provider. */
+/** Maximum number of unknown symbols shown per provider. */
 const SHOWN_UNKNOWN = 10;
 
 /** Shows the state of every live provider. */
-export const doctor = defineStoreCommand({
+export const doctorCommand = defineStoreCommand({
   summary: "Says how every provider of live data is doing, and what was set apart.",
   notes: [
     "For each: what it lacks, when it last answered, how old its newest datum is, how many requests",
@@ -29,7 +29,7 @@ export const doctor = defineStoreCommand({
   args: z.strictObject({}),
 
   async run(_args, { store, now }) {
-    const report = await reportOf({ records: store.records, archive: store.archive, now });
+    const report = await readIngestReport({ records: store.records, archive: store.archive, now });
     if (report === undefined) {
       const text = "No live market was followed here yet: start the service with MARKET=live.";
       return { isGood: true, text, result: { providers: [] }, notes: [] };
@@ -44,7 +44,7 @@ export const doctor = defineStoreCommand({
   },
 });
 
-/** The state of a provider in one word. */
+/** The state of a provider, as one word for the output. */
 type State = "well" | "partly" | "fault" | "silent" | "waiting" | "off";
 
 /** The states that need the operator's attention. */
@@ -96,11 +96,11 @@ function linesOf(report: ProviderReport, now: number): readonly string[] {
   ].filter((line) => typeof line === "string");
 }
 
-/** The length of a list, and its first entries. */
+/** A line with the length of a list and its first entries; no line for an empty list. */
 const listOf = (all: readonly string[], what: string): readonly string[] =>
   all.length === 0
     ? []
-    : [`${all.length} ${what}`, ...all.slice(0, SHOWN).map((one) => `  ${one}`)];
+    : [`${all.length} ${what}`, ...all.slice(0, MAX_SHOWN_ITEMS).map((one) => `  ${one}`)];
 
 function unknownLine({ unknown }: ProviderReport): string | undefined {
   if (unknown.length === 0) return undefined;

@@ -19,8 +19,8 @@ import { showProgressOn } from "./verify-log.ts";
 
 const HOUR_MS = 3_600_000;
 
-/** Restores the newest backup of a folder into a scratch folder, and verifies it. */
-export const drill = defineLocalCommand({
+/** Restores the newest backup in a folder into a scratch folder, and verifies it. */
+export const drillCommand = defineLocalCommand({
   summary: "Restores the newest backup of a folder into a scratch folder, and verifies all of it.",
   notes: [
     "Reads every row, the tree of audit rows and the log of signals, and says what is wrong. Nothing",
@@ -68,7 +68,10 @@ export const drill = defineLocalCommand({
   },
 });
 
-/** @throws {Error} If the folder has no backup. */
+/**
+ * The path of the newest backup in a folder.
+ * @throws {Error} If the folder contains no backup.
+ */
 async function newestIn(folder: string): Promise<string> {
   const names = (await readdir(folder)).filter((name) => name.endsWith(".gz"));
   const files = await Promise.all(
@@ -82,7 +85,7 @@ async function newestIn(folder: string): Promise<string> {
   return newest.path;
 }
 
-/** Creates a store from a backup, and closes it in the same way as a stopping service. */
+/** Creates a store from a backup, and closes it the same way as a service that shuts down. */
 async function restoreInto(folder: string, file: string, { identity }: BackupFacts): Promise<void> {
   const { batches } = await openBackup(file);
   const store = await openEmbedded({ folder, mode: identity.mode, now: Date.now });
@@ -131,7 +134,10 @@ async function verifyStoredLog(
   return verifyLog({ source, keys: [], known: undefined, now: Date.now, onProgress });
 }
 
-/** The log of signals of a store, as it is served. It publishes no keys, since they are sealed. */
+/**
+ * The signal log in a restored store, in the form in which the service serves it. It has no public
+ * keys, since they are derived from keys that are sealed in the store.
+ */
 function storedLog(store: Store): LogSource {
   const reader = new LogReader(new LogStore(store));
   return {

@@ -8,7 +8,7 @@ import { countsText, formatCount, sizeText } from "../format.ts";
 import { FileArgument, YesArgument, yesOption } from "./shared.ts";
 import { keysNotes } from "./signing-keys.ts";
 
-/** Writes a readable export of the records. */
+/** Exports the records as readable text. */
 export const exportRecords = defineStoreCommand({
   summary: "Writes the records into a new file, as one JSON document that people can read.",
   notes: [
@@ -33,7 +33,7 @@ export const exportRecords = defineStoreCommand({
   },
 });
 
-/** Imports the collections of an export. */
+/** Imports the collections in an export. */
 export const importRecords = defineStoreCommand({
   summary: "Replaces the collections that are in an export, and no others.",
   notes: [

@@ -37,8 +37,8 @@ const Arguments = z
   })
   .refine(({ from = "", to = "9999" }) => from <= to, { error: "is after --to", path: ["from"] });
 
-/** The exported sessions and the file they go to. */
-interface Export {
+/** The sessions to export and the target file. */
+interface PanelExport {
   readonly file: string;
   readonly format: FileFormat;
   readonly assetClass: AssetClass;
@@ -47,7 +47,7 @@ interface Export {
   readonly progress: ProgressLine;
 }
 
-/** Writes the panel of scores, factors and prices of a class into a file. */
+/** Writes the panel of scores, factors and prices of an asset class to a file. */
 export const exportPanel = defineLocalCommand({
   summary: "Writes scores, factors and prices of every session of a class into a file.",
   notes: [
@@ -68,7 +68,7 @@ export const exportPanel = defineLocalCommand({
 
   async run({ market, url, token, class: assetClass, ...rest }, { folder, progress }) {
     const format = rest.format ?? (rest.file.endsWith(".parquet") ? "parquet" : "csv");
-    const wanted: Export = { ...rest, format, assetClass, progress };
+    const wanted: PanelExport = { ...rest, format, assetClass, progress };
     if ((market === undefined) === (url === undefined)) {
       throw new UsageError("Name either --market or --url.");
     }
@@ -85,9 +85,11 @@ export const exportPanel = defineLocalCommand({
   },
 });
 
-/** Scores a market folder and writes the rows as they are computed. An interrupted run cannot be
- *  continued, since replaying up to that point would take as long as a new run. */
-async function exportFolder(folder: string, wanted: Export): Promise<number> {
+/**
+ * Scores a market folder and writes the rows as they are computed. An interrupted run cannot be
+ * continued, since replaying to the point of interruption would take as long as a new run.
+ */
+async function exportFolder(folder: string, wanted: PanelExport): Promise<number> {
   const { assetClass, progress } = wanted;
   progress.say("reading the market folder");
   const { from = EARLIEST, to } = dayRange(wanted);
@@ -100,10 +102,13 @@ async function exportFolder(folder: string, wanted: Export): Promise<number> {
   return writeTable({ ...wanted, columns, parts: inBatches(rows, ROWS_PER_PART) });
 }
 
-/** An instant before all records. */
+/** Lower bound of an unlimited period, before all records. */
 const EARLIEST = "1970-01-01T00:00:00.000Z";
 
-/** Passes sessions on, and shows the progress. @param to The last instant, Unix milliseconds. */
+/**
+ * Passes sessions through, and shows the progress.
+ * @param to End of the exported period, Unix milliseconds.
+ */
 function* shownOn(
   progress: ProgressLine,
   sessions: Iterable<PanelSession>,
@@ -120,14 +125,14 @@ function* shownOn(
   }
 }
 
-/** Rows that are written at once. */
+/** Number of rows written at once. */
 const ROWS_PER_PART = 5_000;
 
-/** Downloads all pages, in CSV since its file can be continued. */
+/** Downloads all pages as CSV, because a CSV file can be continued after an interruption. */
 async function exportAddress(
   address: string,
   token: string | undefined,
-  { file, format, assetClass, from, to, progress }: Export,
+  { file, format, assetClass, from, to, progress }: PanelExport,
 ): Promise<number> {
   progress.say("asking the service");
   const url = new URL("/api/export", address);

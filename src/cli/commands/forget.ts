@@ -6,11 +6,11 @@ import { forgetEmail } from "../../auth/accounts/forget.ts";
 import { grants } from "../../auth/accounts/grants.ts";
 import { apiKeys } from "../../auth/keys/api-keys.ts";
 import { EmailAddress } from "../../mail/email-address.ts";
-import { mails } from "../../mail/outbox.ts";
+import { queuedMails } from "../../mail/outbox.ts";
 import { defineStoreCommand } from "../command.ts";
 import { countsText } from "../format.ts";
 
-/** Collections whose removed records are counted in the output. */
+/** Collections whose deleted records are counted in the output. */
 const counted = {
   accounts,
   sessions,
@@ -18,11 +18,11 @@ const counted = {
   keys: apiKeys,
   applications,
   inquiries,
-  messages: mails,
+  messages: queuedMails,
 };
 
 /** Deletes the data of a person. */
-export const forget = defineStoreCommand({
+export const forgetCommand = defineStoreCommand({
   summary: "Removes everything that is kept of a person with an email address.",
   notes: [
     "Their account with its sessions, keys and tokens, the agents that they answer for, what they",

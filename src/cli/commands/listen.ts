@@ -3,24 +3,24 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo } from "node:net";
 import { createInterface } from "node:readline";
 import { z } from "zod";
-import { isSecret, type PublicKeyJwk } from "../../alerts/delivery/signing.ts";
+import { isSigningSecret, type PublicKeyJwk } from "../../alerts/delivery/signing.ts";
 import { WebhookKeySet } from "../../alerts/delivery/webhook-keys.ts";
-import { wholeBody } from "../../outbound/whole-body.ts";
+import { readWholeBody } from "../../outbound/whole-body.ts";
 import { defineLocalCommand } from "../command.ts";
 import { createReceiver, type Receiver } from "../webhook-receiver.ts";
-import { untilInterrupted, wholeNumber } from "./shared.ts";
+import { waitForInterrupt, wholeNumberArgument } from "./shared.ts";
 
-/** Loopback only, so that other machines cannot reach it. */
+/** Address to listen on: loopback only, so that other machines cannot connect. */
 const HOST = "127.0.0.1";
 
-/** Largest body in bytes; those of the service stay below 20 kB. */
+/** Maximum length of a request body, in bytes; bodies of the service stay below 20 kB. */
 const MAX_BYTES = 64 * 1024;
 
 /** Timeout of the request for published keys, in milliseconds. */
 const KEYS_TIMEOUT_MS = 10_000;
 
-/** Receives webhooks until it is interrupted. */
-export const listen = defineLocalCommand({
+/** Receives and prints webhooks until it is interrupted. */
+export const listenCommand = defineLocalCommand({
   summary: "Receives webhooks on this machine, verifies every delivery and prints it on a line.",
   notes: [
     "Answers the challenge. A delivery that does not verify is answered with 401 and not read.",
@@ -40,12 +40,15 @@ export const listen = defineLocalCommand({
     },
   },
   args: z.strictObject({
-    port: wholeNumber(0, 65_535).default(4000),
-    secret: z.string().refine(isSecret, "is not whsec_ and 24 to 64 bytes in base64").optional(),
+    port: wholeNumberArgument(0, 65_535).default(4000),
+    secret: z
+      .string()
+      .refine(isSigningSecret, "is not whsec_ and 24 to 64 bytes in base64")
+      .optional(),
     keys: z
       .url({ protocol: /^https?$/, error: "is not an address such as https://signals.example" })
       .optional(),
-    fail: wholeNumber(300, 599).optional(),
+    fail: wholeNumberArgument(300, 599).optional(),
   }),
 
   async run({ port, secret, keys, fail }, { terminal: { stdin, stdout } }) {
@@ -66,14 +69,14 @@ export const listen = defineLocalCommand({
     lines.on("line", (line) => say(addSecret(line.trim(), receiver)));
     say(`Listening on ${url}; Ctrl-C ends it.`);
     say(secret === undefined ? `\n${howToRegister(url, keys ?? DEFAULT_BASE)}\n` : "");
-    await untilInterrupted();
+    await waitForInterrupt();
     lines.close();
     server.close().closeAllConnections();
     return { isGood: true, text: "", result: { received }, notes: [] };
   },
 });
 
-/** Address of a service that was started without settings. */
+/** Base URL of a service that runs with default settings. */
 const DEFAULT_BASE = "http://127.0.0.1:3000";
 
 const howToRegister = (url: string, base: string): string =>
@@ -87,7 +90,10 @@ started as ALLOW_INSECURE_WEBHOOKS=1 npm start, and a token with the scopes aler
 Then type in the secret of the answer, whsec_..., and press Enter. The challenge comes within seconds,
 in the sandbox the first event within a minute or two.`;
 
-/** The keys with which a service signs webhooks. @throws {Error} When there are none. */
+/**
+ * The public keys for the webhook signatures of a service.
+ * @throws {Error} When the service publishes no keys.
+ */
 async function publishedKeys(base: string): Promise<readonly PublicKeyJwk[]> {
   const url = new URL("/.well-known/webhook-keys.json", base);
   try {
@@ -98,23 +104,33 @@ async function publishedKeys(base: string): Promise<readonly PublicKeyJwk[]> {
   }
 }
 
-/** Listens on the loopback address. @returns The URL. @throws {Error} When the port is taken. */
+/**
+ * Listens on the loopback address.
+ * @returns The URL to send webhooks to.
+ * @throws {Error} When the port is in use.
+ */
 async function listenOn(server: Server, port: number): Promise<string> {
   server.listen(port, HOST);
   await once(server, "listening");
   return `http://${HOST}:${(server.address() as AddressInfo).port}/`;
 }
 
-/** Adds a secret that was typed in. @returns The line to print. */
+/**
+ * Adds a webhook secret that the user typed.
+ * @returns The line to print.
+ */
 function addSecret(text: string, { trust }: Receiver): string {
-  if (!isSecret(text)) {
+  if (!isSigningSecret(text)) {
     return "That is no signing secret: whsec_ and 24 to 64 bytes in base64.";
   }
   trust(text);
   return "The secret is taken; what comes from now on is verified with it.";
 }
 
-/** @returns The line to print about the request. */
+/**
+ * Answers a webhook request.
+ * @returns The line to print about the request.
+ */
 async function answer(
   req: IncomingMessage,
   res: ServerResponse,
@@ -124,7 +140,7 @@ async function answer(
     res.writeHead(405, { allow: "POST" }).end();
     return "A request that was no POST came; deliveries are.";
   }
-  const delivery = { headers: req.headers, body: await wholeBody(req, MAX_BYTES) };
+  const delivery = { headers: req.headers, body: await readWholeBody(req, MAX_BYTES) };
   const { status, body, line } = receiver.receive(delivery);
   res.writeHead(status, { "content-type": "application/json" }).end(body);
   return line;

@@ -7,10 +7,10 @@ import { allTiles, TILE_WIDTH, type Tile } from "../../log/tiles.ts";
 import type { LogSource } from "../../log/verify/source.ts";
 import { defineLocalCommand } from "../command.ts";
 import { formatCount } from "../format.ts";
-import { addressSource, isHttpUrl } from "../log-source.ts";
+import { httpLogSource, isHttpUrl } from "../log-source.ts";
 import { showProgressOn, tokenOption } from "./verify-log.ts";
 
-/** Copies a log to a folder, with the paths of its address. */
+/** Copies a signal log to a folder, with the same relative paths as on the server. */
 export const downloadLog = defineLocalCommand({
   summary: "Copies a log of signals to a folder, where verify checks it offline.",
   notes: [
@@ -29,7 +29,7 @@ export const downloadLog = defineLocalCommand({
 
   async run({ address, folder: to, token }, { folder: from, progress }) {
     const folder = resolve(from, to);
-    const source = addressSource(address, token);
+    const source = httpLogSource(address, token);
     const checkpoint = await readRequired(source, "checkpoint");
     const { origin, size } = parseCheckpoint(String(checkpoint));
     await checkSameLog(folder, origin);
@@ -50,7 +50,7 @@ export const downloadLog = defineLocalCommand({
   },
 });
 
-/** @throws {Error} If the folder holds another log. */
+/** @throws {Error} If the folder contains another log. */
 async function checkSameLog(folder: string, origin: string): Promise<void> {
   const before = await readFile(join(folder, "checkpoint"), "utf8").catch(() => undefined);
   if (before === undefined) return;
@@ -58,7 +58,10 @@ async function checkSameLog(folder: string, origin: string): Promise<void> {
   if (held !== origin) throw new Error(`${folder} holds ${held}, and this is ${origin}.`);
 }
 
-/** Copies a tile and, beside one of level 0, its entries. @returns How many files were copied. */
+/**
+ * Copies a tile and, for a tile of level 0, its entry bundle.
+ * @returns The number of copied files.
+ */
 async function fetchTile(source: LogSource, folder: string, tile: Tile): Promise<number> {
   const paths = [tilePath(tile), ...(tile.level === 0 ? [bundlePath(tile)] : [])];
   let files = 0;
@@ -66,7 +69,7 @@ async function fetchTile(source: LogSource, folder: string, tile: Tile): Promise
     const path = `tile/${each}`;
     if (await exists(join(folder, path))) continue;
     const bytes = await source.read(path);
-    // The oldest entries may no longer be kept; their hashes always are.
+    // The oldest entries may have been deleted; their hashes are always available.
     if (bytes === undefined && each.startsWith("entries/")) continue;
     if (bytes === undefined) throw new Error(`The log has no ${path}.`);
     await store(folder, path, bytes);
@@ -87,7 +90,7 @@ async function readRequired(source: LogSource, path: string): Promise<Uint8Array
   return bytes;
 }
 
-/** Writes a file through a temporary one, so that it exists completely or not at all. */
+/** Writes a file through a temporary file, so that it exists either completely or not at all. */
 async function store(folder: string, path: string, bytes: Uint8Array): Promise<void> {
   const place = join(folder, ...path.split("/"));
   await mkdir(dirname(place), { recursive: true });

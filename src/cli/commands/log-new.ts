@@ -7,7 +7,7 @@ import { LOG_KEY_USES } from "../../log/signers.ts";
 import { ConfirmationNeeded, defineStoreCommand } from "../command.ts";
 import { YesArgument, yesOption } from "./shared.ts";
 
-/** Starts another log of signals, for a store that has lost entries that were signed. */
+/** Starts a new signal log, for a store that has lost entries that were already signed. */
 export const startNewLog = defineStoreCommand({
   summary: "Starts a new log of signals, of another origin and key, in place of the old one.",
   notes: [

@@ -1,12 +1,12 @@
 import { z } from "zod";
 import { type Email, emailText } from "../../mail/email-schema.ts";
-import { mails, openEmail } from "../../mail/outbox.ts";
+import { openEmail, queuedMails } from "../../mail/outbox.ts";
 import { createKeyringVault } from "../../store/keys/keyring-vault.ts";
 import { readAll } from "../../store/port/read-all.ts";
 import { defineStoreCommand } from "../command.ts";
 
 /** Lists the queued emails. */
-export const mail = defineStoreCommand({
+export const mailCommand = defineStoreCommand({
   summary: "Shows the messages that wait to be sent, the newest last.",
   notes: [
     "Without SMTP_URL nothing is sent: sign-in codes are read here, and it is the operator who",
@@ -17,7 +17,7 @@ export const mail = defineStoreCommand({
 
   async run(_args, { store, keyring, now }) {
     const vault = createKeyringVault(await keyring());
-    const waiting = (await readAll(store.records, mails))
+    const waiting = (await readAll(store.records, queuedMails))
       .toSorted((a, b) => a.value.queuedAt - b.value.queuedAt)
       .map((stored) => ({
         ...openEmail(vault, stored),

@@ -1,10 +1,10 @@
 import { z } from "zod";
-import { OPERATOR_LINK_MS, OperatorAccess } from "../../auth/operator-access.ts";
+import { OPERATOR_LINK_LIFETIME_MS, OperatorAccess } from "../../auth/operator-access.ts";
 import { createKeyringVault } from "../../store/keys/keyring-vault.ts";
 import { defineStoreCommand } from "../command.ts";
 
-/** Prints a link to the page of the operator. */
-export const setup = defineStoreCommand({
+/** Prints a link to the operator page. */
+export const setupCommand = defineStoreCommand({
   summary: "Prints a link to the page that says what is configured and what is missing.",
   notes: ["It works for ten minutes and then shows the page for an hour. Keep it to yourself."],
   options: {},
@@ -20,7 +20,7 @@ export const setup = defineStoreCommand({
       result: {
         link: isServed ? site.baseUrl + path : null,
         path,
-        expiresAt: new Date(now() + OPERATOR_LINK_MS).toISOString(),
+        expiresAt: new Date(now() + OPERATOR_LINK_LIFETIME_MS).toISOString(),
       },
       notes: isServed ? [] : ["No server answered: put the address of the service in front of it."],
     };

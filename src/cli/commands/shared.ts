@@ -3,26 +3,27 @@ import { z } from "zod";
 import { createDecisions, type Decisions } from "../../applications/decisions.ts";
 import { ApiKeys } from "../../auth/keys/api-keys.ts";
 import { LastUseTracker } from "../../auth/last-use.ts";
-import { isScope, type Scope, scopeNames, scopes } from "../../auth/scopes.ts";
+import { isScope, parseScopeNames, type Scope, scopeDescriptions } from "../../auth/scopes.ts";
 import type { Mailbox } from "../../mail/outbox.ts";
 import { createOutbox } from "../../mail/outbox.ts";
-import { type AuditEntry, audited } from "../../store/audit/entry.ts";
+import { type AuditEntry, auditSteps } from "../../store/audit/entry.ts";
 import { createKeyringVault } from "../../store/keys/keyring-vault.ts";
 import type { CommandContext } from "../command.ts";
 
-/** Scope names separated by spaces, which are sent to the server as text. */
+/** Schema of scope names separated by spaces. The names are sent to the server as text. */
 export const ScopesArgument = z.string("name them").refine(
   (text) => {
-    const names = scopeNames(text);
+    const names = parseScopeNames(text);
     return names.length > 0 && names.every(isScope);
   },
-  `must be names, separated by spaces, of ${Object.keys(scopes).join(", ")}`,
+  `must be names, separated by spaces, of ${Object.keys(scopeDescriptions).join(", ")}`,
 );
 
 /** The scopes of a `ScopesArgument`. */
-export const parseScopes = (text: string): readonly Scope[] => scopeNames(text).filter(isScope);
+export const parseScopes = (text: string): readonly Scope[] =>
+  parseScopeNames(text).filter(isScope);
 
-/** Notes on a new key. */
+/** Notes printed with a new API key. */
 export const newKeyNotes: readonly string[] = [
   "The key is shown only now: keep it where secrets are kept. It is sent as the header x-api-key.",
 ];
@@ -36,58 +37,70 @@ export function apiKeysOf({ store, now }: CommandContext): ApiKeys {
   return new ApiKeys({ records, mode: identity.mode, now: clock, audit: auditOf(now), lastUse });
 }
 
-/** The decisions on applications. @param mailbox Absent: no email is sent. */
+/**
+ * The operator's decisions on applications.
+ * @param mailbox If absent, no email is sent.
+ */
 export function decisionsOf(context: CommandContext, mailbox?: Mailbox): Decisions {
   const { records } = context.store;
   const options = { records, audit: auditOf(context.now), keys: apiKeysOf(context) };
   return createDecisions({ ...options, site: context.site, ...(mailbox && { mailbox }) });
 }
 
-/** The outbox; a running server sends its emails. */
+/** The outbox for emails. A running server sends the emails in it. */
 export async function mailboxOf({ keyring, now }: CommandContext): Promise<Mailbox> {
   const vault = createKeyringVault(await keyring());
   return createOutbox({ vault, now: () => new Date(now()) });
 }
 
 /** Audits actions of the operator, who has no network address. */
-const auditOf = (now: CommandContext["now"]) => (entry: AuditEntry) => audited(entry, now());
+const auditOf = (now: CommandContext["now"]) => (entry: AuditEntry) => auditSteps(entry, now());
 
-/** An instant for people and programs: ISO 8601, or `null`. */
+/**
+ * Formats an instant for people and programs: ISO 8601, or `null` if it is `undefined`.
+ * @param at Milliseconds since the epoch.
+ */
 export function isoOrNull(at: number | undefined): string | null {
   return at === undefined ? null : new Date(at).toISOString();
 }
 
-/** The id of an application, or a queue token that was given for it. */
+/** Schema of an application id, or of a queue token that was issued for the application. */
 export const ApplicationArgument = z.string("name an application");
 
-/** The error for an unknown application. It does not repeat a possible token. */
-export const noApplication = (named: string): Error =>
+/**
+ * The error for an unknown application. The message does not repeat the argument if it could be a
+ * secret token.
+ */
+export const applicationNotFoundError = (named: string): Error =>
   new Error(`There is no application ${named.startsWith("app_") ? named : "of this token"}.`);
 
-/** Notes on queue tokens. */
+/** Notes about queue tokens for the help. */
 export const queueTokenNotes: readonly string[] = [
   "<id> can be a queue token too. It says which application is meant, not who holds it: anybody can",
   "apply with anybody's address, and each token that was given for an application counts.",
 ];
 
-/** The file argument of a command; absolute, because a server has another working directory. */
+/**
+ * Schema of the file argument of a command. The path is absolute, because the server has another
+ * working directory.
+ */
 export const FileArgument = z.string("name a file").refine(isAbsolute, "must be absolute");
 
-/** Whether the operator has confirmed in advance. */
+/** Schema of the `--yes` flag: whether the operator has confirmed in advance. */
 export const YesArgument = z.boolean().default(false);
 
-/** The option for `YesArgument`. */
+/** The command-line option for `YesArgument`. */
 export const yesOption = { about: "do it without asking" };
 
-/** Schema of a whole number within a range, typed as text. */
-export const wholeNumber = (min: number, max: number) => {
+/** Schema of a whole number from `min` to `max`, given as text. */
+export const wholeNumberArgument = (min: number, max: number) => {
   const wrong = `is not a whole number from ${min} to ${max}`;
   const number = z.string().regex(/^\d+$/, wrong).transform(Number);
   return number.refine((value) => value >= min && value <= max, wrong);
 };
 
-/** Resolves when the operator ends the process. */
-export const untilInterrupted = () =>
+/** Resolves when the operator interrupts the process. */
+export const waitForInterrupt = () =>
   new Promise((resolve) => {
     process.once("SIGINT", resolve).once("SIGTERM", resolve);
   });

@@ -4,10 +4,10 @@ import { type KeyUse, keyUses } from "../../store/keys/key-uses.ts";
 import { announce } from "../../store/port/operations.ts";
 import { type CommandContext, defineStoreCommand } from "../command.ts";
 
-/** Above the number of keys of any store. */
+/** Page size that exceeds the number of keys in any store. */
 const ALL = 10_000;
 
-/** Lists the keys. */
+/** Lists the signing keys and other secret keys of the store. */
 export const keysList = defineStoreCommand({
   summary: "Lists the keys of the service, never their secret parts.",
   notes: ["A retired key only verifies, or opens, what was made with it before."],
@@ -29,9 +29,9 @@ export const keysList = defineStoreCommand({
 interface KeyFacts {
   readonly use: string;
   readonly kid: string;
-  /** ISO 8601. */
+  /** Creation time in ISO 8601. */
   readonly createdAt: string;
-  /** ISO 8601; `null` for the one in use. */
+  /** Retirement time in ISO 8601; `null` for the key in use. */
   readonly retiredAt: string | null;
 }
 
@@ -57,7 +57,7 @@ function keyText({ use, kid, createdAt, retiredAt }: KeyFacts): string {
 
 const uses = Object.keys(keyUses) as KeyUse[];
 
-/** Rotates keys. */
+/** Rotates the keys of the store. */
 export const keysRotate = defineStoreCommand({
   summary: "Makes new keys, of every use or of one; the old ones are kept while they are needed.",
   notes: ["Uses:", ...uses.map((use) => `  ${use}`)],
@@ -82,7 +82,7 @@ export const keysRotate = defineStoreCommand({
 });
 
 /**
- * Makes every process load the keys of an import or a backup.
+ * Makes every process load the keys of a restored backup or an import.
  *
  * @returns Notes for the operator; empty when the keys can be used.
  */

@@ -3,7 +3,7 @@ import { alerts, type DeliveryMethod, type WebhookState } from "../../alerts/ale
 import { deliveries } from "../../alerts/delivery/delivery.ts";
 import { currentFault, providerStatuses } from "../../ingest/provider-status.ts";
 import { leases } from "../../store/lease.ts";
-import { LEADER } from "../../store/maintenance.ts";
+import { LEADER_LEASE } from "../../store/maintenance.ts";
 import { readAll } from "../../store/port/read-all.ts";
 import type {
   Backlog,
@@ -18,7 +18,7 @@ import { durationText, formatCount, rowsText, sizeText } from "../format.ts";
 import { isoOrNull } from "./shared.ts";
 
 /** Shows the state of the service. */
-export const status = defineStoreCommand({
+export const statusCommand = defineStoreCommand({
   summary: "Says how the service is doing: market, store, alerts, queue, limits and last errors.",
   notes: [
     "Without a server it says what the store tells. market-signal doctor says more of providers.",
@@ -44,7 +44,7 @@ async function read(context: CommandContext): Promise<Status> {
     await store.counts(),
     await store.size(),
     await store.backlog(deliveries),
-    await records.get(leases, LEADER),
+    await records.get(leases, LEADER_LEASE),
   ];
   return {
     holder,
@@ -73,7 +73,10 @@ async function alertStates({ store }: CommandContext): Promise<Status["alerts"]>
   };
 }
 
-/** Whether the channel of an alert is active is shown to its person only. */
+/**
+ * The state of an alert's delivery method. An alert with a channel counts as active, because the
+ * state of a channel is private to its owner.
+ */
 function wayState(way: DeliveryMethod): "polled" | WebhookState["is"] {
   if (way.by === "poll") return "polled";
   return way.by === "channel" ? "active" : way.state.is;
@@ -114,9 +117,9 @@ function resultOf({ holder, engine, identity, counts, size, report, ...rest }: S
 
 const iso = (at: number | null): string | null => isoOrNull(at ?? undefined);
 
-/** What the status shows. */
+/** The data that the command shows. */
 interface Status {
-  /** Whether a server answered, or the command opened the store itself. */
+  /** Whether a server answered, or the command opened the store. */
   readonly holder: CommandContext["holder"];
   readonly engine: Store["engine"];
   readonly identity: StoreIdentity;
@@ -125,21 +128,26 @@ interface Status {
   readonly queue: Backlog;
   /** Whether any process is the leader. */
   readonly isLed: boolean;
-  /** Number of alerts: with a webhook by its state, or polled. */
+  /**
+   * Number of alerts: those with a webhook by the state of the webhook, and those that are polled.
+   */
   readonly alerts: Readonly<Record<"active" | "polled" | "pending" | "disabled", number>>;
   /** The live providers in use. */
   readonly providers: readonly {
     readonly id: string;
-    /** Kind of the current fault. */
+    /** Kind of the current fault; `null` if there is none. */
     readonly fault: string | null;
-    /** Time of the newest observation, Unix milliseconds. */
+    /** Time of the newest observation, Unix milliseconds; `null` if there is none. */
     readonly newestAt: number | null;
   }[];
-  /** Report of the server; absent: no server runs. */
+  /** Report of the server; `undefined` if no server runs. */
   readonly report: ProcessReport | undefined;
 }
 
-/** The status as text. @param now Unix milliseconds. */
+/**
+ * The status as text.
+ * @param now Unix milliseconds.
+ */
 function statusText(status: Status, now: number): string {
   const { report, alerts, queue, providers, holder } = status;
   const lines: readonly (readonly [string, string])[] = [

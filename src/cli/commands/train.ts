@@ -2,12 +2,15 @@ import { rename, writeFile } from "node:fs/promises";
 import { resolve } from "node:path";
 import { z } from "zod";
 import { modelText } from "../../factors/hashed-linear/file.ts";
-import { EPOCHS, train as trainModel } from "../../factors/hashed-linear/training.ts";
-import { LABELS } from "../../factors/hashed-linear.ts";
+import {
+  TRAINING_EPOCHS,
+  trainHashedLinear as trainModel,
+} from "../../factors/hashed-linear/training.ts";
+import { SENTIMENT_LABELS } from "../../factors/hashed-linear.ts";
 import {
   accuracy,
   areaUnderCurve,
-  FOLDS,
+  CROSS_VALIDATION_FOLDS,
   type Prediction,
   predictOutOfFold,
 } from "../../research/train/cross-validation.ts";
@@ -15,11 +18,11 @@ import { readLabeled } from "../../research/train/labeled-messages.ts";
 import { defineLocalCommand } from "../command.ts";
 import { formatCount, sizeText } from "../format.ts";
 
-/** Seed of the message order in training. */
+/** Seed for the order of the messages in training. */
 const SEED = 20_141_231;
 
 /** Trains the optional model of the social factor. */
-export const train = defineLocalCommand({
+export const trainCommand = defineLocalCommand({
   summary: "Trains the optional model of the social factor from labelled messages.",
   notes: [
     'The messages are one JSON object a line: {"text": "...", "label": "bullish"}, where a label is',
@@ -38,12 +41,15 @@ export const train = defineLocalCommand({
 
   async run({ in: from, out }, { folder, progress }) {
     const messages = await readLabeled(resolve(folder, from));
-    const epochs = EPOCHS * (FOLDS + 1);
+    const epochs = TRAINING_EPOCHS * (CROSS_VALIDATION_FOLDS + 1);
     let done = 0;
     const onEpoch = () => {
       done++;
-      const model = Math.ceil(done / EPOCHS);
-      const doing = model > FOLDS ? "training" : `measuring, part ${model} of ${FOLDS}`;
+      const model = Math.ceil(done / TRAINING_EPOCHS);
+      const doing =
+        model > CROSS_VALIDATION_FOLDS
+          ? "training"
+          : `measuring, part ${model} of ${CROSS_VALIDATION_FOLDS}`;
       progress.show({ doing, rows: messages.length, fraction: done / epochs, unit: "messages" });
     };
     const predictions = predictOutOfFold(messages, { seed: SEED, onEpoch });
@@ -65,14 +71,14 @@ export const train = defineLocalCommand({
   },
 });
 
-/** The readers with their names in the table. */
+/** The message readers, with their names in the table. */
 const readers = [
   ["lexicon", "lexicon alone"],
   ["model", "model alone"],
   ["average", "average"],
 ] as const;
 
-/** Area under the curve and accuracy of each reader. */
+/** Area under the ROC curve and accuracy of each reader. */
 function qualityOf(predictions: readonly Prediction[]) {
   return readers.map(([reader]) => {
     const readings = predictions.map((each) => ({ polarity: each[reader], label: each.label }));
@@ -80,9 +86,9 @@ function qualityOf(predictions: readonly Prediction[]) {
   });
 }
 
-/** The quality of each reader, as a table. */
+/** A table with the quality of each reader. */
 function qualityText(predictions: readonly Prediction[]): string {
-  const counts = LABELS.map((label) => {
+  const counts = SENTIMENT_LABELS.map((label) => {
     const count = predictions.filter((each) => each.label === label).length;
     return `${formatCount(count)} ${label}`;
   });
@@ -92,7 +98,7 @@ function qualityText(predictions: readonly Prediction[]): string {
   );
   return [
     `${formatCount(predictions.length)} messages: ${counts.join(", ")}`,
-    `Each read by a model trained on the other ${FOLDS - 1} of ${FOLDS} parts:`,
+    `Each read by a model trained on the other ${CROSS_VALIDATION_FOLDS - 1} of ${CROSS_VALIDATION_FOLDS} parts:`,
     "",
     row("", "AUC", "accuracy"),
     ...rows,

@@ -1,29 +1,33 @@
 import { readFile, stat } from "node:fs/promises";
 import { resolve } from "node:path";
 import { z } from "zod";
-import type { RecordFigures } from "../../grading/track-record.ts";
+import type { TrackRecordFigures } from "../../grading/track-record.ts";
 import { parseVerifier } from "../../log/note-keys.ts";
-import { type Check, type Outcome, outcomeOf } from "../../log/verify/check.ts";
-import { type Verified, verifyLog, verifyProofFile } from "../../log/verify/verify-log.ts";
-import { readPolicy } from "../../log/witness/policy.ts";
+import { type Check, type CheckOutcome, overallOutcome } from "../../log/verify/check.ts";
+import {
+  type VerificationResult,
+  verifyLog,
+  verifyProofFile,
+} from "../../log/verify/verify-log.ts";
+import { parseWitnessPolicy } from "../../log/witness/policy.ts";
 import { readMarketFolder } from "../../sources/files/market-folder.ts";
 import { defineLocalCommand } from "../command.ts";
 import { formatCount } from "../format.ts";
-import { readKnownLog, writeKnownLog } from "../known-log-file.ts";
+import { readKnownLogFile, writeKnownLogFile } from "../known-log-file.ts";
 import {
-  addressSource,
-  folderSource,
+  folderLogSource,
+  httpLogSource,
   isHttpUrl,
-  readFactors,
+  readDisclosedFactors,
+  readTextFromUrl,
   readTrackRecord,
-  readUrl,
 } from "../log-source.ts";
 import type { ProgressLine } from "../progress-line.ts";
 
-/** Exit codes: "not proved" is neither a success nor a failure. */
-const EXIT_CODES: Readonly<Record<Outcome, number>> = { proved: 0, failed: 1, not_proved: 2 };
+/** Exit codes. "Not proved" is neither success nor failure, so it has its own code. */
+const EXIT_CODES: Readonly<Record<CheckOutcome, number>> = { proved: 0, failed: 1, not_proved: 2 };
 
-const WORDS: Readonly<Record<Outcome, string>> = {
+const WORDS: Readonly<Record<CheckOutcome, string>> = {
   proved: "proved",
   not_proved: "not proved",
   failed: "FAILED",
@@ -37,14 +41,14 @@ const isVerifier = (text: string): boolean => {
   }
 };
 
-/** Option with the credential for reading the service. */
+/** Option for the credential that reads the service. */
 export const tokenOption = {
   value: "<token>",
   isSecret: true,
   about: "token or API key with signals:read, or env:NAME; the sandbox needs none",
 } as const;
 
-/** Checks a log of signals without trusting its operator. */
+/** Checks a signal log without trusting its operator. */
 export const verifyLogCommand = defineLocalCommand({
   summary:
     "Checks a log of signals: at an address, in a downloaded folder, or one .tlog-proof file.",
@@ -83,11 +87,11 @@ export const verifyLogCommand = defineLocalCommand({
 
   async run({ log, key, policy: policyPath, state, prices, token }, { folder, progress }) {
     const statePath = state === undefined ? undefined : resolve(folder, state);
-    const known = statePath === undefined ? undefined : await readKnownLog(statePath);
+    const known = statePath === undefined ? undefined : await readKnownLogFile(statePath);
     const policy =
       policyPath === undefined
         ? undefined
-        : readPolicy(await readFile(resolve(folder, policyPath), "utf8"), policyPath);
+        : parseWitnessPolicy(await readFile(resolve(folder, policyPath), "utf8"), policyPath);
     const ofPolicy = (policy?.logs ?? []).map(({ key: text }) => text);
     const trust = { keys: [...(key === undefined ? [] : [key]), ...ofPolicy], known, policy };
     const path = resolve(folder, log);
@@ -96,17 +100,17 @@ export const verifyLogCommand = defineLocalCommand({
       ? verifyProofFile(await readFile(path, "utf8"), trust)
       : await verifyLog({
           ...trust,
-          ...(isHttpUrl(log) ? serviceAt(log, token) : { source: folderSource(path) }),
+          ...(isHttpUrl(log) ? serviceAt(log, token) : { source: folderLogSource(path) }),
           prices:
             prices === undefined ? undefined : await readMarketFolder(resolve(folder, prices)),
           now: Date.now,
           onProgress: showProgressOn(progress),
         });
     if (statePath !== undefined && verified.known !== undefined) {
-      await writeKnownLog(statePath, verified.known);
+      await writeKnownLogFile(statePath, verified.known);
     }
     const { origin = null, size = null, checks, records = [] } = verified;
-    const outcome = outcomeOf(checks);
+    const outcome = overallOutcome(checks);
     return {
       isGood: outcome === "proved",
       exitCode: EXIT_CODES[outcome],
@@ -117,13 +121,15 @@ export const verifyLogCommand = defineLocalCommand({
   },
 });
 
-/** Requests to a running service. */
+/** Reads the log, track record and factors from a running service. */
 const serviceAt = (address: string, token: string | undefined) => ({
-  source: addressSource(address, token),
-  ask: readUrl,
+  source: httpLogSource(address, token),
+  ask: readTextFromUrl,
   trackRecord: () => readTrackRecord(address, token),
   openFactors:
-    token === undefined ? undefined : (index: number) => readFactors(address, index, token),
+    token === undefined
+      ? undefined
+      : (index: number) => readDisclosedFactors(address, index, token),
 });
 
 async function isFileAt(path: string): Promise<boolean> {
@@ -134,13 +140,13 @@ async function isFileAt(path: string): Promise<boolean> {
   }
 }
 
-/** Creates a callback that shows how many entries have been read, out of how many. */
+/** Creates a callback that shows how many of all entries have been read. */
 export const showProgressOn =
   (progress: ProgressLine, doing = "verifying") =>
   (done: number, total: number): void =>
     progress.show({ doing, rows: done, fraction: total === 0 ? 1 : done / total, unit: "entries" });
 
-function tableOf({ origin, size, checks, records = [] }: Verified): string {
+function tableOf({ origin, size, checks, records = [] }: VerificationResult): string {
   const width = Math.max(...checks.map(({ name }) => name.length));
   const line = ({ name, outcome, detail }: Check) =>
     `${WORDS[outcome].padEnd(10)}  ${name.padEnd(width)}  ${detail}`;
@@ -150,7 +156,14 @@ function tableOf({ origin, size, checks, records = [] }: Verified): string {
 }
 
 /** The main figures of a track record, in percent. */
-function recordLine({ assetClass, horizon, runs, meanExcess, hitRate, ic }: RecordFigures): string {
+function recordLine({
+  assetClass,
+  horizon,
+  runs,
+  meanExcess,
+  hitRate,
+  ic,
+}: TrackRecordFigures): string {
   const percent = (value: number) => `${(100 * value).toFixed(2)} %`;
   const figures = [
     ...(meanExcess === null

@@ -3,10 +3,10 @@ import { z } from "zod";
 import { verifyStore } from "../../store/backup/verify-store.ts";
 import { defineStoreCommand } from "../command.ts";
 import { countsText, formatCount } from "../format.ts";
-import { readKnownLog, writeKnownLog } from "../known-log-file.ts";
+import { readKnownLogFile, writeKnownLogFile } from "../known-log-file.ts";
 
 /** Checks the whole store for damage. */
-export const verify = defineStoreCommand({
+export const verifyStoreCommand = defineStoreCommand({
   summary: "Reads everything and says whether anything is damaged or was tampered with.",
   notes: [
     "Checks the structure of the files, every row, and the tree of audit rows with its signature.",
@@ -23,11 +23,11 @@ export const verify = defineStoreCommand({
   args: z.strictObject({ state: z.string().refine(isAbsolute, "must be absolute").optional() }),
 
   async run({ state }, { store, now }, onProgress) {
-    const known = state === undefined ? undefined : await readKnownLog(state);
+    const known = state === undefined ? undefined : await readKnownLogFile(state);
     const verified = await verifyStore(store, { known, now }, onProgress);
     const { records, archive, problems } = verified;
     const { problems: _, known: seen, ...audit } = verified.audit;
-    if (state !== undefined && seen !== undefined) await writeKnownLog(state, seen);
+    if (state !== undefined && seen !== undefined) await writeKnownLogFile(state, seen);
     const isGood = problems.length === 0;
     const text = [
       ...["Records:", countsText(records), "Archive rows:", countsText(archive)],
@@ -44,5 +44,5 @@ export const verify = defineStoreCommand({
   },
 });
 
-/** Origin, size and root hash of a checkpoint (C2SP tlog-checkpoint). */
+/** The first three lines of a checkpoint: origin, size and root hash (C2SP tlog-checkpoint). */
 const headOf = (checkpoint: string): string => checkpoint.split("\n", 3).join(" ");

@@ -8,13 +8,13 @@ import { z } from "zod";
 import { writeDurably } from "../../lib/durable-file.ts";
 import { cosigner, verifierText } from "../../log/note-keys.ts";
 import { isKeyName } from "../../log/signed-note.ts";
-import { readPolicy } from "../../log/witness/policy.ts";
+import { parseWitnessPolicy } from "../../log/witness/policy.ts";
 import { Witness } from "../../log/witness/witness.ts";
 import { witnessServer } from "../../log/witness/witness-server.ts";
 import { defineLocalCommand } from "../command.ts";
-import { untilInterrupted, wholeNumber } from "./shared.ts";
+import { waitForInterrupt, wholeNumberArgument } from "./shared.ts";
 
-/** A file with a private key, and the function that generates the key. */
+/** File name of a private key, and the function that generates the key. */
 interface KeyFile {
   readonly file: string;
   readonly generate: () => KeyObject;
@@ -26,7 +26,7 @@ const KEY_FILES: readonly KeyFile[] = [
   { file: "key-ml-dsa-44.pem", generate: () => generateKeyPairSync("ml-dsa-44").privateKey },
 ];
 
-/** Watches logs of others until it is interrupted. */
+/** Cosigns the logs of other operators until it is interrupted. */
 export const witnessLogs = defineLocalCommand({
   summary: "Witnesses logs: cosigns their checkpoints as long as nothing that it saw was changed.",
   notes: [
@@ -46,13 +46,13 @@ export const witnessLogs = defineLocalCommand({
     name: z.string("is missing").refine(isKeyName, "has spaces, a plus or control characters"),
     logs: z.string("is missing: name a file").min(1, "is empty"),
     host: z.string().min(1, "is empty").default("127.0.0.1"),
-    port: wholeNumber(0, 65_535).default(4100),
+    port: wholeNumberArgument(0, 65_535).default(4100),
   }),
 
   async run({ folder: to, name, logs, host, port }, { folder: from, terminal: { stdout } }) {
     const folder = resolve(from, to);
     const say = (text: string) => stdout.write(`${text}\n`);
-    const policy = readPolicy(await readFile(resolve(from, logs), "utf8"), logs);
+    const policy = parseWitnessPolicy(await readFile(resolve(from, logs), "utf8"), logs);
     mkdirSync(folder, { recursive: true });
     const signers = KEY_FILES.map((one) => cosigner(name, keyIn(folder, one)));
     const witness = new Witness({
@@ -68,14 +68,14 @@ export const witnessLogs = defineLocalCommand({
     const { port: bound } = server.address() as AddressInfo;
     say(`Witness ${name} on http://${host.includes(":") ? `[${host}]` : host}:${bound}`);
     for (const signer of signers) say(`Key: ${verifierText(signer)}`);
-    await untilInterrupted();
+    await waitForInterrupt();
     server.close().closeAllConnections();
     witness.close();
     return { isGood: true, text: "", result: {}, notes: [] };
   },
 });
 
-/** A private key of the folder; created at the first start. */
+/** The private key in a file of the folder; generated at the first start. */
 function keyIn(folder: string, { file, generate }: KeyFile): KeyObject {
   const path = join(folder, file);
   try {

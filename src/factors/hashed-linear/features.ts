@@ -1,19 +1,19 @@
 import { lexicon } from "../lexicon.ts";
-import { isBreak } from "../message/tokens.ts";
+import { isClauseBreak } from "../message/tokens.ts";
 import { fnv1a } from "./fnv1a.ts";
 
 /** Number of hash buckets; a power of two. */
-export const BUCKETS = 2 ** 16;
+export const FEATURE_BUCKETS = 2 ** 16;
 
 /** Number of words after a negation that are marked as negated. */
 const NEGATED_WORDS = 3;
 
-/** Intercept: present in every message, so that the model learns the label frequencies. */
+/** Intercept: a feature of every message, through which the model learns the label frequencies. */
 const ALWAYS = "";
 
 /**
- * Hash buckets of a message's features, at least one: unigrams, bigrams, and words within the reach of
- * a negation once more, marked as negated.
+ * Hash buckets of a message's features: an intercept, words, word pairs, and a marked copy of each
+ * word shortly after a negation.
  */
 export function bucketsOf(tokens: readonly string[]): Uint16Array {
   const words = tokens.map(shape);
@@ -24,10 +24,13 @@ export function bucketsOf(tokens: readonly string[]): Uint16Array {
     if (negated > 0) features.push(`not ${word}`);
     negated = remaining(word, negated);
   }
-  return Uint16Array.from(features, (feature) => fnv1a(feature) % BUCKETS);
+  return Uint16Array.from(features, (feature) => fnv1a(feature) % FEATURE_BUCKETS);
 }
 
-/** Replaces mentions, URLs and numbers by a placeholder each, since their values are too many to learn. */
+/**
+ * Replaces each mention, URL and number with a placeholder, since there are too many different ones
+ * to learn.
+ */
 function shape(token: string): string {
   if (/^[@$][a-z]/u.test(token)) return token.charAt(0);
   if (/^(?:http|www\.)/u.test(token)) return "http";
@@ -35,9 +38,9 @@ function shape(token: string): string {
   return token.replace(/[\d.,$]+/gu, "0");
 }
 
-/** Number of following words that remain negated after this one. */
+/** Number of words after `word` that are negated. */
 function remaining(word: string, before: number): number {
-  if (isBreak(word)) return 0;
+  if (isClauseBreak(word)) return 0;
   if (lexicon.get(word)?.roles.has("negation")) return NEGATED_WORDS;
   return Math.max(0, before - 1);
 }

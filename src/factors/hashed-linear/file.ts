@@ -1,26 +1,30 @@
 import { z } from "zod";
 import { parseJson } from "../../lib/json.ts";
-import { type HashedLinear, LABELS } from "../hashed-linear.ts";
-import { BUCKETS } from "./features.ts";
+import { type HashedLinear, SENTIMENT_LABELS } from "../hashed-linear.ts";
+import { FEATURE_BUCKETS } from "./features.ts";
 import { fnv1a } from "./fnv1a.ts";
 
-/** Maximum size of a model file in bytes; a valid one has about 263 kB. */
+/** Maximum size of a model file in bytes; a valid file has about 263 kB. */
 export const MAX_MODEL_BYTES = 400_000;
 
-const WEIGHTS = BUCKETS * LABELS.length;
+const WEIGHTS = FEATURE_BUCKETS * SENTIMENT_LABELS.length;
 
-/** Maximum plausible log-odds per step. */
+/** Maximum plausible log-odds per unit of weight. */
 const MAX_SCALE = 1_000;
 
 const ModelFile = z.strictObject({
   format: z.literal("hashed-linear"),
   version: z.literal(1),
-  buckets: z.literal(BUCKETS),
-  labels: z.tuple([z.literal(LABELS[0]), z.literal(LABELS[1]), z.literal(LABELS[2])]),
-  scales: z.array(z.number().positive().max(MAX_SCALE)).length(LABELS.length),
-  /** One signed byte for each label of each bucket, base64. */
+  buckets: z.literal(FEATURE_BUCKETS),
+  labels: z.tuple([
+    z.literal(SENTIMENT_LABELS[0]),
+    z.literal(SENTIMENT_LABELS[1]),
+    z.literal(SENTIMENT_LABELS[2]),
+  ]),
+  scales: z.array(z.number().positive().max(MAX_SCALE)).length(SENTIMENT_LABELS.length),
+  /** One signed byte for each label of each bucket, base64-encoded. */
   weights: z.base64().length(Math.ceil(WEIGHTS / 3) * 4),
-  /** FNV-1a of scales and weights, hexadecimal: detects corruption, not tampering. */
+  /** FNV-1a of scales and weights, hexadecimal; detects corruption, not tampering. */
   checksum: z.string(),
 });
 
@@ -30,8 +34,8 @@ export function modelText({ weights, scales }: HashedLinear): string {
   return JSON.stringify({
     format: "hashed-linear",
     version: 1,
-    buckets: BUCKETS,
-    labels: LABELS,
+    buckets: FEATURE_BUCKETS,
+    labels: SENTIMENT_LABELS,
     scales,
     weights: encoded,
     checksum: checksumOf(scales, encoded),
@@ -59,13 +63,13 @@ export function readModel(text: string): HashedLinear {
   };
 }
 
-/** Names the invalid member without its value, which may be long. */
+/** Describes the first invalid member by its path, without its value, which may be long. */
 function problem({ issues: [issue] }: z.ZodError): string {
   const member = issue?.path.join(".") ?? "";
   return member === "" ? "its members are others" : `${member} is not as it has to be`;
 }
 
-/** Bytes as a binary string for `btoa`, in chunks that fit a call. */
+/** Converts bytes to a binary string for `btoa`, in chunks that fit the arguments of a call. */
 function latin1(bytes: Uint8Array): string {
   const PIECE = 8_192;
   const pieces: string[] = [];

@@ -1,7 +1,7 @@
 const OFFSET_BASIS = 0x811c9dc5;
 const PRIME = 0x01000193;
 
-/** FNV-1a hash (RFC 9923) of the UTF-16 units of a text, low byte first; 0 to 2^32 - 1. */
+/** 32-bit FNV-1a hash (RFC 9923) of the UTF-16 code units of a text, low byte first. */
 export function fnv1a(text: string): number {
   let hash = OFFSET_BASIS;
   for (let at = 0; at < text.length; at++) {

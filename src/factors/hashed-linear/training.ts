@@ -1,29 +1,35 @@
-import { type HashedLinear, LABELS, type Label, softmax, sumOfWeights } from "../hashed-linear.ts";
-import { tokensOf } from "../message/tokens.ts";
-import { BUCKETS, bucketsOf } from "./features.ts";
+import {
+  type HashedLinear,
+  SENTIMENT_LABELS,
+  type SentimentLabel,
+  softmax,
+  sumOfLabelWeights,
+} from "../hashed-linear.ts";
+import { tokenize } from "../message/tokens.ts";
+import { bucketsOf, FEATURE_BUCKETS } from "./features.ts";
 
-/** Passes over all messages. */
-export const EPOCHS = 8;
+/** Number of passes over all messages. */
+export const TRAINING_EPOCHS = 8;
 
 /** Initial learning rate in log-odds (AdaGrad: Duchi, Hazan & Singer, 2011). */
 const LEARNING_RATE = 0.15;
 
-/** Keeps the first AdaGrad step finite. */
+/** Added under the square root so that the first AdaGrad step is finite. */
 const EPSILON = 1e-8;
 
-/** Largest quantized weight. */
+/** Largest quantized weight, in absolute value. */
 const MAX_STEP = 127;
 
 /** A message with its label. */
 export interface LabeledMessage {
   readonly text: string;
-  readonly label: Label;
+  readonly label: SentimentLabel;
 }
 
 /** Features and label of a message. */
 interface Example {
   readonly buckets: Uint16Array;
-  /** Index of its label. */
+  /** Index of the label in `SENTIMENT_LABELS`. */
   readonly label: number;
 }
 
@@ -42,21 +48,22 @@ interface Training {
 }
 
 /**
- * Trains a multinomial logistic regression with AdaGrad on messages in the given order. Each
- * message is scaled to length 1. Without messages every probability is the same.
+ * Trains a multinomial logistic regression with AdaGrad, shuffling the messages before every pass.
+ * The feature vector of each message is scaled to length 1. Without messages, all labels have the
+ * same probability.
  */
-export function train(
+export function trainHashedLinear(
   messages: readonly LabeledMessage[],
   { seed, onEpoch }: Training,
 ): HashedLinear {
   const examples = messages.map(({ text, label }) => ({
-    buckets: bucketsOf(tokensOf(text)),
-    label: LABELS.indexOf(label),
+    buckets: bucketsOf(tokenize(text)),
+    label: SENTIMENT_LABELS.indexOf(label),
   }));
-  const size = BUCKETS * LABELS.length;
+  const size = FEATURE_BUCKETS * SENTIMENT_LABELS.length;
   const learned = { weights: new Float64Array(size), squares: new Float64Array(size) };
   const random = mulberry32(seed);
-  for (let epoch = 0; epoch < EPOCHS; epoch++) {
+  for (let epoch = 0; epoch < TRAINING_EPOCHS; epoch++) {
     for (const example of shuffled(examples, random)) learn(learned, example);
     onEpoch();
   }
@@ -66,11 +73,11 @@ export function train(
 /** One gradient step on the log loss of one message. */
 function learn({ weights, squares }: Learned, { buckets, label }: Example): void {
   const norm = 1 / Math.sqrt(buckets.length);
-  const odds = LABELS.map((_, each) => norm * sumOfWeights(weights, buckets, each));
+  const odds = SENTIMENT_LABELS.map((_, each) => norm * sumOfLabelWeights(weights, buckets, each));
   for (const [each, probability] of softmax(odds).entries()) {
     const gradient = (probability - (each === label ? 1 : 0)) * norm;
     for (const bucket of buckets) {
-      const at = bucket * LABELS.length + each;
+      const at = bucket * SENTIMENT_LABELS.length + each;
       const square = (squares[at] ?? 0) + gradient ** 2;
       squares[at] = square;
       weights[at] = (weights[at] ?? 0) - (LEARNING_RATE * gradient) / Math.sqrt(square + EPSILON);
@@ -78,22 +85,22 @@ function learn({ weights, squares }: Learned, { buckets, label }: Example): void
   }
 }
 
-/** Quantizes the weights to one byte, with a scale per label. */
+/** Quantizes the weights to signed bytes, with one scale per label. */
 function quantized(weights: Float64Array): HashedLinear {
-  const scales = LABELS.map((_, label) => {
+  const scales = SENTIMENT_LABELS.map((_, label) => {
     let largest = 0;
-    for (let at = label; at < weights.length; at += LABELS.length) {
+    for (let at = label; at < weights.length; at += SENTIMENT_LABELS.length) {
       largest = Math.max(largest, Math.abs(weights[at] ?? 0));
     }
     return largest === 0 ? 1 : largest / MAX_STEP;
   });
   const steps = Int8Array.from(weights, (weight, at) =>
-    Math.round(weight / (scales[at % LABELS.length] ?? 1)),
+    Math.round(weight / (scales[at % SENTIMENT_LABELS.length] ?? 1)),
   );
   return { weights: steps, scales };
 }
 
-/** A random permutation (Fisher & Yates). */
+/** A random permutation (Fisher-Yates shuffle). */
 function shuffled<T>(items: readonly T[], random: () => number): readonly T[] {
   const order = [...items];
   for (let last = order.length - 1; last > 0; last--) {
@@ -103,7 +110,9 @@ function shuffled<T>(items: readonly T[], random: () => number): readonly T[] {
   return order;
 }
 
-/** Seeded uniform random numbers in [0, 1) (mulberry32, Tommy Ettinger). */
+/**
+ * Creates a seeded generator of uniform random numbers in [0, 1) (mulberry32 by Tommy Ettinger).
+ */
 function mulberry32(seed: number): () => number {
   let state = seed;
   return () => {

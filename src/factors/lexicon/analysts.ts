@@ -1,7 +1,7 @@
-import type { Topic } from "./entries.ts";
+import type { LexiconTopic } from "./entries.ts";
 
-/** Ratings, price targets and fund activity. */
-export const analysts: Topic = [
+/** Lexicon entries on ratings, price targets and fund activity. */
+export const analystTopic: LexiconTopic = [
   [3, `top_pick~ conviction_buy/list best_idea/ideas strong_buy never_been_more/this`],
   [2.5, `upgrade* overweight upped at_buy buy_rating`],
   [

@@ -1,7 +1,7 @@
-import type { Topic } from "./entries.ts";
+import type { LexiconTopic } from "./entries.ts";
 
-/** Trader slang about stocks, options and coins. */
-export const chat: Topic = [
+/** Lexicon entries from trader slang about stocks, options and coins. */
+export const chatTopic: LexiconTopic = [
   [
     3,
     `moon* lambo~ tendies multi/ten_bagger squeeze* rocketship send_it lfg lets_go blast_off
@@ -66,8 +66,8 @@ export const chat: Topic = [
   ],
 ];
 
-/** Emoji without variation selectors and skin tones. */
-export const emoji: Topic = [
+/** Emoji, listed without variation selectors and skin tones. */
+export const emojiTopic: LexiconTopic = [
   [3, "🚀 🛸 🌕 🌝"],
   [2.5, "🌙 🌚 🌛 🌜 🐂 🐃 🐮 📈 🤑 💹"],
   [

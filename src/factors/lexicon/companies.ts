@@ -1,7 +1,7 @@
-import type { Topic } from "./entries.ts";
+import type { LexiconTopic } from "./entries.ts";
 
-/** Company news: products, deals, approvals, personnel, plants. */
-export const companies: Topic = [
+/** Lexicon entries on company news: products, deals, approvals, personnel, plants. */
+export const companyTopic: LexiconTopic = [
   [
     2.5,
     `breakthrough~ fda_approval/clearance/acceptance/approves/clears/oks fast_track orphan_drug

@@ -1,7 +1,7 @@
-import type { Topic } from "./entries.ts";
+import type { LexiconTopic } from "./entries.ts";
 
-/** Central banks, economic data, trade and commodities. */
-export const economy: Topic = [
+/** Lexicon entries on central banks, economic data, trade and commodities. */
+export const economyTopic: LexiconTopic = [
   [
     2,
     `stimulus rate_cut~ cut/cuts/lower/lowers_rates dovish quantitative_easing soft_landing

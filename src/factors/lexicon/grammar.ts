@@ -1,17 +1,26 @@
 /**
  * Effect of an entry on the sentiment of its neighbors:
- * - `rise`, `fall`: a quantity goes up or down; ending or settling counts as down
+ * - `rise`, `fall`: a quantity goes up or down; ending and settling count as down
  * - `burden`: a quantity whose decrease is good news
  * - `asset`: a quantity that is not positive while it decreases
- * - `rival`: those who gain when prices fall
- * - `negation`: inverts what follows
- * - `aside`: what follows is discounted ("despite weak data") or in the past ("slips from highs")
+ * - `rival`: people who gain when prices fall
+ * - `negation`: inverts the words after it
+ * - `aside`: the words after it are discounted ("despite weak data") or about the past ("slips from
+ * highs")
  * - `link`: separates two statements ("falls as costs rise")
  */
-export type Role = "rise" | "fall" | "burden" | "asset" | "rival" | "negation" | "aside" | "link";
+export type LexiconRole =
+  | "rise"
+  | "fall"
+  | "burden"
+  | "asset"
+  | "rival"
+  | "negation"
+  | "aside"
+  | "link";
 
-/** Entries by role, in lists like those of a {@link Topic}. */
-export const roles: readonly (readonly [role: Role, list: string])[] = [
+/** Entries by role, written like the lists of a {@link Topic}. */
+export const roleEntries: readonly (readonly [role: LexiconRole, list: string])[] = [
   [
     "rise",
     `up higher hot hotter more bigger larger heavier rise* increase* grow* widen* climb* jump*
@@ -65,8 +74,8 @@ export const roles: readonly (readonly [role: Role, list: string])[] = [
   ["link", "as on over amid after because due_to before until when while ahead_of despite but and"],
 ];
 
-/** Entries that scale the sentiment of the next entry, by factor. */
-export const scales: readonly (readonly [factor: number, list: string])[] = [
+/** Entries that multiply the sentiment of the next entry, by factor. */
+export const scaleEntries: readonly (readonly [factor: number, list: string])[] = [
   [
     1.3,
     `very really so much most too big huge way far_more a_lot highly truly quite strongly sharply

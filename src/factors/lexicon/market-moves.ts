@@ -1,7 +1,7 @@
-import type { Topic } from "./entries.ts";
+import type { LexiconTopic } from "./entries.ts";
 
-/** Price moves and chart patterns. */
-export const marketMoves: Topic = [
+/** Lexicon entries on price moves and chart patterns. */
+export const marketMoveTopic: LexiconTopic = [
   [
     3,
     `soar* skyrocket* rocket* moonshot~ parabolic record_high/close/run fresh/new_record~

@@ -1,7 +1,7 @@
-import type { Topic } from "./entries.ts";
+import type { LexiconTopic } from "./entries.ts";
 
-/** General words of praise, hope, doubt and blame. */
-export const opinion: Topic = [
+/** Lexicon entries of general praise, hope, doubt and blame. */
+export const opinionTopic: LexiconTopic = [
   [
     2.5,
     `amazing awesome fantastic phenomenal incredible outstanding superb spectacular extraordinary

@@ -1,7 +1,7 @@
-import type { Topic } from "./entries.ts";
+import type { LexiconTopic } from "./entries.ts";
 
-/** Earnings, guidance, dividends and the balance sheet. */
-export const results: Topic = [
+/** Lexicon entries on earnings, guidance, dividends and the balance sheet. */
+export const resultTopic: LexiconTopic = [
   [
     3,
     `blowout blow/blows/blew_past/away blockbuster~ stellar crush/crushes/crushed_estimates

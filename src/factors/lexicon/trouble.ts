@@ -1,7 +1,7 @@
-import type { Topic } from "./entries.ts";
+import type { LexiconTopic } from "./entries.ts";
 
-/** Courts, regulators, crime and distress. */
-export const trouble: Topic = [
+/** Lexicon entries on courts, regulators, crime and distress. */
+export const troubleTopic: LexiconTopic = [
   [
     2,
     `acquit* acquitted exonerate* case_dismissed/dropped win/wins/won_lawsuit/case/appeal prevail*

@@ -1,4 +1,4 @@
-/** Units of money and counts, as their multiple; cents are a hundredth. */
+/** Factor by which each unit of money or counts multiplies a figure. */
 const MULTIPLES: ReadonlyMap<string, number> = new Map([
   ...["k", "thousand"].map((unit) => [unit, 1e3] as const),
   ...["m", "mm", "mln", "mn", "million"].map((unit) => [unit, 1e6] as const),
@@ -7,18 +7,22 @@ const MULTIPLES: ReadonlyMap<string, number> = new Map([
   ...["c", "cent", "cents"].map((unit) => [unit, 0.01] as const),
 ]);
 
-/** Maximum tokens between a figure and the comparing word. */
+/** Maximum distance in tokens between a figure and the comparing word ("vs", "from"). */
 const REACH = 3;
 
-/** A year is not an amount: "2020 vs. 2019". */
+/** Matches a year, since "2020 vs. 2019" does not compare amounts. */
 const YEAR = /^(?:19|20)\d\d$/u;
 
-/** Money, a percentage, or a number with a separator: "from 9 to 5" is not a comparison. */
+/**
+ * Matches money, a percentage, or a number with a separator, since "from 9 to 5" does not compare
+ * amounts.
+ */
 const AMOUNT = /[$%]|\d[.,]\d/u;
 
 /**
- * Sign of the current less the previous amount: of 3.1 less 2.9 in "3.1 bln vs. 2.9 bln", of 5 less 4
- * in "to 5% from 4%" and "from 4% to 5%". 0 if the token does not compare two amounts.
+ * Sign of the current amount minus the previous amount: 3.1 - 2.9 in "3.1 bln vs. 2.9 bln", 5 - 4
+ * in "to 5% from 4%" and "from 4% to 5%". It is 0 if the token at `at` does not compare two
+ * amounts.
  */
 export function comparisonSign(tokens: readonly string[], at: number): number {
   const token = tokens[at];
@@ -32,18 +36,18 @@ export function comparisonSign(tokens: readonly string[], at: number): number {
   return sign(now, amount(tokens, { at, step: 1 }));
 }
 
-/** 0 if either is unknown. */
+/** Sign of `now` minus `before`; 0 if one of them is unknown. */
 const sign = (now: number | undefined, before: number | undefined): number =>
   now === undefined || before === undefined ? 0 : Math.sign(now - before);
 
-/** Where to look for a figure. */
+/** Start and direction of the search for a figure. */
 interface Search {
   readonly at: number;
-  /** -1 looks back, 1 ahead. */
+  /** -1 searches backward, 1 forward. */
   readonly step: -1 | 1;
 }
 
-/** The nearest figure, scaled by its unit; of a range the nearer end. */
+/** The nearest figure, multiplied by its unit; for a range, its nearer end. */
 function figure(tokens: readonly string[], search: Search): number | undefined {
   const { digits, unit } = nearest(tokens, search);
   const value = Number.parseFloat(digits.replace("−", "-").replace(/[$,+]/gu, ""));

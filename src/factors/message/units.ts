@@ -1,15 +1,15 @@
-import type { Role } from "../lexicon/grammar.ts";
+import type { LexiconRole } from "../lexicon/grammar.ts";
 import { type LexiconEntry, lexicon, phraseStarts, UNKNOWN_ENTRY } from "../lexicon.ts";
 import { comparisonSign } from "./figures.ts";
-import { isBreak } from "./tokens.ts";
+import { isClauseBreak } from "./tokens.ts";
 
-/** Ends a clause. */
+/** Marks the end of a clause. */
 export const CLAUSE_END: LexiconEntry = { ...UNKNOWN_ENTRY };
 
-/** Ends a sentence. */
+/** Marks the end of a sentence. */
 export const SENTENCE_END: LexiconEntry = { ...UNKNOWN_ENTRY };
 
-/** Ends a question. */
+/** Marks the end of a question. */
 export const QUESTION_END: LexiconEntry = { ...UNKNOWN_ENTRY };
 
 const ends: ReadonlyMap<string, LexiconEntry> = new Map([
@@ -18,16 +18,16 @@ const ends: ReadonlyMap<string, LexiconEntry> = new Map([
   ["?", QUESTION_END],
 ]);
 
-/** A percentage with its sign. */
+/** A positive and a negative percentage. */
 const GAIN: LexiconEntry = { ...UNKNOWN_ENTRY, valence: 2 };
 const LOSS: LexiconEntry = { ...UNKNOWN_ENTRY, valence: -2 };
 
-/** A figure above or below its comparison. */
-const HIGHER: LexiconEntry = { ...GAIN, roles: new Set<Role>(["rise"]) };
-const LOWER: LexiconEntry = { ...LOSS, roles: new Set<Role>(["fall"]) };
+/** A figure above or below the figure that it is compared with. */
+const HIGHER: LexiconEntry = { ...GAIN, roles: new Set<LexiconRole>(["rise"]) };
+const LOWER: LexiconEntry = { ...LOSS, roles: new Set<LexiconRole>(["fall"]) };
 
-/** A message as entries, by greedy longest match. */
-export function unitsOf(tokens: readonly string[]): readonly LexiconEntry[] {
+/** Converts the tokens of a message to lexicon entries, preferring the longest phrase. */
+export function lexiconUnits(tokens: readonly string[]): readonly LexiconEntry[] {
   const units: LexiconEntry[] = [];
   let at = 0;
   while (at < tokens.length) {
@@ -50,7 +50,7 @@ function phrase(tokens: readonly string[], at: number) {
 
 function single(tokens: readonly string[], at: number): LexiconEntry {
   const token = tokens[at] ?? "";
-  if (isBreak(token)) return ends.get(token) ?? CLAUSE_END;
+  if (isClauseBreak(token)) return ends.get(token) ?? CLAUSE_END;
   if (token.endsWith("%")) return percentage(token);
   const sign = comparisonSign(tokens, at);
   if (sign !== 0) return sign > 0 ? HIGHER : LOWER;
@@ -62,7 +62,7 @@ function percentage(token: string): LexiconEntry {
   return /^[−-]/u.test(token) ? LOSS : UNKNOWN_ENTRY;
 }
 
-/** Looks up "sooo" and "moooon" as "so" and "moon". */
+/** Looks up a stretched word such as "sooo" or "moooon" as "so" or "moon". */
 function stretched(token: string): LexiconEntry {
   if (!/([a-z])\1\1/u.test(token)) return UNKNOWN_ENTRY;
   const twice = lexicon.get(token.replace(/([a-z])\1{2,}/gu, "$1$1"));

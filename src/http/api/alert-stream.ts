@@ -1,5 +1,5 @@
 import type { IncomingMessage } from "node:http";
-import type { EventLog, LoggedEvent, LoggedPage } from "../../alerts/api/event-log.ts";
+import type { EventLog, LoggedEvent, LoggedEventPage } from "../../alerts/api/event-log.ts";
 import type { Caller } from "../../auth/caller.ts";
 import { alertScopes } from "../../auth/scopes.ts";
 import type { StartLoop } from "../../lib/loop.ts";
@@ -25,7 +25,10 @@ const KEEP_ALIVE_INTERVAL_MS = 15_000;
 /** Reconnection time sent to clients (`retry`), in milliseconds. */
 const RECONNECT_MS = 1_000;
 
-/** Events read per query; bounds the buffer of a client that does not read. */
+/**
+ * Maximum number of events read per query; bounds the memory buffered for a client that stops
+ * reading.
+ */
 const BATCH_EVENTS = 100;
 
 /** Media type of server-sent events. */
@@ -43,8 +46,9 @@ export interface AlertStreamOptions {
 }
 
 /**
- * GET /api/alerts/stream: the events of the caller's alerts as server-sent events (WHATWG HTML, section
- * 9.2). The stream starts after `Last-Event-ID`, else after the cursor in the query, else now.
+ * GET /api/alerts/stream: the events of the caller's alerts as server-sent events (WHATWG HTML,
+ * section 9.2). The stream starts after the event in `Last-Event-ID`; without that header, after
+ * the cursor in the query; without either, at the current time.
  */
 export function alertStreamRoute(options: AlertStreamOptions): Route {
   const { api, log } = options;
@@ -53,7 +57,7 @@ export function alertStreamRoute(options: AlertStreamOptions): Route {
     const caller = await api.authorize(context, alertScopes);
     const requested = cursorOf(req);
     const cursor = requested ?? (await log.end(caller));
-    // Validates the cursor before the response starts.
+    // Reads the first page here, so that an invalid cursor is rejected before the response starts.
     const first = await log.after(caller, cursor, BATCH_EVENTS);
     if (req.method === "HEAD") {
       res.setHeader("Content-Type", EVENT_STREAM);
@@ -74,14 +78,14 @@ function cursorOf(req: IncomingMessage): string | undefined {
   });
 }
 
-/** The start of a stream. */
+/** A validated stream request with its first page of events. */
 interface StreamStart {
   readonly context: RequestContext;
   readonly caller: Caller;
-  /** Cursor at which the stream starts. */
+  /** Cursor after which the stream starts. */
   readonly cursor: string;
   /** The events that are already available. */
-  readonly first: LoggedPage;
+  readonly first: LoggedEventPage;
 }
 
 /** Sends the available events, then new ones as they arrive, no faster than the caller reads. */
@@ -90,21 +94,22 @@ function streamEvents(
   { log, streams, repeat }: AlertStreamOptions,
 ): void {
   const { res } = context;
-  // No further `close` is emitted if the response was destroyed while the first events were read.
+  // If the client disconnected during the first read, `close` has already been emitted and is not
+  // emitted again.
   if (res.destroyed) return;
   streams.track(context, caller, () => res.end());
   res.setHeader("Content-Type", EVENT_STREAM);
   res.setHeader("X-Accel-Buffering", "no");
   res.flushHeaders();
   let cursor = start;
-  const send = ({ events, ...page }: LoggedPage): number => {
+  const send = ({ events, ...page }: LoggedEventPage): number => {
     if (res.writableEnded) return 0;
     for (const event of events) res.write(frame(event));
     cursor = page.position;
     return page.hasMore ? 1 : events.length;
   };
-  // Sends the starting cursor as an id, so that a client that reconnects before the first event misses
-  // none.
+  // Sends the starting cursor as an id, so that a client that reconnects before the first event
+  // misses no event.
   res.write(`retry: ${RECONNECT_MS}\nid: ${start}\n\n`);
   send(first);
   const reading = repeat(

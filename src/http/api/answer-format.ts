@@ -1,10 +1,12 @@
 import type { IncomingMessage } from "node:http";
 
-/** A media range of `Accept` with its weight (RFC 9110 section 12.5.1). */
+/** Matches one media range of `Accept` with its weight (RFC 9110 section 12.5.1). */
 const RANGE = /^\s*(text\/csv|application\/json)\s*(?:$|;(?:.*?\bq=([\d.]+))?)/i;
 
-/** The format of a table that a caller prefers by name; JSON if it names neither, or both with the
- *  same weight. */
+/**
+ * The table format, CSV or JSON, to which `Accept` gives the higher weight. JSON if `Accept` lists
+ * neither, or both with the same weight; wildcards are ignored.
+ */
 export function preferredFormat({
   headers: { accept },
 }: Pick<IncomingMessage, "headers">): "json" | "csv" {

@@ -7,47 +7,49 @@ import { Problem } from "../../problem.ts";
 import type { TablePage } from "../../tables/table.ts";
 import type { Meters } from "../../telemetry/meters.ts";
 import { traceWork } from "../../telemetry/traces.ts";
-import type { Call, Tool, ToolContext } from "../../tool.ts";
-import { parse } from "./parse.ts";
+import type { Tool, ToolCall, ToolContext } from "../../tool.ts";
+import { parseInput } from "./parse.ts";
 
 /** The result of a tool call. */
-export interface Answer {
+export interface ToolAnswer {
   /** Shared by all callers with the same query; must not be modified. */
   readonly value: object;
   /** `value` as JSON. */
   readonly json: string;
   /**
-   * A strong validator of `json` (RFC 9110 section 8.8.3); absent where the result depends on the
-   * caller.
+   * Strong validator (ETag) of `json` (RFC 9110 section 8.8.3); `undefined` if the result depends
+   * on the caller.
    */
   readonly etag: string | undefined;
 }
 
 /** The result of a tool call as a table. */
 interface TableAnswer extends TablePage {
-  /** A strong validator of the rows as CSV; absent where they may change before scores do, and
-   *  where they depend on the caller. */
+  /**
+   * Strong validator (ETag) of the rows as CSV; `undefined` if the rows depend on the caller, or
+   * can change before the scores change.
+   */
   readonly etag: string | undefined;
 }
 
-/** A tool whose answer can be a table. */
+/** A tool whose result is available as a table. */
 export type TableTool = Tool & Required<Pick<Tool, "tables">>;
 
 /** Runs tools for REST and MCP. */
-export interface Answers {
+export interface ToolAnswers {
   /**
    * Runs a tool.
    *
-   * @param input As the caller sent it. A deeply frozen input is validated only once.
-   * @throws {Problem} `invalid_request`, and what the tool throws.
+   * @param input The unvalidated input. If it is deeply frozen, it is validated only once.
+   * @throws {Problem} `invalid_request` for an invalid input; any problem that the tool throws.
    */
-  of(tool: Tool, input: unknown, call: Call): Promise<Answer>;
+  of(tool: Tool, input: unknown, call: ToolCall): Promise<ToolAnswer>;
   /**
-   * Runs a tool for rows: all of them, unless the input sets a `limit`.
+   * Runs a tool and returns its result as table rows: all rows, unless the input sets a `limit`.
    *
-   * @throws {Problem} As `of`, and if the answer is not a table.
+   * @throws {Problem} As `of`; also if the result is not a table.
    */
-  tableOf(tool: TableTool, input: object, call: Call): Promise<TableAnswer>;
+  tableOf(tool: TableTool, input: object, call: ToolCall): Promise<TableAnswer>;
 }
 
 /** A validated query of a cacheable tool. */
@@ -58,11 +60,14 @@ interface CachedQuery {
   readonly key: string;
 }
 
-/** Creates the runner of tools. A shared result is computed once for as long as it is valid. */
-export function createAnswers(context: ToolContext): Answers {
+/**
+ * Creates the runner of tools. A result that does not depend on the caller is computed once and
+ * cached for as long as it is valid.
+ */
+export function createToolAnswers(context: ToolContext): ToolAnswers {
   const cache = createAnswerCache(context);
   const parseQuery = createQueryParser();
-  const questionOf = (tool: Tool, input: object, call: Call) => {
+  const questionOf = (tool: Tool, input: object, call: ToolCall) => {
     const parsed = parseQuery(tool, input);
     return "watchlist" in parsed.query ? withSymbols(parsed, context, call) : parsed;
   };
@@ -70,13 +75,13 @@ export function createAnswers(context: ToolContext): Answers {
   return {
     async of(tool, input, call) {
       if (tool.isShared === undefined) {
-        const value = await tool.run(parse(tool.input, input ?? {}), context, call);
+        const value = await tool.run(parseInput(tool.input, input ?? {}), context, call);
         return { value, json: JSON.stringify(value), etag: undefined };
       }
       const { query, key } = await questionOf(tool, input ?? {}, call);
       const scopes = extraScopesOf(tool, call);
       const sharedKey = `${scopes.join(" ")} ${key}`;
-      const answer = async () => answerOf(await tool.run(query, context, sharedCall(scopes)));
+      const answer = async () => toolAnswerOf(await tool.run(query, context, sharedCall(scopes)));
       return cache.find(sharedKey) ?? cache.compute(sharedKey, answer);
     },
     async tableOf(tool, input, call) {
@@ -94,17 +99,18 @@ export function createAnswers(context: ToolContext): Answers {
 }
 
 /**
- * Creates the validators (ETags) of tables. They are needed before the rows of a table are
- * computed.
+ * Creates the function that derives the ETag of a table from its query, so that the ETag is known
+ * before the rows are computed.
  *
- * @returns The validator for the text of a query and its format; `undefined` if the rows can change
- * with time alone.
+ * @returns The ETag for a text that contains the query and the format; `undefined` if the rows can
+ * change merely because time passes.
  */
 export function createTableVersions({
   snapshots,
   market,
 }: ToolContext): (question: string) => string | undefined {
-  // Editions are counted by each process, from its start.
+  // Each process counts editions from its own start, so the same number can mean different data in
+  // another process.
   const origin = randomUUID();
   return (question) => {
     const isCurrent = snapshots.latestAt() <= market.now();
@@ -112,13 +118,15 @@ export function createTableVersions({
   };
 }
 
-/** The extra scopes of a tool that the caller holds. */
-const extraScopesOf = ({ extraScopes = [] }: Tool, { scopes }: Call): readonly Scope[] =>
+/** The optional scopes of a tool that the caller has. */
+const extraScopesOf = ({ extraScopes = [] }: Tool, { scopes }: ToolCall): readonly Scope[] =>
   extraScopes.filter((scope) => scopes.has(scope));
 
-/** A call that reveals nothing about the caller except some scopes, so that all callers who hold
- *  these scopes can share the answer. */
-const sharedCall = (scopes: readonly Scope[]): Call => ({
+/**
+ * A call that reveals only some scopes of the caller, so that all callers with these scopes can
+ * share the result.
+ */
+const sharedCall = (scopes: readonly Scope[]): ToolCall => ({
   get caller(): never {
     throw new Error("A shared answer must not depend on the caller.");
   },
@@ -127,14 +135,15 @@ const sharedCall = (scopes: readonly Scope[]): Call => ({
 });
 
 /**
- * The query with the symbols of the caller's watchlist in its place, so that its result can be shared.
+ * Replaces the watchlist in a query with the symbols on it, so that the result can be shared.
  *
- * @throws {Problem} `not_found`; `invalid_request` for symbols and a watchlist together.
+ * @throws {Problem} `not_found` for an unknown watchlist; `invalid_request` for symbols and a
+ * watchlist together.
  */
 async function withSymbols(
   { tool, query: { watchlist, ...query } }: CachedQuery,
   { watchlists }: ToolContext,
-  { caller }: Call,
+  { caller }: ToolCall,
 ): Promise<CachedQuery> {
   if ("symbol" in query || "symbols" in query) {
     throw new Problem("invalid_request", {
@@ -153,53 +162,61 @@ const cachedQuery = (tool: Tool, query: CachedQuery["query"]): CachedQuery => ({
   key: `${tool.name} ${JSON.stringify(query)}`,
 });
 
-/** Validates inputs, and caches the result for inputs that cannot change. */
+/** Creates the validator of tool inputs, which caches its result for frozen inputs. */
 function createQueryParser(): (tool: Tool, input: object) => CachedQuery {
   const known = new WeakMap<object, CachedQuery>();
   return (tool, input) => {
     const before = known.get(input);
     if (before?.tool === tool) return before;
-    const question = cachedQuery(tool, parse(tool.input, input));
+    const question = cachedQuery(tool, parseInput(tool.input, input));
     if (Object.isFrozen(input)) known.set(input, question);
     return question;
   };
 }
 
-/** The answer of a shared result. */
-export function answerOf(value: object): Answer {
+/** Creates the answer for a result that callers can share. */
+export function toolAnswerOf(value: object): ToolAnswer {
   const json = JSON.stringify(value);
   return { value, json, etag: strongEtag(json) };
 }
 
-/** Maximum memory of cached results, in bytes. */
+/** Maximum total size of cached results, in bytes. */
 const MAX_BYTES = 32 * 1024 * 1024;
 
-/** Estimated bytes per character of JSON, stored both as text and as an object. Measured: 1.9 to
- *  2.7, plus 1 for text beyond Latin-1. */
+/**
+ * Upper estimate of the memory per character of JSON, in bytes, for the text and the parsed object
+ * together. Measured: 1.9 to 2.7, plus 1 for text beyond Latin-1.
+ */
 const BYTES_PER_CHARACTER = 6;
 
-/** Overhead of a cache entry, in bytes. */
+/** Memory overhead of a cache entry, in bytes. */
 const BYTES_PER_ENTRY = 400;
 
 /** Caches results that depend only on the query and the market. */
 export interface AnswerCache {
-  /** The cached result of a query, if running it again would return the same. */
-  find(question: string): Answer | undefined;
+  /** The cached result of a query; `undefined` if no result is cached that is still valid. */
+  find(question: string): ToolAnswer | undefined;
   /** Runs a query and caches its result; errors are not cached. */
-  compute(question: string, answer: () => Answer | Promise<Answer>): Promise<Answer>;
+  compute(question: string, answer: () => ToolAnswer | Promise<ToolAnswer>): Promise<ToolAnswer>;
 }
 
-/** Creates a cache whose results always equal those of running the query again. Between two
- *  editions of the snapshots only time can change a result: a snapshot of a later instant becomes
- *  visible, or a requested time is no longer in the future. A result computed while no snapshot
- *  lies in the future therefore stays valid until the next edition, or until the clock is set back. */
+/**
+ * Creates a cache that returns a result only while running the query again would return the same
+ * result. Between two editions of the snapshots, only time can change a result: a snapshot with a
+ * future time becomes visible, or a requested time is no longer in the future. A result computed
+ * while no snapshot has a future time therefore stays valid until the next edition, or until the
+ * clock is set back.
+ */
 export function createAnswerCache({ market, snapshots }: ToolContext): AnswerCache {
-  const answers = new LRUCache<string, Answer>({
+  const answers = new LRUCache<string, ToolAnswer>({
     maxSize: MAX_BYTES,
     sizeCalculation: ({ json }, question) =>
       BYTES_PER_ENTRY + BYTES_PER_CHARACTER * (question.length + json.length),
   });
-  /** Edition of the cached results, and the latest instant at which one was computed. */
+  /**
+   * Edition of the cached results, and the latest time at which a result was cached, in
+   * milliseconds since the epoch.
+   */
   let current = { edition: snapshots.edition(), at: Number.NEGATIVE_INFINITY };
   const clearIfOutdated = (edition: number, at: number): void => {
     if (current.edition === edition && current.at <= at) return;
@@ -224,8 +241,11 @@ export function createAnswerCache({ market, snapshots }: ToolContext): AnswerCac
   };
 }
 
-/** Wraps `Answers` with metrics and traces, by tool and outcome. */
-export function measuredAnswers(answers: Answers, meters: Pick<Meters, "toolCall">): Answers {
+/** Wraps `ToolAnswers` so that each tool call is traced, and counted and timed by tool and outcome. */
+export function measuredToolAnswers(
+  answers: ToolAnswers,
+  meters: Pick<Meters, "toolCall">,
+): ToolAnswers {
   return {
     of: (tool, input, call) => measured(tool, meters, () => answers.of(tool, input, call)),
     tableOf: (tool, input, call) =>

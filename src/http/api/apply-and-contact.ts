@@ -8,7 +8,7 @@ import { applicationOperations } from "../../openapi/operations/applications.ts"
 import { Problem } from "../../problem.ts";
 import { mountOperations, rateLimit } from "../mount.ts";
 import { bodyBytes } from "../oauth/oauth-request.ts";
-import { parse } from "./parse.ts";
+import { parseInput } from "./parse.ts";
 
 /** Dependencies of the intake routes. */
 export interface IntakeRouterOptions {
@@ -43,7 +43,7 @@ export function intakeRouter({ intake, limits }: IntakeRouterOptions): Router {
   return router;
 }
 
-/** A submitted body with its validated form. */
+/** A submitted JSON body with its validated fields. */
 interface ValidatedBody<S extends z.ZodType> {
   readonly sent: { readonly email: string };
   readonly fields: z.output<S>;
@@ -62,7 +62,8 @@ function apply(intake: IntakeRouterOptions["intake"]): RequestHandler {
       data: {
         queueToken,
         name,
-        // The interface requires the submitted address; internally the normalized one is the key.
+        // The API contract requires the address as submitted; internally, the normalized address is the
+        // key.
         email: sent.email,
         focus,
         registeredAt: iso(registeredAt),
@@ -76,7 +77,8 @@ function contact(intake: IntakeRouterOptions["intake"]): RequestHandler {
   return async ({ ip, body }, res) => {
     const { fields } = body as ValidatedBody<typeof InquiryFields>;
     const { reference, receivedAt } = await withCallerAddress(ip, () => intake.contact(fields));
-    // The interface does not specify this body; it follows that of applications.
+    // The API contract does not specify this body, so it has the structure of the response to an
+    // application.
     res.json({
       success: true,
       message: "Your inquiry was recorded.",
@@ -85,7 +87,7 @@ function contact(intake: IntakeRouterOptions["intake"]): RequestHandler {
   };
 }
 
-/** How to use a queue token that is also an API key. */
+/** Response member that says how to use a queue token that is also an API key. */
 const credentialOf = ({ scopes, expiresAt }: QueueKey) => ({
   type: "api_key",
   header: "x-api-key",
@@ -100,13 +102,16 @@ function parseFields(schema: z.ZodType): readonly RequestHandler[] {
     express.raw({ limit: MAX_BODY_BYTES, inflate: false, type: () => true }),
     (req, _res, next) => {
       const sent = parseJson(bodyBytes(req));
-      req.body = { sent, fields: parse(schema, sent) };
+      req.body = { sent, fields: parseInput(schema, sent) };
       next();
     },
   ];
 }
 
-/** A missing body is an invalid request, not an unsupported media type. */
+/**
+ * Rejects content types other than JSON. An empty body passes, so that validation rejects it as an
+ * invalid request instead.
+ */
 const onlyJson: RequestHandler = (req, _res, next) => {
   const isEmpty = req.headers["content-length"] === "0";
   if (isEmpty || req.is("application/json") !== false) return next();

@@ -10,7 +10,7 @@ import { requireWithinLimits } from "../rate-limits.ts";
 import { queryParameters } from "../request-context.ts";
 import type { Route } from "../route-table.ts";
 import { createTableVersions } from "./answers.ts";
-import { parse } from "./parse.ts";
+import { parseInput } from "./parse.ts";
 import { sendTable } from "./table-response.ts";
 
 const [exportPanel] = exportOperations;
@@ -23,13 +23,13 @@ export interface ExportOptions {
   readonly streams: OpenStreams;
 }
 
-/** GET /api/export: scores, factors and prices of all instruments of a class over time. */
+/** GET /api/export: scores, factors and prices of all instruments of an asset class over time. */
 export function exportRoute({ context, api, limits, streams }: ExportOptions): Route {
   const versionOf = createTableVersions(context);
   return routeOf(exportPanel, async (request) => {
     const caller = await api.authorize(request, ["signals:read"]);
     requireWithinLimits(request.res, [await limits.count("exports", callerKey(caller))]);
-    const query = parse(PanelQuery, queryParameters(request.req));
+    const query = parseInput(PanelQuery, queryParameters(request.req));
     const hasFactors = caller.scopes.has("factor:read");
     const page = panelPage(query, context, hasFactors);
     const etag = versionOf(`panel ${hasFactors} ${JSON.stringify(query)}`);

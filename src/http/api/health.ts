@@ -19,15 +19,20 @@ export interface HealthOptions {
   readonly now: () => Date;
 }
 
-/** Text of `security`, which states the active protections; the interface does not define it. */
+/**
+ * Value of the response member `security`: the active protections. The API contract does not
+ * specify its text.
+ */
 const SECURITY =
   "Sanitization is active: input is validated and bounded, markup and control characters in text are refused, output is encoded. Rate limiting is active. Protected routes need a token or an API key.";
 
-/** Maximum wait for the checks, in milliseconds; the health response is then sent without their
- *  results. */
+/**
+ * Maximum wait for the readiness checks, in milliseconds; after that, the health response is sent
+ * without their results.
+ */
 const MAX_WAIT_MS = 700;
 
-/** Reported when a check does not finish in time. */
+/** Reasons reported when the readiness checks do not finish in time. */
 const TIMED_OUT = [`checks: not finished within ${MAX_WAIT_MS} ms`];
 
 /**

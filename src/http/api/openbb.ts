@@ -4,23 +4,26 @@ import { openbbOperations } from "../../openapi/operations/openbb.ts";
 import { NO_FILTER, type WidgetData, type WidgetSource } from "../../openbb/widget.ts";
 import { widgetSources } from "../../openbb/widgets.ts";
 import { Problem } from "../../problem.ts";
-import type { Call, Tool } from "../../tool.ts";
+import type { Tool, ToolCall } from "../../tool.ts";
 import { routeOf } from "../mount.ts";
 import type { ProtectedResource } from "../protected-resource.ts";
 import { queryOf } from "../request-context.ts";
 import type { Route } from "../route-table.ts";
 import { sendAnswer } from "../send-response.ts";
-import type { Answers, TableTool } from "./answers.ts";
+import type { TableTool, ToolAnswers } from "./answers.ts";
 
 const [getWidget] = openbbOperations;
 
-/** Dependencies of the widgets. */
+/** Dependencies of the widget route. */
 interface WidgetOptions {
-  readonly answers: Answers;
+  readonly answers: ToolAnswers;
   readonly api: ProtectedResource;
 }
 
-/** GET /api/openbb/{widget}: the answer of a tool in the form in which OpenBB Workspace draws it. */
+/**
+ * GET /api/openbb/{widget}: the result of a tool in the format that an OpenBB Workspace widget
+ * displays.
+ */
 export function openbbRoute({ answers, api }: WidgetOptions): Route {
   return routeOf(getWidget, async (context) => {
     const caller = await api.authorize(context);
@@ -33,8 +36,11 @@ export function openbbRoute({ answers, api }: WidgetOptions): Route {
   });
 }
 
-/** @throws {Problem} `not_found` for a name that no endpoint has; the message lists the names that
- *  exist. */
+/**
+ * Finds a widget by name.
+ *
+ * @throws {Problem} `not_found` for an unknown name; the message lists the known names.
+ */
 function sourceOf(name: string): WidgetSource {
   const source = widgetSources.find((one) => one.name === name);
   if (source !== undefined) return source;
@@ -47,8 +53,8 @@ function sourceOf(name: string): WidgetSource {
 async function draw(
   { tool, input, params, reads, shape }: WidgetSource,
   query: URLSearchParams,
-  call: Call,
-  answers: Answers,
+  call: ToolCall,
+  answers: ToolAnswers,
 ): Promise<WidgetData> {
   const asked = { ...input, ...chosenInput(params, query) };
   const isOfOne = params.some(({ paramName }) => paramName === "symbol");
@@ -63,8 +69,10 @@ async function draw(
   return shape === undefined ? (read as readonly object[]) : shape(read);
 }
 
-/** The values of a widget's parameters. Workspace adds parameters of its own, such as `theme`, and
- *  sends an empty text for a parameter without a value. */
+/**
+ * The parameters of a widget that the query string sets. It ignores parameters that Workspace adds,
+ * such as `theme`, and empty values, which Workspace sends for unset parameters.
+ */
 function chosenInput(
   params: WidgetSource["params"],
   query: URLSearchParams,
@@ -77,9 +85,12 @@ function chosenInput(
   return Object.fromEntries(chosen);
 }
 
-/** The instrument that is shown before one is selected: the first in the list. @throws {Problem}
- *  `not_found` while no instrument is covered. */
-async function firstSymbol(call: Call, answers: Answers): Promise<string> {
+/**
+ * Symbol that a widget shows until the user selects an instrument: the first in the list.
+ *
+ * @throws {Problem} `not_found` while no instrument is covered.
+ */
+async function firstSymbol(call: ToolCall, answers: ToolAnswers): Promise<string> {
   const [row] = await rowsOf(findInstruments, { limit: 1 }, call, answers);
   if (row !== undefined) return String(row.symbol);
   throw new Problem("not_found", {
@@ -88,12 +99,12 @@ async function firstSymbol(call: Call, answers: Answers): Promise<string> {
   });
 }
 
-/** The rows of a tool's table as objects by the names of their columns. */
+/** Runs a tool and returns its table rows as objects, keyed by column name. */
 async function rowsOf(
   tool: Tool,
   input: object,
-  call: Call,
-  answers: Answers,
+  call: ToolCall,
+  answers: ToolAnswers,
 ): Promise<readonly Readonly<Record<string, unknown>>[]> {
   const { columns, rows } = await answers.tableOf(tool as TableTool, input, call);
   return Array.from(rows, (cells) =>

@@ -2,7 +2,10 @@ import { distance } from "fastest-levenshtein";
 import { z } from "zod";
 import { Problem } from "../../problem.ts";
 
-/** Maximum number of issues listed; the text may be passed to a model. */
+/**
+ * Maximum number of issues in one error message; it is low because the message may be passed to a
+ * model.
+ */
 const MAX_ISSUES = 5;
 /** Maximum length of an issue, in characters. */
 const MAX_ISSUE_CHARACTERS = 200;
@@ -10,10 +13,10 @@ const MAX_ISSUE_CHARACTERS = 200;
 /**
  * Validates untrusted input against a schema.
  *
- * @throws {Problem} `invalid_request` that names each invalid member.
+ * @throws {Problem} `invalid_request`, whose detail lists the first `MAX_ISSUES` issues.
  */
-export function parse<S extends z.ZodType>(schema: S, value: unknown): z.output<S> {
-  const result = validate(schema, value);
+export function parseInput<S extends z.ZodType>(schema: S, value: unknown): z.output<S> {
+  const result = validateInput(schema, value);
   if (result.success) return result.data;
   const issues = result.error.issues.map(({ path, message }) =>
     (path.length > 0 ? `${path.join(".")}: ${message}` : message)
@@ -27,11 +30,11 @@ export function parse<S extends z.ZodType>(schema: S, value: unknown): z.output<
   });
 }
 
-/** The result of a validation whose issues are in the wording of this service. */
-export const validate = <S extends z.ZodType>(schema: S, value: unknown) =>
+/** Validates a value; issues are worded by `issueText` instead of Zod. */
+export const validateInput = <S extends z.ZodType>(schema: S, value: unknown) =>
   schema.safeParse(value, { error: issueText });
 
-/** Expected types, by the validator's name. */
+/** Texts for expected types, keyed by Zod's type name. */
 const TYPES: Readonly<Record<string, string>> = {
   string: "a string",
   number: "a number",
@@ -42,7 +45,7 @@ const TYPES: Readonly<Record<string, string>> = {
   record: "an object",
 };
 
-/** Descriptions of known string formats. */
+/** Texts for string formats, keyed by Zod's format name. */
 const FORMATS: Readonly<Record<string, string>> = {
   datetime: "an ISO 8601 instant such as 2026-11-21T05:00:00Z",
   date: "an ISO 8601 date such as 2026-11-21",
@@ -50,13 +53,13 @@ const FORMATS: Readonly<Record<string, string>> = {
   url: "an address such as https://host.example/path",
 };
 
-/** Maximum number of known members listed when none is similar. */
+/** Maximum number of known members listed when none of them resembles the unknown name. */
 const MAX_LISTED_MEMBERS = 20;
 
 /** Edit distance up to which an unknown name is treated as a typo. */
 const MAX_EDIT_DISTANCE = 2;
 
-/** Units, by what is bounded. */
+/** Units of sizes, singular and plural, keyed by the type whose size is bounded. */
 const UNITS: Readonly<Record<string, readonly [one: string, many: string]>> = {
   string: ["character", "characters"],
   array: ["entry", "entries"],
@@ -95,7 +98,11 @@ const typeText = ({ input, expected }: { input?: unknown; expected: string }): s
 const valueText = ({ values }: { values: readonly unknown[] }): string =>
   `must be ${values.length > 1 ? "one of " : ""}${values.join(", ")}`;
 
-/** @param inclusiveWord Wording for an inclusive bound. */
+/**
+ * Text for a violated bound, such as `must have at least 1 character`.
+ *
+ * @param inclusiveWord Wording of an inclusive bound: `at least` or `at most`.
+ */
 function boundText(
   { origin, inclusive = true }: { origin: string; inclusive?: boolean | undefined },
   value: number | bigint,
@@ -109,8 +116,10 @@ function boundText(
     : `must have ${word} ${value} ${counted[Number(value) === 1 ? 0 : 1]}`;
 }
 
-/** Names unknown members until the text reaches its maximum length: a body can have thousands, and
- *  each is compared with every known one. */
+/**
+ * Lists unknown members until the text reaches its maximum length, because a body can have
+ * thousands of members, and each is compared with every known member.
+ */
 function unknownMembers(keys: readonly string[], schema: unknown): string {
   let text = "";
   for (const key of keys) {
@@ -128,8 +137,12 @@ function unknownMember(key: string, schema: unknown): string {
   return `${key} is unknown${names.length > 0 ? `; known are ${names.join(", ")}` : ""}`;
 }
 
-/** The member that an unknown name probably means: one that it is a prefix of, one within the edit
- *  distance, or one that contains it. @returns At most one. */
+/**
+ * Suggests the known member `name` for an unknown name that is its prefix or within the edit
+ * distance, or `name.key` if the member contains the unknown name.
+ *
+ * @returns The suggestion in an array, or an empty array.
+ */
 function similarMember(key: string, name: string, member: unknown): readonly string[] {
   if (name.startsWith(key)) return [name];
   const isTyped = key.length > MAX_EDIT_DISTANCE && distance(key, name) <= MAX_EDIT_DISTANCE;
@@ -137,7 +150,10 @@ function similarMember(key: string, name: string, member: unknown): readonly str
   return membersOf(member).some(([inner]) => inner === key) ? [`${name}.${key}`] : [];
 }
 
-/** The members of an object schema, also if it is optional or one of a union. */
+/**
+ * The members of an object schema. Optional, nullable and default schemas are unwrapped; the
+ * members of a union are combined.
+ */
 function membersOf(schema: unknown): readonly (readonly [string, unknown])[] {
   if (schema instanceof z.ZodObject) return Object.entries(schema.shape);
   if (schema instanceof z.ZodUnion) return schema.options.flatMap(membersOf);

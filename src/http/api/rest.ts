@@ -14,25 +14,25 @@ import { queryValues, type RequestContext } from "../request-context.ts";
 import type { Handler, Route } from "../route-table.ts";
 import { sendAnswer } from "../send-response.ts";
 import { preferredFormat } from "./answer-format.ts";
-import type { Answer, Answers, TableTool } from "./answers.ts";
-import { parse } from "./parse.ts";
+import type { TableTool, ToolAnswer, ToolAnswers } from "./answers.ts";
+import { parseInput } from "./parse.ts";
 import { sendTable } from "./table-response.ts";
 
-/** Maximum size of the cache, in characters of URLs and parsed inputs. */
+/** Maximum total size of the cache, in characters of URLs and parsed inputs. */
 const MAX_CHARACTERS = 1_000_000;
 
-/** Maximum length of a cached URL, in characters: fifty symbols with every filter. */
+/** Maximum length of a cached URL, in characters; fifty symbols with every filter fit. */
 const MAX_CACHED_URL = 1_000;
 
-/** Estimated size of a parsed input, added to the length of its URL. */
+/** Estimated size of a parsed input, in characters; added to the length of its URL. */
 const INPUT_CHARACTERS = 300;
 
-/** Parsed queries by URL, since agents repeat the same requests. */
+/** Cache of parsed queries by URL; agents often repeat the same requests. */
 type QueryCache = LRUCache<string, ParsedQuery>;
 
 /** Dependencies of the REST routes. */
 interface RestOptions {
-  readonly answers: Answers;
+  readonly answers: ToolAnswers;
   readonly api: ProtectedResource;
   readonly streams: OpenStreams;
 }
@@ -56,21 +56,21 @@ export function restRoutes(options: RestOptions): readonly Route[] {
   });
 }
 
-/** A tool at one of its routes. */
+/** A tool together with one of its routes. */
 interface Operation extends RestOptions {
   readonly tool: Tool;
   readonly route: ToolRoute;
 }
 
-/** A query string. */
+/** A parsed query string. */
 interface ParsedQuery {
-  /** The input of a tool. */
+  /** The tool's input, not yet validated. */
   readonly input: JsonObject;
-  /** Absent: the header `Accept` decides. */
+  /** Requested format; if absent, the `Accept` header decides. */
   readonly format?: "json" | "csv" | undefined;
 }
 
-/** Reads the query string of a tool. */
+/** Parses the query string of a request to a tool. */
 type ReadQuery = (context: RequestContext) => ParsedQuery;
 
 function withQuery(operation: Operation, read: ReadQuery): Handler {
@@ -106,21 +106,24 @@ function withBody({ tool, route, answers, api }: Operation): Handler {
   };
 }
 
-/** Runs a tool. Calls that change data run with the client's address, for the audit log. */
+/** Runs a tool. For tools that change data, the audit log records the client's address. */
 function runTool(
   { ip }: RequestContext,
   { effect }: Tool,
-  run: () => Promise<Answer>,
-): Promise<Answer> {
+  run: () => Promise<ToolAnswer>,
+): Promise<ToolAnswer> {
   return effect === undefined ? run() : withCallerAddress(ip, run);
 }
 
-/** URL of the created resource. */
-const locationOf = ({ value }: Answer, { path }: ToolRoute): string =>
+/** Path of the created resource, for the `Location` header. */
+const locationOf = ({ value }: ToolAnswer, { path }: ToolRoute): string =>
   `${path}/${(value as { readonly id: string }).id}`;
 
-/** The input of a tool with the values from its path. @throws {Problem} `invalid_request` when a
- *  body or query contradicts the path. */
+/**
+ * Merges the parameters of the path into the input of a tool.
+ *
+ * @throws {Problem} `invalid_request` if the body or the query contradicts the path.
+ */
 function inputOf({ params }: RequestContext, route: ToolRoute, given: JsonObject): JsonObject {
   const fromPath: JsonObject = { ...route.with, ...params };
   const names = Object.keys(fromPath);
@@ -137,7 +140,10 @@ function inputOf({ params }: RequestContext, route: ToolRoute, given: JsonObject
 
 const isTable = (tool: Tool): tool is TableTool => tool.tables !== undefined;
 
-/** Caches the query parsed from a URL. Its input is frozen, so `Answers` validates it once. */
+/**
+ * Wraps a query parser with a cache by URL. The cached inputs are frozen, so `ToolAnswers` validates
+ * each of them only once.
+ */
 function cachedReader(read: ReadQuery, known: QueryCache): ReadQuery {
   return (context) => {
     const { url = "" } = context.req;
@@ -150,9 +156,12 @@ function cachedReader(read: ReadQuery, known: QueryCache): ReadQuery {
   };
 }
 
-/** Creates the parser of a tool's query string: numbers for number members, lists from commas or
- *  repetition for list members, otherwise text. The schema rejects what does not fit. `format` is
- *  not a member of the input. */
+/**
+ * Creates the parser of a tool's query string. It converts the values of number members to numbers
+ * and comma-separated or repeated values of list members to lists; other values stay text. The
+ * schema then rejects invalid values. For a tool with a table, `format` is read separately, because
+ * it is not part of the input.
+ */
 function queryReader(tool: Tool): ReadQuery {
   const { properties = {} } = z.toJSONSchema(tool.input, { io: "input" });
   const typeOf = (name: string) => {
@@ -173,21 +182,25 @@ function queryReader(tool: Tool): ReadQuery {
     );
     if (format === undefined) return { input };
     if (!isTable(tool)) return { input: { ...input, format } };
-    return { input, ...parse(FormatQuery, { format }) };
+    return { input, ...parseInput(FormatQuery, { format }) };
   };
 }
 
-/** A string of RFC 9651 section 3.3.3, as draft-ietf-httpapi-idempotency-key-header-07 requires. */
+/**
+ * Matches a key as a quoted string (RFC 9651 section 3.3.3), as
+ * draft-ietf-httpapi-idempotency-key-header-07 requires.
+ */
 const QUOTED = /^"((?:[ !#-[\]-~]|\\["\\])*)"$/;
 
-/** An unquoted key, which many clients send. */
+/** Matches an unquoted key, which many clients send. */
 const BARE = /^[!-~]{1,255}$/;
 
 /**
  * The idempotency key of a request.
  *
- * @returns `undefined` without one.
- * @throws {Problem} `invalid_request` unless it has 1 to 255 visible ASCII characters.
+ * @returns `undefined` if the header is missing.
+ * @throws {Problem} `invalid_request` if the header is repeated, or the key is not 1 to 255 visible
+ * ASCII characters.
  */
 function idempotencyKeyOf({
   headersDistinct,
@@ -205,7 +218,7 @@ function idempotencyKeyOf({
 const unquoted = (header: string): string | undefined =>
   QUOTED.exec(header)?.[1]?.replace(/\\(.)/g, "$1");
 
-/** Maximum body size of a tool route, in bytes. */
+/** Maximum size of a request body, in bytes. */
 const MAX_BODY_BYTES = 16 * 1024;
 
 /** Maximum nesting depth of a body; tool inputs need two levels. */
@@ -217,10 +230,9 @@ const json = express.json({ limit: MAX_BODY_BYTES, inflate: false });
 type JsonObject = Readonly<Record<string, unknown>>;
 
 /**
- * Reads a small JSON body; a missing body counts as an empty object.
+ * Reads a JSON body. `asObject` checks the value and replaces a missing body with an empty object.
  *
- * @throws {Problem} `unsupported_media_type`; the error writer words other errors of the parser.
- *   `asObject` checks the value.
+ * @throws {Problem} `unsupported_media_type`; the error writer converts the errors of the parser.
  */
 async function readJson(context: RequestContext): Promise<unknown> {
   const { req } = context;
@@ -234,7 +246,11 @@ async function readJson(context: RequestContext): Promise<unknown> {
   return parseBody(json, context);
 }
 
-/** @throws {Problem} `invalid_request` when a body is not an object, or nested too deeply. */
+/**
+ * Checks that a body is an object.
+ *
+ * @throws {Problem} `invalid_request` if the body is not an object or is nested too deeply.
+ */
 function asObject(body: unknown = {}): JsonObject {
   if (Array.isArray(body)) {
     throw new Problem("invalid_request", {

@@ -7,8 +7,8 @@ import type { ProtectedResource } from "../protected-resource.ts";
 import { queryParameters } from "../request-context.ts";
 import type { Route } from "../route-table.ts";
 import { sendAnswer } from "../send-response.ts";
-import { answerOf, createAnswerCache } from "./answers.ts";
-import { parse } from "./parse.ts";
+import { createAnswerCache, toolAnswerOf } from "./answers.ts";
+import { parseInput } from "./parse.ts";
 
 const [getMethod] = serviceOperations;
 
@@ -16,27 +16,32 @@ const [getMethod] = serviceOperations;
 export interface MethodRouteOptions {
   readonly context: ToolContext;
   readonly api: ProtectedResource;
-  /** All peer tables that a retained snapshot was scored with, newest first. */
+  /** The peer tables with which the retained snapshots were scored, newest first. */
   readonly tables: () => readonly PeerTables[];
 }
 
-/** Cache-Control: a versioned table is immutable; the current one must be revalidated after each
- *  session. */
+/**
+ * Values of `Cache-Control`: `named` for peer tables requested by name, which never change;
+ * `newest` for the current tables, which must be revalidated because each session can replace them.
+ */
 const CACHE = {
   named: "private, max-age=31536000, immutable",
   newest: "private, no-cache",
 } as const;
 
-/** GET /api/method/{version}: weights, thresholds and peer tables, for callers who may read factors. */
+/**
+ * GET /api/method/{version}: weights, thresholds and peer tables, for callers with the scope
+ * `factor:read`.
+ */
 export function methodRoute({ context, api, tables }: MethodRouteOptions): Route {
   const cache = createAnswerCache(context);
   return routeOf(getMethod, async (request) => {
     const { req, params } = request;
     await api.authorize(request, ["factor:read"]);
-    const version = parse(MethodVersion, params.version);
-    const query = parse(MethodQuery, queryParameters(req));
+    const version = parseInput(MethodVersion, params.version);
+    const query = parseInput(MethodQuery, queryParameters(req));
     const question = `${version} ${query.tables ?? ""}`;
-    const answer = () => answerOf(methodAnswer(version, query, { context, tables: tables() }));
+    const answer = () => toolAnswerOf(methodAnswer(version, query, { context, tables: tables() }));
     const method = cache.find(question) ?? (await cache.compute(question, answer));
     const cacheControl = query.tables === undefined ? CACHE.newest : CACHE.named;
     await sendAnswer(request, method, cacheControl);

@@ -11,19 +11,21 @@ import {
   signalLogOperations,
 } from "../../openapi/operations/signal-log.ts";
 import { Problem } from "../../problem.ts";
-import { codingFor, compress } from "../content-coding.ts";
+import { compress, negotiateContentCoding } from "../content-coding.ts";
 import { routeOf } from "../mount.ts";
 import type { ProtectedResource } from "../protected-resource.ts";
 import { countPublicRequest } from "../rate-limits.ts";
 import { queryOf, type RequestContext } from "../request-context.ts";
 import type { Route } from "../route-table.ts";
 import { sendJson } from "../send-response.ts";
-import { parse } from "./parse.ts";
+import { parseInput } from "./parse.ts";
 
 const [getCheckpoint, getKeys, getEntries, getTile, getProof, getConsistency] = signalLogOperations;
 
-/** Values of Cache-Control. Tiles never change; only the caller's own cache may store what requires
- *  a scope. */
+/**
+ * Values of `Cache-Control`. Tiles never change, so they are immutable. Responses that require a
+ * scope are private, so that shared caches do not store them.
+ */
 const CACHE = {
   open: "public, max-age=31536000, immutable",
   scoped: "private, max-age=31536000, immutable",
@@ -34,17 +36,20 @@ const CACHE = {
 const TEXT = "text/plain; charset=utf-8";
 const BYTES = "application/octet-stream";
 
-/** Dependencies of the routes of the log. */
+/** Dependencies of the signal log's routes. */
 export interface LogRoutesOptions {
   readonly api: ProtectedResource;
   readonly limits: Limits;
-  /** The log of the market; `undefined` if it has none. */
+  /** The signal log of the market; `undefined` if the market has none. */
   readonly signalLog: SignalLog | undefined;
-  /** Whether entries are simulated, so that everybody may read them. */
+  /** Whether anyone may read the entries, because they are simulated. */
   readonly isOpen: boolean;
 }
 
-/** The log of signals as C2SP tlog-tiles serves it, with proofs for clients that hold no tiles. */
+/**
+ * Routes of the signal log: its checkpoint, keys, entries and tiles as C2SP tlog-tiles specifies
+ * them, and proofs for clients that do not download tiles.
+ */
 export function logRoutes({ api, limits, signalLog, isOpen }: LogRoutesOptions): readonly Route[] {
   const log = (): SignalLog => {
     if (signalLog !== undefined) return signalLog;
@@ -68,7 +73,7 @@ export function logRoutes({ api, limits, signalLog, isOpen }: LogRoutesOptions):
     }),
     routeOf(getKeys, async (context) => {
       await readPublic(context);
-      // Witnesses need the keys before there is a checkpoint that they have cosigned.
+      // The keys are available before the first checkpoint, because witnesses need them to cosign it.
       const origin = await log().reader.origin();
       if (origin === undefined) throw notFound("The log has not begun yet.");
       const body = `${log().verifiersOf(origin).join("\n")}\n`;
@@ -100,14 +105,14 @@ export function logRoutes({ api, limits, signalLog, isOpen }: LogRoutesOptions):
     },
     routeOf(getProof, async (context) => {
       await readEntries(context);
-      const index = parse(LeafIndex, context.params.index);
+      const index = parseInput(LeafIndex, context.params.index);
       const proven = await log().reader.prove(index);
       if (proven === undefined) throw await beyond(log(), `entry ${index}`);
       send(context.res, { type: TEXT, cache: CACHE.own, body: proofFile(proven) });
     }),
     routeOf(getConsistency, async (context) => {
       await readPublic(context);
-      const { from, to } = parse(ConsistencyQuery, Object.fromEntries(queryOf(context.req)));
+      const { from, to } = parseInput(ConsistencyQuery, Object.fromEntries(queryOf(context.req)));
       if (from > to) {
         throw new Problem("invalid_request", {
           detail: "from, to: the earlier tree is larger than the later one.",
@@ -140,7 +145,7 @@ async function beyond({ reader }: SignalLog, what: string): Promise<Problem> {
   return notFound(`The log has no ${what}: its checkpoint covers ${size} entries.`);
 }
 
-/** A response with its headers. */
+/** A response body with its media type and `Cache-Control` value. */
 interface Sent {
   readonly type: string;
   readonly cache: string;
@@ -154,10 +159,13 @@ function send(res: ServerResponse, { type, cache, body }: Sent): void {
   res.end(body);
 }
 
-/** Entries compress to a seventh; tlog-tiles allows only gzip. */
+/**
+ * Sends a response, compressed if the client accepts gzip, the only coding that tlog-tiles allows.
+ * Gzip reduces entries to a seventh of their size.
+ */
 async function sendCompressed({ req, res }: RequestContext, sent: Sent): Promise<void> {
   res.setHeader("Vary", "Accept-Encoding, Authorization, X-Api-Key");
-  const coding = codingFor(req.headers, ["gzip"]);
+  const coding = negotiateContentCoding(req.headers, ["gzip"]);
   if (coding === undefined) return send(res, sent);
   res.setHeader("Content-Encoding", coding);
   send(res, { ...sent, body: await compress(coding, sent.body) });

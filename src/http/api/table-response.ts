@@ -6,30 +6,40 @@ import { CSV_TYPE, csvEncoder } from "../../tables/csv.ts";
 import { PARQUET_TYPE, parquetEncoder } from "../../tables/parquet.ts";
 import { type Cell, type ColumnHead, inBatches, type TablePage } from "../../tables/table.ts";
 import type { TableEncoder } from "../../tables/table-encoder.ts";
-import { type ContentCoding, codingFor, compress, createEncoder } from "../content-coding.ts";
+import {
+  type ContentCoding,
+  compress,
+  createEncoder,
+  negotiateContentCoding,
+} from "../content-coding.ts";
 import { resetConnection } from "../errors.ts";
 import type { OpenStreams } from "../open-streams.ts";
 import type { RequestContext } from "../request-context.ts";
 import { isUnmodified, setPrivateHeaders } from "../send-response.ts";
 
-/** Rows that are made and written at once: a few milliseconds of work, so that no request waits
- *  longer. */
+/**
+ * Number of rows produced and written per turn of the event loop: a few milliseconds of work, so
+ * that other requests do not wait longer.
+ */
 const ROWS_PER_PART = 200;
 
-/** Rows of a row group, which are encoded at once: some ten milliseconds of work. */
+/**
+ * Number of rows per Parquet row group. A group is encoded in one step, which takes about ten
+ * milliseconds.
+ */
 const ROWS_PER_GROUP = 1_000;
 
-/** The request and the caller that a table is sent to. */
-export interface TableExchange {
+/** The request, the caller and the stream registry with which a table is sent. */
+export interface TableResponseContext {
   readonly context: RequestContext;
   readonly caller: Caller;
   readonly streams: OpenStreams;
 }
 
 /** A table to be sent. */
-export interface SentTable extends TablePage {
+export interface TableResponseBody extends TablePage {
   readonly format: keyof typeof FORMATS;
-  /** A strong validator; absent for a table that must not be cached. */
+  /** Strong validator (ETag); `undefined` for a table that must not be cached. */
   readonly etag: string | undefined;
 }
 
@@ -43,17 +53,23 @@ const FORMATS = {
 } as const;
 
 /**
- * Sends a table, no faster than the caller reads. `Link` (RFC 8288) names the next page.
+ * Sends a table, no faster than the caller reads. The `Link` header (RFC 8288) points to the next
+ * page.
  *
- * @throws {Problem} As `Streams.track`, before anything is sent.
+ * @throws {Problem} As `OpenStreams.track`, before anything is sent.
  */
-export async function sendTable(exchange: TableExchange, table: SentTable): Promise<void> {
+export async function sendTable(
+  exchange: TableResponseContext,
+  table: TableResponseBody,
+): Promise<void> {
   const { req, res } = exchange.context;
   const { nextCursor, etag, columns, rows } = table;
   const { type, encoder } = FORMATS[table.format];
   if (nextCursor !== null) res.setHeader("Link", `<${nextUrl(req.url, nextCursor)}>; rel="next"`);
-  // As in `sendRepresentation`, but before the length is known. Parquet is compressed in itself.
-  const coding = table.format === "csv" && etag !== undefined ? codingFor(req.headers) : undefined;
+  // Compresses CSV that has an ETag, as `sendRepresentation` does, but before the length is known.
+  // Parquet is already compressed.
+  const coding =
+    table.format === "csv" && etag !== undefined ? negotiateContentCoding(req.headers) : undefined;
   if (etag !== undefined) {
     setPrivateHeaders(res);
     if (isUnmodified(req, res, { etag, coding })) return;
@@ -63,7 +79,7 @@ export async function sendTable(exchange: TableExchange, table: SentTable): Prom
   else await sendParts(exchange, partsOf(rows, await encoder(columns)), coding);
 }
 
-/** The URL of the next page. */
+/** Path and query of the next page. */
 function nextUrl(url = "", cursor: string): string {
   const { pathname, searchParams } = new URL(url, "http://relative.invalid");
   searchParams.set("cursor", cursor);
@@ -80,10 +96,12 @@ function* partsOf(
   yield encoder.end();
 }
 
-/** Sends a body in parts, or in one piece if there are few. If it fails, the connection is reset,
- *  so that the beginning cannot be mistaken for the whole. */
+/**
+ * Sends a body in parts, or in one piece if it has at most three parts. If sending fails, the
+ * connection is reset, so that the client cannot mistake a truncated body for a complete one.
+ */
 async function sendParts(
-  { context, caller, streams }: TableExchange,
+  { context, caller, streams }: TableResponseContext,
   parts: Iterator<Part, undefined>,
   coding: ContentCoding | undefined,
 ): Promise<void> {
@@ -103,14 +121,14 @@ async function sendParts(
   const sink = encoder ?? res;
   for (const part of first) sink.write(part);
   for (; !next.done && !res.destroyed; next = parts.next()) {
-    // An empty part is not written, since it would end the body.
+    // An empty part is skipped, because an empty chunk would end the body.
     if (next.value.length > 0 && !sink.write(next.value)) await untilDrained(sink, res);
     await turn();
   }
   sink.end();
 }
 
-/** Resolves when the caller has read what was written, or has disconnected. */
+/** Resolves when the write buffer has drained or the client has disconnected. */
 const untilDrained = (sink: Writable, res: ServerResponse): Promise<void> =>
   new Promise((resolve) => {
     const settle = () => {

@@ -5,7 +5,7 @@ import { paths } from "../../../wellknown/paths.ts";
 import type { Site } from "../../../wellknown/site.ts";
 import type { WebhookKeySet } from "../../alerts/delivery/webhook-keys.ts";
 import { memoByVersion } from "../../lib/memo.ts";
-import { onlyMethods, serveReading } from "../allowed-methods.ts";
+import { rejectOtherMethods, serveGetOnly } from "../allowed-methods.ts";
 import { type Representation, sendRepresentation } from "../send-response.ts";
 import { linkHeader } from "./link-headers.ts";
 
@@ -13,10 +13,12 @@ const DAY_MS = 86_400_000;
 
 const sha256 = (text: string): string => createHash("sha256").update(text).digest("hex");
 
-/** Serves the discovery documents. They are rendered at the first request and once a day, because
- *  the expiry date of security.txt depends on the day. */
+/**
+ * Serves the discovery documents. They are rendered at the first request of each day, because the
+ * expiry date of security.txt depends on the day.
+ */
 export function discoveryRouter(site: Site, now: () => Date): Router {
-  // A path with a trailing slash is a different path, which is not published.
+  // A path with a trailing slash is a different path, at which nothing is published.
   const router = Router({ strict: true });
   const today = () => Math.floor(now().getTime() / DAY_MS);
   for (const document of documents) {
@@ -26,7 +28,7 @@ export function discoveryRouter(site: Site, now: () => Date): Router {
       .get(headersOf(document, site), (req, res) => {
         return sendRepresentation(req, res, current()[typeFor(req, document)] as Representation);
       })
-      .all(onlyMethods(["get"]));
+      .all(rejectOtherMethods(["get"]));
   }
   return router;
 }
@@ -60,8 +62,10 @@ function headersOf(document: DiscoveryDocument, site: Site): RequestHandler {
   };
 }
 
-/** The media type of the response. Clients that accept none of the types get the first: a document
- *  is more useful than a 406. */
+/**
+ * The media type of the response. Clients that accept none of the types get the first one, because
+ * a document is more useful than a 406 response.
+ */
 function typeFor(req: Request, { mediaTypes }: DiscoveryDocument): string {
   const [usual, ...others] = mediaTypes;
   return (others.length > 0 && req.accepts([...mediaTypes])) || usual;
@@ -75,7 +79,7 @@ function typeFor(req: Request, { mediaTypes }: DiscoveryDocument): string {
  */
 export function webhookKeysRouter(keys: () => WebhookKeySet): Router {
   const router = Router();
-  serveReading(router, paths.webhookKeys, (_req, res) => {
+  serveGetOnly(router, paths.webhookKeys, (_req, res) => {
     res.set("cache-control", "public, max-age=300").json(keys());
   });
   return router;

@@ -23,9 +23,10 @@ export const linkToMarkdown = (address: string): string =>
   linkHeader([{ href: address, rel: "alternate", type: "text/markdown" }]);
 
 /**
- * Link headers for REST responses and the home page.
+ * Creates the `Link` headers of REST responses and the home page.
  *
- * @returns The `Link` header value of a path.
+ * @returns A function that returns the `Link` header value of a path; `undefined` for a path
+ * without one.
  */
 export function descriptionLinks(baseUrl: string): (path: string) => string | undefined {
   const link = siteLinkHeader(baseUrl);

@@ -5,9 +5,9 @@ import { paths } from "../../../wellknown/paths.ts";
 import type { Site } from "../../../wellknown/site.ts";
 import { strongEtag } from "../../lib/etag.ts";
 import { memo } from "../../lib/memo.ts";
-import { openApi } from "../../openapi/document.ts";
+import { openApiDocument } from "../../openapi/document.ts";
 import { referenceMarkdown } from "../../openapi/reference-markdown.ts";
-import { serveReading } from "../allowed-methods.ts";
+import { serveGetOnly } from "../allowed-methods.ts";
 import { MARKDOWN_TYPE, prefersMarkdown } from "../markdown.ts";
 import { createAsset } from "../pages/asset.ts";
 import { layout, type Page } from "../pages/layout.ts";
@@ -25,7 +25,10 @@ import {
 
 const textOf = (name: string): string => readFileSync(new URL(name, import.meta.url), "utf8");
 
-/** The script: copy buttons, and requests. Each part has its own block. */
+/**
+ * The page's script: copy buttons and sending of requests. Each source file is wrapped in a block,
+ * so that their names do not collide.
+ */
 const script = createAsset({
   path: "/assets/reference.js",
   type: "js",
@@ -44,8 +47,10 @@ const style = createAsset({
   text: textOf("./reference.css"),
 });
 
-/** Headers of the page and its Markdown. Requests of the page go to this service only; the page is the
- *  same for everybody, like the other documents. */
+/**
+ * Headers of the page and of its Markdown version, which are the same for everybody, like the other
+ * documents. The page's script can send requests to this service only.
+ */
 const TEXT_HEADERS = { "cache-control": "public, max-age=300", vary: "Accept" } as const;
 const HTML_HEADERS = {
   ...PAGE_HEADERS,
@@ -61,7 +66,7 @@ export function apiDocsRouter(site: Site): Router {
       layout(page, { name: site.name, stylePath: styleAddress }).toString(),
     );
   const page = memo(() => {
-    const description = openApi(site, documents) as unknown as ApiDescription;
+    const description = openApiDocument(site, documents) as unknown as ApiDescription;
     const assets = { stylePath: style.address, scriptPath: script.address };
     return pageOf(referencePage(description, assets));
   });
@@ -69,21 +74,23 @@ export function apiDocsRouter(site: Site): Router {
   const markdown = memo(() => representationOf(MARKDOWN_TYPE, referenceMarkdown(site, documents)));
 
   const router = Router();
-  serveReading(router, paths.reference, (req, res) => {
+  serveGetOnly(router, paths.reference, (req, res) => {
     if (prefersMarkdown(req)) return send(req, res, markdown());
     const wrong = isBrowser(req) ? redirectToPublicOrigin(req, site.baseUrl) : undefined;
     if (wrong === undefined) return send(req, res, page());
     res.set({ ...wrong.headers, "cache-control": "no-store" });
     res.status(303).end();
   });
-  serveReading(router, MARKDOWN_PATH, (req, res) => send(req, res, markdown()));
-  serveReading(router, REDIRECT_PATH, (req, res) => send(req, res, redirect()));
+  serveGetOnly(router, MARKDOWN_PATH, (req, res) => send(req, res, markdown()));
+  serveGetOnly(router, REDIRECT_PATH, (req, res) => send(req, res, redirect()));
   for (const asset of [script, redirectScript, style]) router.use(asset.route());
   return router;
 }
 
-/** Whether a client is a browser. Programs that accept anything are not redirected to the public
- *  origin, since they keep no cookies. */
+/**
+ * Whether a client is a browser. Other programs are not redirected to the public origin, because
+ * they keep no cookies.
+ */
 const isBrowser = ({ headers }: Request): boolean => headers.accept?.includes("text/html") === true;
 
 const representationOf = (type: string, body: string): Representation => ({

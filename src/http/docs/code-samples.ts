@@ -4,30 +4,34 @@ import type { DescribedOperation, DescribedParameter } from "./described.ts";
 /** Environment variable from which the code reads a token or an API key. */
 export const TOKEN_VARIABLE = "MARKET_SIGNAL_TOKEN";
 
-/** A request of an operation. */
+/** The example request of an operation. */
 interface SampleRequest {
   readonly method: string;
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
   /** Whether a credential is sent. */
   readonly isAuthorized: boolean;
-  /** Absent without a body. */
+  /** Body as text; absent if the request has none. */
   readonly body?: string;
 }
 
-/** A request in one language. */
+/** Source code that sends a request, in one language. */
 interface Sample {
   readonly language: "curl" | "TypeScript" | "Python";
   readonly code: string;
 }
 
-/** The example value of a parameter: the recorded one; for a required parameter without one, any
- *  valid value. */
+/**
+ * The example value of a parameter: its recorded example or, for a required parameter without one,
+ * the first example or `enum` value of its schema.
+ */
 const givenValue = ({ example, required, schema }: DescribedParameter): unknown =>
   example ?? (required ? (schema.examples?.[0] ?? schema.enum?.[0]) : undefined);
 
-/** The example request of an operation, from its recorded example. Parameters without an example
- *  value are omitted, or remain in braces if they are in the path. */
+/**
+ * Builds the example request of an operation from the recorded examples. Without an example value,
+ * a query or header parameter is omitted, and a path parameter stays in braces.
+ */
 export function sampleRequest(operation: DescribedOperation, baseUrl: string): SampleRequest {
   const { method, path, parameters, body, scopes } = operation;
   const valued = (place: DescribedParameter["in"]): readonly [name: string, value: string][] =>
@@ -36,7 +40,7 @@ export function sampleRequest(operation: DescribedOperation, baseUrl: string): S
       return value === undefined ? [] : [[one.name, String(value)]];
     });
   const filled = valued("path").reduce(
-    // A value may be the rest of a path, with its slashes.
+    // Slashes stay unencoded, because a value can span several path segments.
     (text, [name, value]) =>
       text.replace(`{${name}}`, encodeURIComponent(value).replaceAll("%2F", "/")),
     path,
@@ -62,14 +66,14 @@ function bodyText(mediaType: string, value: unknown): string | undefined {
   return JSON.stringify(value, undefined, 2);
 }
 
-/** A request in every language. */
-export const samplesOf = (request: SampleRequest): readonly [Sample, Sample, Sample] => [
+/** Renders a request as source code in every language. */
+export const codeSamplesOf = (request: SampleRequest): readonly [Sample, Sample, Sample] => [
   { language: "curl", code: curl(request) },
   { language: "TypeScript", code: typescript(request) },
   { language: "Python", code: python(request) },
 ];
 
-/** A text in single quotes of a POSIX shell. */
+/** Quotes a text for a POSIX shell, in single quotes. */
 const shellText = (text: string): string => `'${text.replaceAll("'", String.raw`'\''`)}'`;
 
 function curl({ method, url, headers, isAuthorized, body }: SampleRequest): string {
@@ -82,7 +86,10 @@ function curl({ method, url, headers, isAuthorized, body }: SampleRequest): stri
   ].join(" \\\n  ");
 }
 
-/** A text as a string literal of TypeScript and Python, which share the escapes of JSON. */
+/**
+ * Renders a text as a string literal for TypeScript and Python, which both accept the escapes of
+ * JSON.
+ */
 const quoted = (text: string): string => JSON.stringify(text);
 
 function typescript({ method, url, headers, isAuthorized, body }: SampleRequest): string {
@@ -105,7 +112,10 @@ if (!response.ok) throw new Error(text);
 console.log(text);`;
 }
 
-/** A body: JSON as an object, anything else as a string. */
+/**
+ * The body as a TypeScript expression: `JSON.stringify` of an object literal for JSON, a string
+ * literal for any other type.
+ */
 const tsBody = (mediaType: string | undefined, body: string): string =>
   mediaType === "application/json"
     ? `JSON.stringify(${body.replaceAll("\n", "\n  ")})`

@@ -1,4 +1,4 @@
-/** The OpenAPI description as the reference page reads it: its only source. */
+/** The OpenAPI description, which is the only source of the reference page. */
 
 /** A JSON Schema. */
 export interface Schema {
@@ -35,7 +35,7 @@ interface Example {
   readonly value: unknown;
 }
 
-/** Bodies by media type. */
+/** Schema and examples of a body, by media type. */
 type Content = Readonly<
   Record<
     string,
@@ -60,7 +60,7 @@ interface OperationObject {
   readonly responses: Readonly<Record<string, ResponseObject>>;
 }
 
-/** The members of the description that the page shows. */
+/** The members of the OpenAPI description that the reference page uses. */
 export interface ApiDescription {
   readonly info: { readonly title: string; readonly version: string; readonly description: string };
   readonly servers: readonly { readonly url: string }[];
@@ -76,7 +76,7 @@ export interface ApiDescription {
 export interface DescribedBody {
   readonly mediaType: string;
   readonly schema: Schema | undefined;
-  /** The recorded example; absent where there is none. */
+  /** The first recorded example; `undefined` if there is none. */
   readonly example: Example | undefined;
 }
 
@@ -87,26 +87,26 @@ export interface DescribedResponse {
   readonly bodies: readonly DescribedBody[];
 }
 
-/** A failure of an operation. */
+/** An error response of an operation. */
 export interface DescribedFailure {
   readonly status: string;
   /** Problem code, or OAuth error code. */
   readonly code: string;
   readonly meaning: string;
-  /** The next step from a recorded example; absent for an OAuth error. */
+  /** Advice on what to do next, from a recorded example; `undefined` for OAuth errors. */
   readonly next: string | undefined;
 }
 
-/** An operation. */
+/** An operation of the API, or an event that webhooks receive. */
 export interface DescribedOperation {
   readonly id: string;
-  /** In upper case. */
+  /** HTTP method, in upper case. */
   readonly method: string;
   readonly path: string;
   readonly tag: string;
   readonly summary: string;
   readonly description: string;
-  /** Scopes that a credential needs; `undefined` if none is sent. */
+  /** Scopes that the operation requires; `undefined` if it needs no credential. */
   readonly scopes: readonly string[] | undefined;
   readonly parameters: readonly DescribedParameter[];
   readonly body: DescribedBody | undefined;
@@ -114,7 +114,7 @@ export interface DescribedOperation {
   readonly failures: readonly DescribedFailure[];
 }
 
-/** Every operation of a description, in its order. */
+/** All operations, in the order of the description. */
 export const operationsOf = (description: ApiDescription): readonly DescribedOperation[] =>
   Object.entries(description.paths).flatMap(([path, methods]) =>
     Object.entries(methods).map(([method, operation]) =>
@@ -122,7 +122,7 @@ export const operationsOf = (description: ApiDescription): readonly DescribedOpe
     ),
   );
 
-/** The events that webhooks receive, by type. */
+/** The events that webhooks receive; the `path` of each is its event type. */
 export const eventsOf = (description: ApiDescription): readonly DescribedOperation[] =>
   Object.entries(description.webhooks).map(([type, { post }]) =>
     described(post, "post", type, description),
@@ -161,7 +161,10 @@ function described(
   };
 }
 
-/** The scopes of the first alternative that names some. */
+/**
+ * The scopes of the first security alternative that requires any; `undefined` for a public
+ * operation, empty if no alternative requires a scope.
+ */
 function scopesOf({ security }: OperationObject): readonly string[] | undefined {
   if (security.length === 0) return undefined;
   return security.flatMap((one) => Object.values(one)).find((scopes) => scopes.length > 0) ?? [];
@@ -182,10 +185,12 @@ const bodiesOf = (content: Content): readonly DescribedBody[] =>
     example: Object.values(examples)[0],
   }));
 
-/** A code with its meaning, as descriptions of failures list them. */
+/** Matches a line with an error code and its meaning in the description of a response. */
 const CODE_LINE = /^`(\w+)`: (.*)$/;
 
-/** The failures with one status. The description lists their codes, one on each line. */
+/**
+ * The errors with one HTTP status. The description of the response lists one error code per line.
+ */
 function failuresOf(
   status: string,
   { description = "", content = {} }: ResponseObject,

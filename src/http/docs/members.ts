@@ -6,7 +6,7 @@ import { richLine } from "./rich-text.ts";
 
 type Schemas = ApiDescription["components"]["schemas"];
 
-/** A member of a request or an answer. */
+/** A member of a request or response. */
 interface Member {
   readonly name: string;
   readonly schema: Schema;
@@ -14,10 +14,12 @@ interface Member {
   readonly description?: string | undefined;
 }
 
-/** Number of levels of members that are shown; the schema in the description has all levels. */
+/**
+ * Maximum nesting depth of the members that the page lists; the OpenAPI description has all levels.
+ */
 const MAX_LEVELS = 3;
 
-/** Parameters of an operation. */
+/** Renders the list of an operation's parameters. */
 export const parameterList = (parameters: readonly DescribedParameter[]): Html =>
   html`<ul class="members">${parameters.map(({ name, required, description, schema, ...one }) =>
     item(
@@ -26,7 +28,7 @@ export const parameterList = (parameters: readonly DescribedParameter[]): Html =
     ),
   )}</ul>`;
 
-/** The members of a schema, with those inside it; `undefined` where it has none. */
+/** Renders the list of a schema's members, including nested ones; `undefined` if it has none. */
 export function memberList(schema: Schema | undefined, schemas: Schemas): Html | undefined {
   const alternatives = schema === undefined ? [] : alternativesOf(schema, schemas);
   const lists = alternatives.flatMap((one) => {
@@ -39,7 +41,9 @@ export function memberList(schema: Schema | undefined, schemas: Schemas): Html |
   return html`${lists.map((list, at) => html`<p class="quiet">${at === 0 ? "One of:" : "Or:"}</p>${list}`)}`;
 }
 
-/** A schema without its reference; each alternative of a union. */
+/**
+ * Resolves the reference of a schema and, for a union, returns each alternative other than `null`.
+ */
 function alternativesOf(schema: Schema, schemas: Schemas): readonly Schema[] {
   const target = resolve(schema, schemas);
   const several = (target.anyOf ?? target.oneOf)?.filter(({ type }) => type !== "null");
@@ -51,8 +55,10 @@ function resolve(schema: Schema, schemas: Schemas): Schema {
   return name === undefined ? schema : (schemas[name] ?? schema);
 }
 
-/** Members of an object, by dotted names; where there is a single alternative, also those of the
- *  objects in it. */
+/**
+ * The members of an object, with dotted names. Members of a nested object are included, unless that
+ * object is a union of several alternatives.
+ */
 function membersOf(
   schema: Schema,
   schemas: Schemas,
@@ -89,7 +95,7 @@ function typeOf(schema: Schema): string {
   return text.replaceAll(/\{[^}]*\}/g, "object");
 }
 
-/** Limits and default. */
+/** The range and the default of a schema as text, such as `, 1 to 500, default 50`. */
 function rangeOf({ minimum, maximum, default: usual }: Schema): string {
   const isBounded = maximum !== undefined && maximum < Number.MAX_SAFE_INTEGER;
   const range =

@@ -1,10 +1,10 @@
 import { OPENAPI_TYPE, paths } from "../../../wellknown/paths.ts";
-import { scopes } from "../../auth/scopes.ts";
+import { scopeDescriptions } from "../../auth/scopes.ts";
 import { copyButton } from "../pages/copy.ts";
 import { type Html, html } from "../pages/html.ts";
 import type { Page } from "../pages/layout.ts";
 import { ACCOUNT_PATH } from "../pages/return-to.ts";
-import { sampleRequest, samplesOf, TOKEN_VARIABLE } from "./code-samples.ts";
+import { codeSamplesOf, sampleRequest, TOKEN_VARIABLE } from "./code-samples.ts";
 import {
   type ApiDescription,
   type DescribedBody,
@@ -24,11 +24,13 @@ export const MARKDOWN_PATH = `${paths.reference}.md`;
 /** Redirect URI of the page's OAuth client. */
 export const REDIRECT_PATH = `${paths.reference}/oauth2-redirect.html`;
 
-/** Operations that cannot be tried on the page: one navigates away from it, the others never end or
- *  use a protocol of their own. */
+/**
+ * Operations without a form on the page: `authorize` navigates away, `stream_alert_events` never
+ * ends, and `call_mcp` uses its own protocol.
+ */
 const NOT_TRIED = new Set(["authorize", "stream_alert_events", "call_mcp"]);
 
-/** URLs of what the page loads besides the style sheet of all pages. */
+/** URLs of the page's own style sheet and script. */
 interface ReferenceAssets {
   readonly stylePath: string;
   readonly scriptPath: string;
@@ -48,7 +50,7 @@ export function referencePage(description: ApiDescription, assets: ReferenceAsse
 <link rel="alternate" type="text/markdown" href="${MARKDOWN_PATH}">
 `,
     body: html`<p class="lead">Every operation of version ${description.info.version}, with code that runs as it stands. Not investment advice. Also as <a href="${MARKDOWN_PATH}">Markdown</a> and as <a href="${paths.openapi}">OpenAPI 3.1</a>.</p>
-<div class="reference" data-redirect="${REDIRECT_PATH}" data-scopes="${Object.keys(scopes).join(" ")}">
+<div class="reference" data-redirect="${REDIRECT_PATH}" data-scopes="${Object.keys(scopeDescriptions).join(" ")}">
 ${contents(groups)}
 <div class="sections">
 ${start(description)}
@@ -69,7 +71,7 @@ ${groups.map(
 )}</ul>
 </nav>`;
 
-/** What applies to all operations, and the fields for a credential to try them. */
+/** Introduction to all operations, with the form that takes a credential for trying them. */
 const start = ({ info }: ApiDescription): Html => html`<section id="start">
 <h2>Before you call</h2>
 ${richText(info.description)}
@@ -143,12 +145,12 @@ function failuresPart(failures: readonly DescribedFailure[]): Html | false {
   );
 }
 
-/** Code in each language, the first one open, and the form to try the request. */
+/** Code samples, of which the first is expanded, and the form that sends the request. */
 function codePart(operation: DescribedOperation, { servers }: ApiDescription): Html {
   const { id, method } = operation;
   const baseUrl = servers[0]?.url ?? "";
   const request = sampleRequest(operation, baseUrl);
-  return html`${samplesOf(request).map(({ language, code }, at) => {
+  return html`${codeSamplesOf(request).map(({ language, code }, at) => {
     const codeId = `${id}-${language}`;
     return html`<details class="sample" name="${id}-code"${at === 0 && html` open`}><summary>${language}</summary>
 <div class="code-block"><pre tabindex="0" role="group" aria-label="${operation.summary} in ${language}"><code id="${codeId}">${code}</code></pre>${copyButton(codeId, `the code in ${language}`)}</div></details>

@@ -1,13 +1,14 @@
-// Lets people send the requests of the reference, with a key or signed in as themselves.
+// Sends requests from the API reference, with a token or key that the person enters or a token
+// obtained by signing in.
 const root = document.querySelector(".reference");
 const credential = document.getElementById("credential");
 const field = document.getElementById("credential-text");
 const state = document.getElementById("credential-state");
 
-// Kept only here, so that it ends with the page.
+// The credential is kept only in memory, so that it is gone when the page closes.
 let token = "";
 
-// Addresses of before: #/Market/get_signal, #/Alerts.
+// Redirects fragments of the previous reference, such as #/Market/get_signal or #/Alerts.
 if (location.hash.startsWith("#/")) {
   const last = location.hash.split("/").at(-1);
   location.replace(`#${document.getElementById(last) ? last : last.toLowerCase()}`);
@@ -35,7 +36,7 @@ for (const form of document.querySelectorAll(".try")) {
 
 async function send(form) {
   const { method, type } = form.dataset;
-  // Only this service gets the credential, whatever address is typed.
+  // Requests to other origins are rejected, so that only this service receives the credential.
   const url = new URL(form.querySelector("input").value, location.origin);
   if (url.origin !== location.origin) throw new Error("the address is not of this service.");
   const body = form.querySelector("textarea")?.value;
@@ -98,7 +99,7 @@ async function post(path, body, type) {
   return answer;
 }
 
-/** Authorization code flow with PKCE (RFC 7636), as a client that registers itself. */
+/** Runs the authorization code flow with PKCE (RFC 7636) as a dynamically registered client. */
 async function signIn(page) {
   const redirect = new URL(root.dataset.redirect, location).href;
   const client = await post(
@@ -140,7 +141,10 @@ async function signIn(page) {
   use(got, "Signed in: requests are sent as you, for an hour.");
 }
 
-/** The code that the page of the redirect address passes on, since it has no opener. */
+/**
+ * Resolves with the authorization code. The redirect page sends it over a BroadcastChannel, because
+ * that page has no `opener`.
+ */
 const answerWith = (asked) =>
   new Promise((resolve, reject) => {
     const channel = new BroadcastChannel("api-reference");
@@ -155,7 +159,8 @@ const answerWith = (asked) =>
   });
 
 document.getElementById("sign-in").addEventListener("click", () => {
-  // Opened at once, since browsers block windows that open later than a click.
+  // The window is opened within the click handler, because browsers block windows that scripts open
+  // later.
   const page = open("about:blank", "_blank");
   state.textContent = "Sign in in the window that opened.";
   signIn(page).catch((error) => {

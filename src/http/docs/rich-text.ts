@@ -1,7 +1,9 @@
 import { type Content, type Html, html } from "../pages/html.ts";
 
-/** The Markdown that the OpenAPI description uses, as HTML: paragraphs, headings of the second
- *  level, lists, code and links. Everything else appears verbatim. */
+/**
+ * Renders the Markdown of the OpenAPI description as HTML: paragraphs, second-level headings,
+ * lists, code and links. Everything else appears verbatim.
+ */
 export function richText(markdown: string): Html {
   return html`${markdown.split(/\n{2,}/).map(block)}`;
 }
@@ -16,10 +18,10 @@ function block(text: string): Html {
   return text.startsWith("- ") ? html`<ul>${items}</ul>` : html`<ol>${items}</ol>`;
 }
 
-/** Code, or a link; only http URLs and paths of this site become links. */
+/** Matches inline code or a link; only http(s) URLs and paths of this site become links. */
 const PART = /`([^`]+)`|\[([^\]]+)\]\(((?:https?:\/\/|\/)[^)\s]+)\)/g;
 
-/** One line of Markdown. */
+/** Renders one line of Markdown: code and links. */
 export function richLine(text: string): Html {
   const parts: Content[] = [];
   let end = 0;

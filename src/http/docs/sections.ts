@@ -1,8 +1,8 @@
 import type { DescribedOperation } from "./described.ts";
 
-/** A section of the reference. */
+/** A section of the API reference. */
 export interface Section {
-  /** Anchor. */
+  /** HTML id, the target of links to the section. */
   readonly id: string;
   readonly title: string;
   readonly about: string;
@@ -21,7 +21,7 @@ const tagged =
 
 const isVerification = under("/api/signals/verify", "/api/track-record");
 
-/** The sections in reading order; each operation belongs to one. */
+/** The sections in reading order; each operation belongs to exactly one section. */
 const sections: readonly Section[] = [
   {
     id: "access",
@@ -94,7 +94,11 @@ const sections: readonly Section[] = [
   },
 ];
 
-/** The operations of each section. @throws {Error} For an operation that no section has, or several. */
+/**
+ * Groups the operations by section.
+ *
+ * @throws {Error} If an operation belongs to no section, or to several.
+ */
 export function groupBySection(
   operations: readonly DescribedOperation[],
 ): readonly (readonly [Section, readonly DescribedOperation[]])[] {

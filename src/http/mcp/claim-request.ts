@@ -7,7 +7,7 @@ import {
   inputResponse,
   type ServerContext,
 } from "@modelcontextprotocol/server";
-import type { GivenCode } from "../../auth/agents/claim-records.ts";
+import type { IssuedClaimCode } from "../../auth/agents/claim-records.ts";
 import { type Claims, claimLinks } from "../../auth/agents/claims.ts";
 import { withCallerAddress } from "../../auth/auditor.ts";
 import type { Caller } from "../../auth/caller.ts";
@@ -28,7 +28,7 @@ export interface ClaimRequestOptions {
   readonly baseUrl: string;
 }
 
-/** A tool call for which an agent without an owner lacks scopes. */
+/** A tool call by an unclaimed agent that lacks a required scope. */
 interface LackingCall {
   readonly tool: Pick<Tool, "name" | "scopes">;
   readonly caller: Caller;
@@ -40,18 +40,19 @@ interface LackingCall {
 /** Answers a tool call of an agent that a person must claim first. */
 export type RequestClaim = (call: LackingCall) => Promise<CallToolResult | InputRequiredResult>;
 
-/** Name of the elicitation within a call. */
+/** Key of the elicitation in `inputRequests`. */
 const ELICITATION = "claim";
 
 /**
- * Creates the answer to agents that a person must claim before they may call a tool. A challenge (HTTP
- * 403) would end in the client, which cannot get the scopes by itself; a tool result reaches the model,
- * which can ask the person. Where the client can open a page for the person (MCP 2026-07-28,
- * elicitation in URL mode), it is asked to do so first. Clients of earlier revisions declare that
- * capability once per session, and this endpoint has no sessions.
+ * Creates the function that answers a tool call of an agent that a person must claim first. It
+ * answers with a tool result instead of a challenge (HTTP 403): a challenge would end in the
+ * client, which cannot get the scopes by itself, but a tool result reaches the model, which can ask
+ * the person. If the client can open a page for the person (MCP 2026-07-28, elicitation in URL
+ * mode), it is asked to do so first. Clients of earlier revisions declare that capability once per
+ * session, and this endpoint has no sessions.
  *
- * @throws {Problem} `rate_limited` after too many codes; `unauthenticated` if the agent was claimed
- *   meanwhile; `store_unavailable`.
+ * @throws {Problem} `rate_limited` after too many codes; `unauthenticated` if the agent has been
+ * claimed in the meantime; `store_unavailable`.
  */
 export function createClaimRequest({ claims, limits, baseUrl }: ClaimRequestOptions): RequestClaim {
   const countNewCode = async (agentId: string, ip: string | undefined): Promise<void> => {
@@ -74,8 +75,8 @@ export function createClaimRequest({ claims, limits, baseUrl }: ClaimRequestOpti
   };
 }
 
-/** The data with which a person is asked to claim an agent. */
-interface Invitation extends GivenCode {
+/** The data of a request to a person to claim an agent. */
+interface Invitation extends IssuedClaimCode {
   /** The tool that was called. */
   readonly tool: LackingCall["tool"];
   readonly missing: readonly Scope[];
@@ -89,20 +90,22 @@ const canOpenPages = ({ envelope }: LackingCall["request"]): boolean => {
   return declared?.elicitation?.url !== undefined;
 };
 
-/** The member of a request's metadata that the SDK leaves untyped. */
+/** The client capabilities in a request's metadata, which the SDK leaves untyped. */
 interface DeclaredCapabilities {
   readonly [CLIENT_CAPABILITIES_META_KEY]?: ClientCapabilities;
 }
 
-/** Asks the client to open the claim page. The person types the code there: a page with a code in its
- *  URL could be forced on anybody. */
+/**
+ * Asks the client to open the claim page. The URL does not contain the code: the person must type
+ * it, so that a link alone cannot lead anyone into a claim.
+ */
 function elicitation({ missing, page, code, expiresAt }: Invitation): InputRequiredResult {
   const message = `An agent asks to act for you (${missing.join(" ")}). Sign in on this page and enter the code ${code}, valid until ${instant(expiresAt)}. There you choose what it may do.`;
   const open = inputRequired.elicitUrl({ message, url: page });
   return inputRequired({ inputRequests: { [ELICITATION]: open } });
 }
 
-/** The result that leads the model through the claim. */
+/** The tool result that tells the model how a person can claim the agent. */
 function claimRequired(
   { tool: { name, scopes }, missing, page, code, expiresAt }: Invitation,
   { isDeclined, baseUrl }: { readonly isDeclined: boolean; readonly baseUrl: string },

@@ -12,31 +12,40 @@ import type { OpenStreams } from "../open-streams.ts";
 import type { ProtectedResource } from "../protected-resource.ts";
 import type { RequestContext } from "../request-context.ts";
 import type { Handler } from "../route-table.ts";
-import { acceptsBoth, BOTH_MEDIA_TYPES, createFastPath, plainRequest } from "./fast-path.ts";
+import {
+  acceptsMcpMediaTypes,
+  createFastPath,
+  fastPathRequestOf,
+  MCP_ACCEPT_HEADER,
+} from "./fast-path.ts";
 import { checkComplexity, readMessage } from "./message-body.ts";
 import { APP_URI } from "./protocol.ts";
 import { subscribedSymbols } from "./resources.ts";
 import {
   authInfoOf,
-  changingTools,
   createServerFactory,
+  fastPathNames,
   type McpServerOptions,
-  serviceNames,
+  mutatingToolNames,
 } from "./server-factory.ts";
 
-/** A credential is checked again if the body took longer than this to be received, in
- *  milliseconds. */
+/**
+ * Maximum time for authorization and reading the body, in milliseconds; after a longer time, the
+ * credential is checked again.
+ */
 const SLOW_BODY_MS = 500;
 
 /** Dependencies of the MCP endpoint. */
 export interface McpOptions extends McpServerOptions {
   readonly mcp: ProtectedResource;
-  /** Open streaming responses. */
+  /** Registry of open streaming responses. */
   readonly streams: OpenStreams;
   /** Registers a listener for signal changes. @returns A function that removes it. */
   readonly onSignal: (listener: (symbol: string) => void) => () => void;
-  /** Called with the errors that the SDK reports, mostly why it rejected a message; for
-   *  debugging. */
+  /**
+   * Called with the errors that the SDK reports, for debugging. Most of them give the reason why it
+   * rejected a message.
+   */
   readonly onReport: (error: unknown) => void;
   /** Whether ordinary requests bypass the SDK's slower handler. */
   readonly mcpFastPath: boolean;
@@ -52,8 +61,10 @@ interface ReceivedMessage {
 
 type AnswerMessage = (context: RequestContext, received: ReceivedMessage) => Promise<void>;
 
-/** Creates the MCP endpoint: every protocol revision from 2024-11-05 to 2026-07-28, without
- *  sessions. Two long-lived servers answer ordinary requests, unless the fast path is disabled. */
+/**
+ * Creates the MCP endpoint for every protocol revision from 2024-11-05 to 2026-07-28, without
+ * sessions. Two long-lived servers answer ordinary requests, unless the fast path is disabled.
+ */
 export function createEndpoint(options: McpOptions): Handler {
   const { baseUrl, mcp, mcpFastPath, onReport } = options;
   const newServer = createServerFactory(options);
@@ -67,7 +78,7 @@ export function createEndpoint(options: McpOptions): Handler {
     const caller = await mcp.authorize(context);
     const message = await readMessage(context);
     checkComplexity(message);
-    const plain = plainRequest({ headers: req.headers, body: message }, serviceNames);
+    const plain = fastPathRequestOf({ headers: req.headers, body: message }, fastPathNames);
     const isRead = plain !== undefined && !isChange(plain.message);
     const isSlow = performance.now() - startedAt > SLOW_BODY_MS;
     if (!isRead || isSlow) await mcp.requireStillValid(context);
@@ -75,7 +86,7 @@ export function createEndpoint(options: McpOptions): Handler {
     mcp.requireScopes(caller, requiredScopes(message, mcp, caller));
     await withinTraceOf(message, async () => {
       const answer = () => plain && fastPath?.(plain, authInfoOf(caller, context.ip));
-      // The audit log records the client address of changes.
+      // For changes, the audit log records the client's address.
       const answering = isRead ? answer() : withCallerAddress(context.ip, answer);
       if (answering === undefined) await answerBySdk(context, { caller, message });
       else (await answering)(res);
@@ -84,7 +95,7 @@ export function createEndpoint(options: McpOptions): Handler {
 }
 
 /** Whether a request calls a tool that changes data. */
-const isChange = ({ params }: JSONRPCRequest): boolean => changingTools.has(params?.name);
+const isChange = ({ params }: JSONRPCRequest): boolean => mutatingToolNames.has(params?.name);
 
 /** Creates the function that passes messages to the SDK. The SDK reports both rejections and
  *  failures through one callback; the HTTP status distinguishes them. */
@@ -99,8 +110,8 @@ function createSdkHandler(newServer: NewServer, options: McpOptions): AnswerMess
   const common = newHandler();
   return async (context, { caller, message }) => {
     const { req, res, ip } = context;
-    // The SDK requires both media types by name.
-    if (acceptsBoth(req.headers)) req.headers.accept = BOTH_MEDIA_TYPES;
+    // The SDK requires `Accept` to list both media types by name, so wildcards are replaced.
+    if (acceptsMcpMediaTypes(req.headers)) req.headers.accept = MCP_ACCEPT_HEADER;
     const reported: unknown[] = [];
     res.once("finish", () => {
       if (res.statusCode >= 500) reported.forEach(onError);
@@ -117,11 +128,14 @@ function createSdkHandler(newServer: NewServer, options: McpOptions): AnswerMess
 
 /** A message that subscribes to changes, and the SDK handler that answers it. */
 interface Subscription extends ReceivedMessage {
-  /** One handler per response, so that it can be closed without affecting others. */
+  /** Each subscription has its own handler, so that closing it does not affect other responses. */
   readonly handler: ReturnType<typeof createMcpHandler>;
 }
 
-/** Tracks an open response, and notifies it when a signal that the message lists changes. */
+/**
+ * Tracks the open response of a subscription, and notifies the client when a signal to which it
+ * subscribed changes.
+ */
 function trackSubscription(
   request: RequestContext,
   { handler, caller, message }: Subscription,
@@ -140,8 +154,9 @@ function trackSubscription(
 
 /**
  * Creates the check of `Origin`. While the service runs on localhost, only pages of localhost may
- * call it, because the host name of another site could resolve to it (DNS rebinding, MCP
- * 2026-07-28). Elsewhere any page may, since cookies do not authenticate here.
+ * call the endpoint, because the host name of another site could resolve to it (DNS rebinding, MCP
+ * 2026-07-28). On any other host, pages of all origins may call it, because it does not
+ * authenticate with cookies.
  *
  * @returns A check that throws the problem `forbidden_origin`.
  */
@@ -162,7 +177,7 @@ function createOriginGuard(baseUrl: string): (origin: string | undefined) => voi
 const isSubscription = (message: unknown): boolean =>
   (message as { readonly method?: unknown } | null | undefined)?.method === "subscriptions/listen";
 
-/** Methods of resources and prompts; all of them concern signals, but for reading the app. */
+/** Methods that require the scope for signals, except for reading the resource of the app. */
 const SIGNAL_METHODS: ReadonlySet<unknown> = new Set([
   "resources/read",
   "prompts/get",
@@ -177,8 +192,11 @@ const scopesOfTools: ReadonlyMap<unknown, readonly Scope[]> = new Map(
   tools.map(({ name, scopes }) => [name, scopes]),
 );
 
-/** The scopes that a caller must have for a message, or for the messages of a batch together:
- *  except those of tools that require a claim first, whose result says how to claim. */
+/**
+ * The scopes that a caller must have for a message, or for all messages of a batch. A tool call by
+ * an agent that must be claimed first requires no scope here, because its result says how to claim
+ * the agent.
+ */
 function requiredScopes(body: unknown, mcp: ProtectedResource, caller: Caller): readonly Scope[] {
   if (Array.isArray(body)) {
     return [...new Set(body.flatMap((message) => requiredScopes(message, mcp, caller)))];
@@ -189,8 +207,10 @@ function requiredScopes(body: unknown, mcp: ProtectedResource, caller: Caller): 
 
 const isToolCall = (message: unknown): boolean => membersOf(message).method === "tools/call";
 
-/** The scopes that one message requires. Only the method and the name decide; other errors in the
- *  message must not lower the requirement. */
+/**
+ * The scopes that one message requires. They depend only on the method and the target, so that
+ * other errors in the message do not lower the requirement.
+ */
 function scopesOf(message: unknown): readonly Scope[] {
   const { method, params } = membersOf(message);
   if (method === "resources/read" && membersOf(params).uri === APP_URI) return NO_SCOPES;

@@ -13,7 +13,7 @@ import {
 } from "@modelcontextprotocol/server";
 import { hasPlainJsonType } from "./message-body.ts";
 import { MuxTransport } from "./mux-transport.ts";
-import { LATEST_REVISION } from "./protocol.ts";
+import { LATEST_PROTOCOL_REVISION } from "./protocol.ts";
 import { resultJson } from "./tool-result-json.ts";
 
 /** Dependencies of the fast path. */
@@ -28,11 +28,13 @@ type Write = (res: ServerResponse) => void;
 
 /** Answers a request of an authorized caller. @returns `undefined` if the SDK's handler must answer
  *  it. */
-export type FastPath = (request: PlainRequest, authInfo: AuthInfo) => Promise<Write> | undefined;
+export type FastPath = (request: FastPathRequest, authInfo: AuthInfo) => Promise<Write> | undefined;
 
-/** Creates the fast path, which answers ordinary requests with servers that live as long as the
- *  service. The SDK's own handler covers the whole protocol but builds a server per request, which
- *  takes far longer than the answer. */
+/**
+ * Creates the fast path, which answers ordinary requests with servers that live as long as the
+ * service. The SDK's own handler covers the whole protocol, but builds a server per request, which
+ * takes far longer than answering it.
+ */
 export function createFastPath({ newServer, onReport }: FastPathOptions): FastPath {
   const start = (era: ProtocolEra): MuxTransport => {
     const [server, transport] = [newServer({ era }), new MuxTransport(era)];
@@ -49,7 +51,10 @@ export function createFastPath({ newServer, onReport }: FastPathOptions): FastPa
 
 type WriteResponse = (res: ServerResponse, response: JSONRPCResponse) => void;
 
-/** Writes responses as the SDK's handler does. Before 2026-07-28 each is a server-sent event. */
+/**
+ * Writers of responses by protocol era, in the same format as the SDK's handler: JSON since
+ * revision 2026-07-28, a server-sent event for earlier revisions.
+ */
 const writers: Readonly<Record<ProtocolEra, WriteResponse>> = {
   modern(res, response) {
     res.statusCode = statusOf(response);
@@ -64,7 +69,10 @@ const writers: Readonly<Record<ProtocolEra, WriteResponse>> = {
   },
 };
 
-/** The HTTP status of a response; MCP 2026-07-28 requires one other than 200 for a single error. */
+/**
+ * The HTTP status of a response: 400 for the one error for which MCP 2026-07-28 requires it,
+ * otherwise 200.
+ */
 function statusOf(response: JSONRPCResponse): number {
   const code = "error" in response ? response.error.code : undefined;
   return code === ProtocolErrorCode.MissingRequiredClientCapability ? 400 : 200;
@@ -77,17 +85,23 @@ export interface ReceivedMessage {
 }
 
 /** A request that the fast path can answer. */
-export interface PlainRequest {
+export interface FastPathRequest {
   readonly era: ProtocolEra;
   readonly message: JSONRPCRequest;
 }
 
 type Values = Readonly<Record<string, unknown>>;
 
-/** Names that the fast path accepts, by method; any name for a method that is not listed. */
-export type KnownNames = Readonly<Record<string, ReadonlySet<unknown>>>;
+/**
+ * Target names that the fast path accepts, by method. For a method that is not listed, it accepts
+ * any name.
+ */
+export type FastPathNames = Readonly<Record<string, ReadonlySet<unknown>>>;
 
-/** Methods with a single immediate response, each with the parameter that names its target, if any. */
+/**
+ * Methods that have a single immediate response, each with the parameter that identifies its
+ * target, if there is one.
+ */
 const methods: ReadonlyMap<unknown, "name" | "uri" | undefined> = new Map([
   ["tools/call", "name"],
   ["tools/list", undefined],
@@ -99,25 +113,25 @@ const methods: ReadonlyMap<unknown, "name" | "uri" | undefined> = new Map([
   ["completion/complete", undefined],
 ]);
 
-/** Parameters that continue an earlier request. */
+/** Parameters of a request that continues an earlier request. */
 const CONTINUATION_PARAMETERS = ["inputResponses", "requestState", "task"];
 
-/** Metadata of requests that want progress notifications or logging, or belong to tasks. */
+/** Metadata that the fast path does not support: progress notifications, logging and tasks. */
 const UNSUPPORTED_META = ["progressToken", LOG_LEVEL_META_KEY, RELATED_TASK_META_KEY];
 
-/** A name that appears unencoded in a header and passes every proxy unchanged. */
+/** Matches a name that `Mcp-Name` contains unencoded and that proxies do not alter. */
 const PLAIN_NAME = /^(?!=\?)[!-~]+$/;
 
 /**
- * Checks whether a message is an ordinary request: not a batch, with one response, and with headers
- * that agree with it. The server rejects other errors.
+ * Checks whether a message is an ordinary request: a single request with a single response, whose
+ * headers agree with its body. The server detects all other errors.
  *
  * @returns `undefined` for any other message.
  */
-export function plainRequest(
+export function fastPathRequestOf(
   { headers, body }: ReceivedMessage,
-  names: KnownNames,
-): PlainRequest | undefined {
+  names: FastPathNames,
+): FastPathRequest | undefined {
   if (!hasPlainJsonType(headers) || !isKnownRequest(body)) return undefined;
   const { _meta: meta = {}, ...params } = body.params ?? {};
   if (hasAny(params, CONTINUATION_PARAMETERS) || hasAny(meta, UNSUPPORTED_META)) return undefined;
@@ -129,7 +143,7 @@ export function plainRequest(
   return fits ? { era, message: body } : undefined;
 }
 
-/** Members of a JSON-RPC request. */
+/** Members that a JSON-RPC request can have. */
 const MEMBERS: ReadonlySet<string> = new Set(["jsonrpc", "id", "method", "params"]);
 
 /** Whether a message is a JSON-RPC request with a known method. The SDK's own check is slow. */
@@ -143,45 +157,50 @@ function isKnownRequest(body: unknown): body is JSONRPCRequest {
   return isObject(_meta);
 }
 
-/** The target of a request. */
+/** Method and target name of a request. */
 interface RequestTarget {
   readonly method: string;
   readonly name: unknown;
 }
 
-/** Whether the three headers of the latest revision agree with the message. */
+/**
+ * Whether the headers of the latest revision (`MCP-Protocol-Version`, `Mcp-Method` and `Mcp-Name`)
+ * agree with the message.
+ */
 function matchesModernHeaders(
   headers: IncomingHttpHeaders,
   meta: Values,
   { method, name }: RequestTarget,
 ): boolean {
   const versions = [headers["mcp-protocol-version"], meta[PROTOCOL_VERSION_META_KEY]];
-  if (versions.some((version) => version !== LATEST_REVISION)) return false;
+  if (versions.some((version) => version !== LATEST_PROTOCOL_REVISION)) return false;
   if (headers["mcp-method"] !== method) return false;
   if (methods.get(method) === undefined) return true;
   return typeof name === "string" && PLAIN_NAME.test(name) && headers["mcp-name"] === name;
 }
 
-/** Whether an older client accepts both media types, as its revision requires, and uses a supported
- *  revision. */
+/**
+ * Whether a client of an earlier revision uses a supported revision and accepts both media types,
+ * as that revision requires.
+ */
 function acceptsLegacyResponse(headers: IncomingHttpHeaders): boolean {
   const version = headers["mcp-protocol-version"];
   const isKnown = version === undefined || SUPPORTED_PROTOCOL_VERSIONS.includes(String(version));
-  return isKnown && acceptsBoth(headers);
+  return isKnown && acceptsMcpMediaTypes(headers);
 }
 
 /** Both media types, which older revisions require a client to accept. */
-export const BOTH_MEDIA_TYPES = "application/json, text/event-stream";
+export const MCP_ACCEPT_HEADER = "application/json, text/event-stream";
 
 /**
  * Whether a client accepts both media types: by name, by a wildcard, or by sending no `Accept` (RFC
  * 9110 section 12.5.1).
  */
-export const acceptsBoth = ({ accept = "*/*" }: IncomingHttpHeaders): boolean =>
+export const acceptsMcpMediaTypes = ({ accept = "*/*" }: IncomingHttpHeaders): boolean =>
   accept.includes("*/*") ||
   (accept.includes("application/json") && accept.includes("text/event-stream"));
 
-/** The value of the parameter that names the target of a request. */
+/** The value of the parameter that identifies the target of a request. */
 function targetName(method: string, params: Values): unknown {
   const member = methods.get(method);
   return member === undefined ? undefined : params[member];

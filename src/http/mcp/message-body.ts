@@ -20,27 +20,29 @@ const MAX_MESSAGE_DEPTH = 32;
  *  page. */
 const MAX_BATCH = 10;
 
-/** The common spellings of the JSON content type. */
+/** Matches the common spellings of the JSON content type. */
 const COMMON_JSON_TYPE = /^application\/json(; ?charset=utf-8)?$/i;
 
 /** Whether a body has a JSON content type in a common spelling. */
 export const hasPlainJsonType = (headers: IncomingHttpHeaders): boolean =>
   COMMON_JSON_TYPE.test(headers["content-type"] ?? "");
 
-/** Whether a body has a JSON content type, no content encoding and an acceptable
- *  `Content-Length`. */
+/**
+ * Whether a body has a JSON content type in a common spelling, no content coding and an acceptable
+ * `Content-Length`.
+ */
 const isCommonBody = (headers: IncomingHttpHeaders): boolean =>
   hasPlainJsonType(headers) && isPlainBody(headers, MAX_MESSAGE_BYTES);
 
-/** Ignores a byte order mark, as the parser of Express does. */
+/** Decoder that ignores a byte order mark, as the Express parser does. */
 const utf8 = new TextDecoder();
 
 /**
- * Reads a message. The Express parser, which handles content encodings and character sets, is used
- * only for unusual bodies, because it takes longer than the answer.
+ * Reads a message. Only unusual bodies go through the Express parser, which handles content codings
+ * and character sets but takes longer than answering a message.
  *
  * @throws {Problem} `unsupported_media_type` for a type other than JSON, `invalid_request` for
- *   malformed JSON; the error writer converts other errors of the parser.
+ * malformed JSON; the error writer converts other errors of the parser.
  */
 export async function readMessage(context: RequestContext): Promise<unknown> {
   const { req } = context;
@@ -66,7 +68,7 @@ function parseJson(bytes: Buffer): unknown {
 }
 
 /**
- * Bounds the work that a small body can request.
+ * Rejects long batches and deeply nested values, with which a small body could request much work.
  *
  * @throws {Problem} `invalid_request`
  */

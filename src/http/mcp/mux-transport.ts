@@ -8,16 +8,18 @@ import {
   PerRequestHTTPServerTransport,
   type ProtocolEra,
 } from "@modelcontextprotocol/server";
-import { LATEST_REVISION } from "./protocol.ts";
+import { LATEST_PROTOCOL_REVISION } from "./protocol.ts";
 
-/** Classification of messages by era. Older messages have none; the SDK treats unclassified
- *  messages as legacy. */
+/**
+ * Classification that the SDK gets with each message, by protocol era. Messages of earlier
+ * revisions have none, because the SDK treats unclassified messages as legacy.
+ */
 const classifications: Readonly<Record<ProtocolEra, MessageClassification | undefined>> = {
-  modern: { era: "modern", revision: LATEST_REVISION },
+  modern: { era: "modern", revision: LATEST_PROTOCOL_REVISION },
   legacy: undefined,
 };
 
-/** A pending request, with its original id. */
+/** A pending request with the id that the caller gave it. */
 interface PendingRequest extends Pick<PromiseWithResolvers<JSONRPCResponse>, "resolve" | "reject"> {
   readonly id: JSONRPCRequest["id"];
 }
@@ -26,8 +28,8 @@ interface PendingRequest extends Pick<PromiseWithResolvers<JSONRPCResponse>, "re
  * Multiplexes concurrent requests of many callers to one server. Each request gets a unique id, so
  * equal ids of two callers do not collide.
  *
- * It extends the SDK's per-request transport only because the SDK binds no server to the latest
- * revision over any other.
+ * It extends the SDK's per-request transport because the SDK serves the latest revision only over
+ * that transport.
  */
 export class MuxTransport extends PerRequestHTTPServerTransport {
   readonly #extra: Pick<MessageExtraInfo, "classification">;
@@ -49,8 +51,8 @@ export class MuxTransport extends PerRequestHTTPServerTransport {
    * Dispatches a request to the server.
    *
    * @param message A well-formed request; a malformed one would never be answered.
-   * @returns `undefined` if the server rejected it before a handler ran; the fallback handler then
-   *   reports why.
+   * @returns `undefined` if the server rejected the request before a handler ran; the SDK's handler
+   * must then answer it.
    */
   dispatch(message: JSONRPCRequest, authInfo: AuthInfo): Promise<JSONRPCResponse> | undefined {
     if (this.onmessage === undefined) return undefined;
@@ -62,7 +64,10 @@ export class MuxTransport extends PerRequestHTTPServerTransport {
     return this.#pending.has(id) ? promise : undefined;
   }
 
-  /** Resolves the pending request. Notifications and requests from the server are discarded. */
+  /**
+   * Resolves the pending request to which a response belongs. Notifications and requests from the
+   * server are discarded.
+   */
   override async send(message: JSONRPCMessage): Promise<void> {
     if ("method" in message || message.id === undefined) return;
     const waiting = this.#pending.get(message.id);

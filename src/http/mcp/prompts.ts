@@ -6,15 +6,15 @@ import {
 } from "@modelcontextprotocol/server";
 import { z } from "zod";
 import { SymbolInput } from "../../answers/common.ts";
-import { resolve } from "../../answers/lookup.ts";
-import { SCORE_IS, SCORE_IS_NOT } from "../../answers/meaning.ts";
+import { resolveInstrument } from "../../answers/lookup.ts";
+import { SCORE_CAVEAT, SCORE_MEANING } from "../../answers/meaning.ts";
 import type { Instrument } from "../../market/instrument.ts";
 import { Problem } from "../../problem.ts";
 import type { ToolContext } from "../../tool.ts";
 import { matchingSymbols } from "./resources.ts";
 
 /** Name of the only prompt. */
-export const PROMPT = "check_a_signal";
+export const PROMPT_NAME = "check_a_signal";
 
 /**
  * Creates the prompts.
@@ -32,16 +32,20 @@ export function createPrompts(context: ToolContext): (server: McpServer) => void
     argsSchema: z.strictObject({ symbol }),
   };
   return (server) =>
-    void server.registerPrompt(PROMPT, definition, (given) => {
+    void server.registerPrompt(PROMPT_NAME, definition, (given) => {
       const text = verificationPrompt(instrumentOf(given.symbol, context));
       return { messages: [{ role: "user", content: { type: "text", text } }] };
     });
 }
 
-/** @throws {ProtocolError} If the instrument does not exist; the message suggests similar ones. */
+/**
+ * Finds the instrument with a symbol.
+ *
+ * @throws {ProtocolError} If the instrument does not exist; the message suggests similar ones.
+ */
 function instrumentOf(symbol: string, context: ToolContext): Instrument {
   try {
-    return resolve(symbol, context);
+    return resolveInstrument(symbol, context);
   } catch (error) {
     if (!(error instanceof Problem)) throw error;
     throw new ProtocolError(ProtocolErrorCode.InvalidParams, error.message);
@@ -72,7 +76,7 @@ Report, with numbers and asOf:
 - verdict: supported, weakly supported, contradicted, or not verifiable;
 - the strongest evidence for it and against it;
 - what is missing or old, and whether it could change the verdict;
-- how uncertain this is. ${SCORE_IS} ${SCORE_IS_NOT} The evidence member of get_signal says what its direction was worth.
+- how uncertain this is. ${SCORE_MEANING} ${SCORE_CAVEAT} The evidence member of get_signal says what its direction was worth.
 
 This is no investment advice: do not recommend a trade.`;
 }

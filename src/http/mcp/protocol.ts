@@ -1,24 +1,34 @@
 /** The latest protocol revision, which has no sessions. */
-export const LATEST_REVISION = "2026-07-28";
+export const LATEST_PROTOCOL_REVISION = "2026-07-28";
 
-/** Media type of apps, which hosts show beside the answers of tools (MCP Apps 2026-01-26). */
-export const APP_TYPE = "text/html;profile=mcp-app";
+/** Media type of apps, which hosts show together with tool results (MCP Apps 2026-01-26). */
+export const APP_MEDIA_TYPE = "text/html;profile=mcp-app";
 
-/** URI of the app, which needs no scope: it is the same for everyone, and has no data. */
+/**
+ * URI of the app. Reading it requires no scope, because the app is the same for everyone and
+ * contains no data.
+ */
 export const APP_URI = "ui://market-signal/app.html";
 
 /** The protocol revisions and capabilities that the server announces, also in discovery
  *  documents. */
-export const protocol = {
+export const mcpProtocol = {
   /** Supported protocol revisions, newest first. */
-  versions: [LATEST_REVISION, "2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05", "2024-10-07"],
+  versions: [
+    LATEST_PROTOCOL_REVISION,
+    "2025-11-25",
+    "2025-06-18",
+    "2025-03-26",
+    "2024-11-05",
+    "2024-10-07",
+  ],
   capabilities: {
     tools: { listChanged: false },
     resources: { listChanged: false, subscribe: true },
     prompts: { listChanged: false },
     completions: {},
     extensions: {
-      "io.modelcontextprotocol/ui": { mimeTypes: [APP_TYPE] },
+      "io.modelcontextprotocol/ui": { mimeTypes: [APP_MEDIA_TYPE] },
       "io.modelcontextprotocol/oauth-client-credentials": {},
       // Identity assertion grants (ID-JAG), which the authorization server announces as well.
       "io.modelcontextprotocol/enterprise-managed-authorization": {},

@@ -8,25 +8,30 @@ import { z } from "zod";
 import { findInstruments } from "../../../tools/find-instruments.ts";
 import { getSignal } from "../../../tools/get-signal.ts";
 import { SymbolInput } from "../../answers/common.ts";
-import { resolve } from "../../answers/lookup.ts";
+import { resolveInstrument } from "../../answers/lookup.ts";
 import type { Caller } from "../../auth/caller.ts";
 import { searchInstruments } from "../../market/symbols.ts";
 import { Problem } from "../../problem.ts";
 import type { ToolContext } from "../../tool.ts";
-import { parse } from "../api/parse.ts";
-import { APP_TYPE, APP_URI } from "./protocol.ts";
+import { parseInput } from "../api/parse.ts";
+import { APP_MEDIA_TYPE, APP_URI } from "./protocol.ts";
 
 /** URI template of an instrument's signal. */
 const SIGNAL_URI = "market://signals/{symbol}";
 
-/** Time for which clients may cache a signal, in milliseconds. It changes with prints and messages,
- *  and at the latest with the session; subscribers are notified. */
+/**
+ * Time for which clients may cache a signal, in milliseconds. A signal changes when prints or
+ * messages arrive, and at the latest with the next session; subscribers are notified.
+ */
 const SIGNAL_TTL_MS = 5_000;
 
 /** URI of the instrument list. */
 const INSTRUMENTS_URI = "market://instruments";
 
-/** Time for which clients may cache the list, in milliseconds; it changes with sessions. */
+/**
+ * Time for which clients may cache the instrument list, in milliseconds; the list can change with
+ * each session.
+ */
 const INSTRUMENTS_TTL_MS = 60_000;
 
 /** Maximum number of instruments listed: the maximum page size of `find_instruments`. */
@@ -47,10 +52,10 @@ const SubscribeMessage = z.object({
 });
 
 /**
- * The symbols that a message subscribes to, each with the URIs used for it.
+ * The symbols to which a message subscribes, each with the URIs that the message uses for it.
  *
- * @throws {Problem} `invalid_request` if there are too many, or one does not exist: such a subscription
- *   would never notify.
+ * @throws {Problem} `invalid_request` if there are too many URIs, or an instrument does not exist:
+ * a subscription to it would never notify.
  */
 export function subscribedSymbols(
   message: unknown,
@@ -68,16 +73,16 @@ export function subscribedSymbols(
 }
 
 /**
- * The symbol of the instrument that a URI names.
+ * The symbol of the instrument that a URI identifies.
  *
- * @throws {Problem} `invalid_request`
+ * @throws {Problem} `invalid_request` if the URI is malformed or the instrument does not exist.
  */
 function symbolAt(uri: string, context: ToolContext): string {
   try {
     const symbol = uri.startsWith(SIGNAL_URI_PREFIX)
       ? decodeSegment(uri.slice(SIGNAL_URI_PREFIX.length))
       : "";
-    return resolve(parse(SymbolInput, symbol), context).symbol;
+    return resolveInstrument(parseInput(SymbolInput, symbol), context).symbol;
   } catch (error) {
     if (!(error instanceof Problem)) throw error;
     throw new Problem("invalid_request", {
@@ -87,7 +92,7 @@ function symbolAt(uri: string, context: ToolContext): string {
   }
 }
 
-/** Decodes a segment of a URI; a malformed one is returned as it is, and matches nothing. */
+/** Decodes a URI segment. A malformed segment is returned unchanged and matches no symbol. */
 function decodeSegment(part: string): string {
   try {
     return decodeURIComponent(part);
@@ -99,9 +104,9 @@ function decodeSegment(part: string): string {
 /** Dependencies of the resources. */
 interface ResourceOptions {
   readonly context: ToolContext;
-  /** The caller of a request. */
+  /** Returns the caller of a request. */
   readonly callerIn: (authInfo: AuthInfo | undefined) => Caller;
-  /** The document of the app. */
+  /** Returns the HTML document of the app. */
   readonly appHtml: () => string;
   /** Called with every error that the caller did not cause. */
   readonly onError: (error: unknown) => void;
@@ -114,11 +119,16 @@ export function registerResources(server: McpServer, options: ResourceOptions): 
   registerApp(server, options);
 }
 
-/** Time for which clients may cache the app, in milliseconds; it changes with the version. */
+/**
+ * Time for which clients may cache the app, in milliseconds; the app changes only with the version
+ * of the service.
+ */
 const APP_TTL_MS = 300_000;
 
-/** Registers the app. It declares no domains, so that hosts allow it no network, and wishes for a
- *  border, since the defaults of hosts differ. */
+/**
+ * Registers the app. It declares no domains, so that hosts deny it network access. It requests a
+ * border explicitly, because the defaults of hosts differ.
+ */
 function registerApp(server: McpServer, { appHtml }: ResourceOptions): void {
   const _meta = { ui: { prefersBorder: true } };
   server.registerResource(
@@ -127,11 +137,11 @@ function registerApp(server: McpServer, { appHtml }: ResourceOptions): void {
     {
       title: "Market Signal app",
       description: "Draws the answers of the tools in clients that show apps.",
-      mimeType: APP_TYPE,
+      mimeType: APP_MEDIA_TYPE,
       cacheHint: { ttlMs: APP_TTL_MS, cacheScope: "public" },
       _meta,
     },
-    () => ({ contents: [{ uri: APP_URI, mimeType: APP_TYPE, text: appHtml(), _meta }] }),
+    () => ({ contents: [{ uri: APP_URI, mimeType: APP_MEDIA_TYPE, text: appHtml(), _meta }] }),
   );
 }
 
@@ -149,15 +159,15 @@ function registerInstruments(server: McpServer, options: ResourceOptions): void 
   );
 }
 
-/** The first page of `find_instruments`, reduced to what identifies each instrument. */
+/** The first page of `find_instruments`, reduced to symbol, name and asset class. */
 function instrumentList(context: ToolContext) {
-  const query = parse(findInstruments.input, { limit: MAX_LISTED });
+  const query = parseInput(findInstruments.input, { limit: MAX_LISTED });
   const page = findInstruments.run(query, context);
   const items = page.items?.map(({ symbol, name, assetClass }) => ({ symbol, name, assetClass }));
   return { ...page, items };
 }
 
-/** Symbols that match the beginning of a symbol or part of a name. */
+/** Symbols of the instruments whose symbol begins with a text or whose name contains it. */
 export const matchingSymbols = (begun: string, { market }: ToolContext): string[] =>
   searchInstruments(market.instruments(), begun).map(({ symbol }) => symbol);
 
@@ -181,7 +191,7 @@ function registerSignals(server: McpServer, options: ResourceOptions): void {
       const symbol = decodeSegment(String(part));
       const caller = options.callerIn(http?.authInfo);
       const call = { caller, scopes: caller.scopes, idempotencyKey: undefined };
-      const read = () => getSignal.run(parse(getSignal.input, { symbol }), context, call);
+      const read = () => getSignal.run(parseInput(getSignal.input, { symbol }), context, call);
       return contentsOf(uri, options, read);
     },
   );
@@ -190,7 +200,8 @@ function registerSignals(server: McpServer, options: ResourceOptions): void {
 /**
  * Reads a resource.
  *
- * @throws {ResourceNotFoundError} If the instrument does not exist.
+ * @throws {ResourceNotFoundError} If reading causes a problem, such as an instrument that does not
+ * exist.
  */
 function contentsOf(uri: string, { onError }: ResourceOptions, read: () => object) {
   try {

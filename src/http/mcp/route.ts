@@ -6,8 +6,11 @@ import type { McpOptions } from "./endpoint.ts";
 
 const [callMcp] = mcpOperations;
 
-/** Creates the route of the MCP endpoint. The first message loads the endpoint and the SDK: without
- *  them the service starts 0.1 s sooner and needs 12 MB less memory (measured). */
+/**
+ * Creates the route of the MCP endpoint. The endpoint and the SDK are loaded only with the first
+ * message, so that the service starts 0.1 s sooner and until then needs 12 MB less memory
+ * (measured).
+ */
 export function mcpRoute(options: McpOptions): Route {
   let loaded: Handler | undefined;
   const load = async (): Promise<Handler> => {

@@ -15,34 +15,36 @@ import { getTrackRecord } from "../../../tools/get-track-record.ts";
 import { tools } from "../../../tools/index.ts";
 import { registerAlert } from "../../../tools/register-alert.ts";
 import { SERVER_NAME, serverInfo } from "../../../wellknown/server-card.ts";
-import { DIRECTION_WORTH, SCORE_IS, SCORE_IS_NOT } from "../../answers/meaning.ts";
+import { DIRECTION_EVIDENCE_TEXT, SCORE_CAVEAT, SCORE_MEANING } from "../../answers/meaning.ts";
 import type { Caller } from "../../auth/caller.ts";
 import { jsonSchema, schemaOutline } from "../../lib/json-schema.ts";
 import { memo } from "../../lib/memo.ts";
 import { Problem } from "../../problem.ts";
 import type { Tool, ToolContext } from "../../tool.ts";
-import type { Answers } from "../api/answers.ts";
+import type { ToolAnswers } from "../api/answers.ts";
 import { appDocument } from "./app/app-document.ts";
 import {
   type ClaimRequestOptions,
   createClaimRequest,
   type RequestClaim,
 } from "./claim-request.ts";
-import type { KnownNames } from "./fast-path.ts";
-import { createPrompts, PROMPT } from "./prompts.ts";
-import { APP_URI, LATEST_REVISION, protocol } from "./protocol.ts";
+import type { FastPathNames } from "./fast-path.ts";
+import { createPrompts, PROMPT_NAME } from "./prompts.ts";
+import { APP_URI, LATEST_PROTOCOL_REVISION, mcpProtocol } from "./protocol.ts";
 import { registerResources } from "./resources.ts";
 import { toolResult } from "./tool-result-json.ts";
 
-/** Time for which clients may cache the lists, in milliseconds; they change only with the
- *  version. */
+/**
+ * Time for which clients may cache the lists of tools, resources and prompts, in milliseconds; they
+ * change only with the version of the service.
+ */
 const LIST_TTL_MS = 300_000;
 /** Time for which clients may cache the discovery response, in milliseconds. */
 const DISCOVER_TTL_MS = 3_600_000;
 
-const INSTRUCTIONS = `${SCORE_IS} Signals are LONG, SHORT or WAIT. Start with get_signal; get_factors gives the reasons, get_darkpool the off-exchange trades, find_instruments the symbols. register_alert notifies you of changes; if its answer is claim_required, do what next says. Read status, asOf and missingFactors before you rely on an answer; market sandbox means simulated data. ${SCORE_IS_NOT} ${DIRECTION_WORTH}`;
+const INSTRUCTIONS = `${SCORE_MEANING} Signals are LONG, SHORT or WAIT. Start with get_signal; get_factors gives the reasons, get_darkpool the off-exchange trades, find_instruments the symbols. register_alert notifies you of changes; if its answer is claim_required, do what next says. Read status, asOf and missingFactors before you rely on an answer; market sandbox means simulated data. ${SCORE_CAVEAT} ${DIRECTION_EVIDENCE_TEXT}`;
 
-/** Additional features of a server, for the MCP conformance kits. */
+/** Additional features of a server, which the MCP conformance kits require. */
 export interface McpExtension {
   readonly options: Pick<ServerOptions, "requestState">;
   readonly register: (server: McpServer) => void;
@@ -51,12 +53,12 @@ export interface McpExtension {
 /** Dependencies of an MCP server. */
 export interface McpServerOptions extends Pick<ClaimRequestOptions, "claims" | "limits"> {
   readonly context: ToolContext;
-  readonly answers: Answers;
+  readonly answers: ToolAnswers;
   readonly name: string;
   readonly version: string;
   /** Public origin without a trailing slash. */
   readonly baseUrl: string;
-  /** Set only by tests. */
+  /** Additional features; set only by tests. */
   readonly mcpAddition?: McpExtension | undefined;
   /** Called with every error that the caller did not cause. */
   readonly onError: (error: unknown) => void;
@@ -88,13 +90,15 @@ export function createServerFactory(options: McpServerOptions) {
 /**
  * Settings of a server.
  *
- * @param era Before 2026-07-28, a subscription would outlive its request, which requires sessions.
+ * @param era Only the modern era supports subscriptions: before 2026-07-28, a subscription outlives
+ * its request, which requires sessions.
  */
 const settingsOf = (era: McpRequestContext["era"]): ServerOptions => ({
   instructions: INSTRUCTIONS,
-  supportedProtocolVersions: era === "modern" ? [LATEST_REVISION] : SUPPORTED_PROTOCOL_VERSIONS,
+  supportedProtocolVersions:
+    era === "modern" ? [LATEST_PROTOCOL_REVISION] : SUPPORTED_PROTOCOL_VERSIONS,
   capabilities: {
-    ...protocol.capabilities,
+    ...mcpProtocol.capabilities,
     resources: { listChanged: false, subscribe: era === "modern" },
   },
   cacheHints: {
@@ -106,8 +110,10 @@ const settingsOf = (era: McpRequestContext["era"]): ServerOptions => ({
   },
 });
 
-/** Annotations of a tool. Tools that change data may make this service call a URL of the caller
- *  (`openWorldHint`). */
+/**
+ * Annotations of a tool. `openWorldHint` is set for tools that change data, because they may make
+ * this service call a URL of the caller.
+ */
 const annotationsOf = ({ title, effect }: Tool) => ({
   title,
   readOnlyHint: effect === undefined,
@@ -116,14 +122,14 @@ const annotationsOf = ({ title, effect }: Tool) => ({
   openWorldHint: effect !== undefined,
 });
 
-/** Who sent a message. */
+/** The sender of a message. */
 interface Sender {
   readonly caller: Caller;
   /** Network address; `undefined` if the sender has disconnected. */
   readonly ip: string | undefined;
 }
 
-/** The caller as the SDK passes it to tools, without the token. */
+/** The caller in the form in which the SDK passes it to tools, without the token. */
 export const authInfoOf = (caller: Caller, ip: string | undefined): AuthInfo => ({
   token: "",
   clientId: caller.clientId ?? caller.id,
@@ -133,14 +139,16 @@ export const authInfoOf = (caller: Caller, ip: string | undefined): AuthInfo => 
 
 const senderIn = (authInfo: AuthInfo | undefined): Sender => authInfo?.extra as unknown as Sender;
 
-/** Tools whose answers the app displays. */
+/** Tools whose results the app displays. */
 const toolsWithApp: ReadonlySet<string> = new Set(
   [getSignal, getFactors, getTrackRecord, registerAlert].map(({ name }) => name),
 );
 
-/** Link to the app, in the current form and in that of older hosts. Clients do not show `_meta` to
- *  models. Every client gets the link, since a list must not depend on the connection; clients
- *  without the extension ignore it. */
+/**
+ * Metadata that links a tool to the app, under the current key and the key that older hosts read.
+ * Clients do not show `_meta` to models. Every client gets the link, because a list must not depend
+ * on the connection; clients that do not support apps ignore it.
+ */
 const APP_LINK = { ui: { resourceUri: APP_URI }, "ui/resourceUri": APP_URI };
 
 /** The tools with their published schemas, created once. */
@@ -159,18 +167,19 @@ const publishedTools = tools.map((tool) => ({
 }));
 
 /** Names of the tools that change data. */
-export const changingTools: ReadonlySet<unknown> = new Set(
+export const mutatingToolNames: ReadonlySet<unknown> = new Set(
   tools.filter(({ effect }) => effect !== undefined).map(({ name }) => name),
 );
 
-/** Names of the service's own tools, prompts and resources, by method. */
-export const serviceNames: KnownNames = {
+/** Names of the service's own tools and prompts, by method. */
+export const fastPathNames: FastPathNames = {
   "tools/call": new Set(tools.map(({ name }) => name)),
-  "prompts/get": new Set([PROMPT]),
+  "prompts/get": new Set([PROMPT_NAME]),
 };
 
-/** A schema that is published but does not validate: `call` validates, with the same errors as
- *  REST. */
+/**
+ * A published schema that accepts any value; `call` validates inputs, with the same errors as REST.
+ */
 function publishedSchema(json: Record<string, unknown>): StandardSchemaWithJSON<object, object> {
   return {
     "~standard": {
@@ -188,9 +197,11 @@ interface CallContext extends Sender, Pick<McpServerOptions, "answers" | "onErro
   readonly requestClaim: RequestClaim;
 }
 
-/** Calls a tool. The endpoint has rejected callers that lack a scope, except those that must be claimed
- *  first. Only a `Problem` is returned to the caller; the SDK would send the message of any error to
- *  the model. */
+/**
+ * Calls a tool. The endpoint has already rejected callers that lack a scope, except agents that
+ * must be claimed first. Only the message of a `Problem` is returned; other errors are replaced
+ * with a general text, because the SDK would send any error message to the model.
+ */
 async function call(
   tool: Tool,
   input: unknown,

@@ -1,6 +1,6 @@
 import type { CallToolResult, JSONRPCResponse } from "@modelcontextprotocol/server";
 
-/** An object as JSON, and that JSON as a JSON string. */
+/** An object as JSON text, and that text as a JSON string literal. */
 interface RenderedJson {
   readonly json: string;
   readonly quoted: string;
@@ -9,10 +9,10 @@ interface RenderedJson {
 const renderedResults = new WeakMap<object, RenderedJson>();
 
 /**
- * The result of a tool: an object, and the same as text for clients that read only text. The JSON is
- * cached with the object, since many callers may get the same one.
+ * The result of a tool: an object, and its JSON as text for clients that read only text. The JSON
+ * is cached per object, because many callers may get the same object.
  *
- * @param json JSON of the object, which must no longer change.
+ * @param json JSON of `value`, which must not change afterwards.
  */
 export function toolResult(value: object, json: string): CallToolResult {
   if (!renderedResults.has(value))
@@ -37,7 +37,9 @@ export function resultJson(response: JSONRPCResponse): string {
   return `{"result":{${members.join()}},${membersOf({ jsonrpc, id }).join()}}`;
 }
 
-/** The members of an object as JSON, without braces. */
+/**
+ * The members of an object as JSON without braces, in an array; an empty array for an empty object.
+ */
 function membersOf(value: object): readonly string[] {
   const json = JSON.stringify(value);
   return json === "{}" ? [] : [json.slice(1, -1)];

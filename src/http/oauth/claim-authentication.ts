@@ -8,11 +8,13 @@ import type { Scope } from "../../auth/scopes.ts";
 import { addressKey } from "../../limits/address-key.ts";
 import type { Limits } from "../../limits/quotas.ts";
 import { rateLimitProblem } from "../../limits/rate-limit-problem.ts";
-import { bearerChallenge, type CreateCredentialError, credentialOf } from "../credential.ts";
+import { bearerChallenge, type CreateCredentialError, readCredential } from "../credential.ts";
 import { OAuthError } from "../errors.ts";
 
-/** The authenticated caller of an endpoint for claiming agents: the agent itself, or a person who acts
- *  through an application. */
+/**
+ * The authenticated caller of a claim endpoint: the agent itself, or a person who acts through an
+ * application.
+ */
 export type AgentClaimCaller =
   | { readonly kind: "agent"; readonly agentId: string }
   | {
@@ -27,8 +29,10 @@ export type AgentClaimCaller =
 /** Dependencies of the authentication of claims. */
 export interface ClaimAuthenticationOptions {
   readonly authenticate: Authenticate;
-  /** Finds an agent by its registration access token, with which agents authenticate that get no
-   *  access token before their claim. */
+  /**
+   * Finds an agent by its registration access token. Agents that get no access token before they
+   * are claimed authenticate with this token.
+   */
   readonly findRegisteredClient: FindRegisteredClient;
   readonly limits: Limits;
   /** Public origin without a trailing slash. */
@@ -39,9 +43,9 @@ export interface ClaimAuthenticationOptions {
 /**
  * Creates the function that authenticates requests to the claim endpoints.
  *
- * @throws {OAuthError} 400 `invalid_request` for two credentials; 401 `invalid_token` for none or an
- *   invalid one; 403 `access_denied` for one that cannot claim.
- * @throws {Problem} `rate_limited` after too many invalid ones.
+ * @throws {OAuthError} 400 `invalid_request` for two credentials; 401 `invalid_token` for a missing
+ * or invalid credential; 403 `access_denied` for a credential that cannot be used to claim.
+ * @throws {Problem} `rate_limited` after too many invalid credentials.
  */
 export function createClaimAuthenticator(
   options: ClaimAuthenticationOptions,
@@ -63,7 +67,7 @@ export function createClaimAuthenticator(
   };
 
   return async (req) => {
-    const { scheme, text } = credentialOf(req, { unauthenticated, multiple });
+    const { scheme, text } = readCredential(req, { unauthenticated, multiple });
     const caller = await authenticate(text);
     if (caller !== undefined && (scheme === "bearer" || caller.kind === "service")) {
       return principalOf(caller);
@@ -84,8 +88,10 @@ export function notEligible(description: string): OAuthError {
   return new OAuthError("access_denied", { status: 403, description });
 }
 
-/** The person of a token. A token gives an agent no scopes beyond its own, and only within minutes
- *  of the person's sign-in. */
+/**
+ * The person who authorized a token. An application can claim an agent with the token only within
+ * minutes of the person's sign-in, and can give the agent only scopes of the token.
+ */
 function personPrincipal(caller: Caller, now: number): AgentClaimCaller {
   const { accountId, signedInAt, clientId, grantId } = caller;
   if (clientId === undefined || grantId === undefined) {
@@ -102,8 +108,10 @@ function personPrincipal(caller: Caller, now: number): AgentClaimCaller {
 const multiple = (description: string) =>
   new OAuthError("invalid_request", { status: 400, description });
 
-/** Creates the 401 of an endpoint. The challenge has no error code if no token was sent (RFC 6750
- *  section 3), and names the metadata (RFC 9728 section 5.1). */
+/**
+ * Creates the 401 errors of the claim endpoints. The challenge contains an error code only if a
+ * credential was sent (RFC 6750 section 3), and the URL of the metadata (RFC 9728 section 5.1).
+ */
 function unauthenticatedAt(baseUrl: string): CreateCredentialError {
   const resource_metadata = `${baseUrl}/.well-known/oauth-protected-resource`;
   return (description, error) => {

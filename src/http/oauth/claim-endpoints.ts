@@ -5,9 +5,9 @@ import type { ClaimOutcome } from "../../auth/agents/complete-claim.ts";
 import { withCallerAddress } from "../../auth/auditor.ts";
 import { parseJson } from "../../lib/json.ts";
 import { addressKey } from "../../limits/address-key.ts";
-import { newCodeCounters, ownClaimCounters } from "../../limits/claim-counters.ts";
+import { claimStartCounters, newCodeCounters } from "../../limits/claim-counters.ts";
 import { CodeGuard } from "../../limits/code-guard.ts";
-import { type Counter, countInOrder } from "../../limits/count-in-order.ts";
+import { countInOrder, type QuotaCounter } from "../../limits/count-in-order.ts";
 import type { Limits } from "../../limits/quotas.ts";
 import { EmailAddress } from "../../mail/email-address.ts";
 import { claimOperations } from "../../openapi/operations/claims.ts";
@@ -31,10 +31,10 @@ export interface ClaimRouterOptions extends ClaimAuthenticationOptions {
 /** Maximum size of a body, in bytes. */
 const MAX_BYTES = 4096;
 
-/** Maximum length of an agent id; those of this service are much shorter. */
+/** Maximum length of an agent id, in characters; the ids of this service are much shorter. */
 const MAX_ID_CHARACTERS = 200;
 
-/** Maximum length of a code, with any separators between its 8 characters. */
+/** Maximum length of a code in characters, including any separators between its 8 characters. */
 const MAX_CODE_CHARACTERS = 64;
 
 const AgentId = z.string().regex(new RegExp(`^[!-~]{1,${MAX_ID_CHARACTERS}}$`));
@@ -48,7 +48,7 @@ const bodies = {
   "/oauth/claim/start": z.object({ agent_id: AgentId, login_hint: EmailAddress.optional() }),
 };
 
-/** Descriptions of the bodies, for error messages. */
+/** Descriptions of the bodies by path, for error messages. */
 const bodyDescriptions = {
   "/oauth/claim": `agent_id (at most ${MAX_ID_CHARACTERS} characters) and claim_code (at most ${MAX_CODE_CHARACTERS})`,
   "/oauth/claim/start": `agent_id (at most ${MAX_ID_CHARACTERS} characters) and, optionally, login_hint (an email address)`,
@@ -56,16 +56,16 @@ const bodyDescriptions = {
 
 type Path = keyof typeof bodies;
 
-/** Replaces the body of an authenticated request. */
+/** Replaces `req.body` after authentication: the caller and the validated body. */
 interface AuthenticatedRequest<P extends Path> {
   readonly principal: AgentClaimCaller;
   readonly data: z.output<(typeof bodies)[P]>;
 }
 
 /**
- * Claiming agents: POST /oauth/claim completes a claim, POST /oauth/claim/start gives the agent a
- * new code. Mount it at the root and before any body parser. Protocol errors have the body of RFC
- * 6749 section 5.2.
+ * Creates the claim endpoints: POST /oauth/claim completes a claim, POST /oauth/claim/start gives
+ * the agent a new code. Mount the router at the root and before any body parser. Protocol errors
+ * have the body of RFC 6749 section 5.2.
  *
  * @throws {Problem} `method_not_allowed`, `unsupported_media_type`, `content_too_large`.
  */
@@ -101,8 +101,10 @@ const noStore: RequestHandler = (_req, res, next) => {
   next();
 };
 
-/** Authenticates before it validates the body, so that an unauthenticated caller learns nothing
- *  about it. */
+/**
+ * Authenticates the caller before it validates the body, so that unauthenticated callers cannot
+ * learn which bodies are valid.
+ */
 function authenticated(
   authenticateClaim: ReturnType<typeof createClaimAuthenticator>,
   path: Path,
@@ -120,8 +122,10 @@ function authenticated(
   };
 }
 
-/** Checks that an agent acts only for itself, and does not confirm its own claim with a token that
- *  its person granted it. */
+/**
+ * Checks that an agent acts only for itself, and does not complete its own claim with a token that
+ * a person granted to it.
+ */
 function checkEligible(principal: AgentClaimCaller, agentId: string): void {
   if (principal.kind === "agent" && principal.agentId !== agentId) {
     throw notEligible("The token belongs to another agent.");
@@ -136,34 +140,39 @@ const requireAgent: RequestHandler = ({ body }, _res, next) => {
   throw notEligible("Only the agent itself can get a claim code.");
 };
 
-/** Limits claim attempts by the ids in the request, whether or not they exist, so that limits do
- *  not reveal which agents exist. An agent's own attempts are counted separately, so that others
- *  cannot use them up. It can only try its own code, so wrong codes from others at a shared address
- *  do not lock it out. */
+/**
+ * Limits claim attempts by the agent id in the request, whether or not the agent exists, so that
+ * the limits do not reveal which agents exist. Attempts by the agent itself have their own counter,
+ * so that others cannot use it up. An agent can try only its own code, so wrong codes that others
+ * send from the same address do not lock it out.
+ */
 function attemptLimits(limits: Limits, guard: CodeGuard): RequestHandler {
   return async ({ body: { principal, data }, ip }, res, next) => {
     const ofAgent = ["claim-agent", `${principal.kind}:${data.agent_id}`] as const;
     if (principal.kind === "person") await guard.check(ip);
     const counters =
       principal.kind === "agent"
-        ? [ofAgent, ...ownClaimCounters(ip)]
+        ? [ofAgent, ...claimStartCounters(ip)]
         : [["claim-address", addressKey(ip)] as const, ...applicationCounters(principal), ofAgent];
     requireWithinLimits(res, await countInOrder(limits, counters));
     next();
   };
 }
 
-/** Counters of a claim attempt. An application's attempts for a person are counted apart from those
- *  of the person and their other applications, so that it does not use them up. */
+/**
+ * Counters of a claim attempt that an application makes for a person. The first one counts this
+ * application alone, so that it cannot use up the attempts of the person and their other
+ * applications.
+ */
 const applicationCounters = ({
   accountId,
   through,
-}: Extract<AgentClaimCaller, { kind: "person" }>): readonly Counter[] => [
+}: Extract<AgentClaimCaller, { kind: "person" }>): readonly QuotaCounter[] => [
   ["claim-user", `${accountId} ${through.clientId}`],
   ["claim-account", accountId],
 ];
 
-/** Limits the new codes of an authenticated agent. */
+/** Limits the number of new codes for an authenticated agent. */
 function startLimits(limits: Limits): RequestHandler {
   return async ({ body, ip }, res, next) => {
     requireWithinLimits(res, await countInOrder(limits, newCodeCounters(body.data.agent_id, ip)));
@@ -188,7 +197,11 @@ function complete(
   };
 }
 
-/** The body for the outcome of a claim. @param agentId The agent that the caller named. */
+/**
+ * The response body for the outcome of a claim.
+ *
+ * @param agentId The agent that the caller specified.
+ */
 function claimedBody(
   outcome: ClaimOutcome,
   { agentId, baseUrl }: { readonly agentId: string; readonly baseUrl: string },

@@ -1,4 +1,4 @@
-import { type AdmitToken, hooksOf } from "../../auth/oidc/request-state.ts";
+import { type AdmitToken, requestHooksOf } from "../../auth/oidc/request-state.ts";
 import { fingerprint } from "../../lib/fingerprint.ts";
 import { addressKey } from "../../limits/address-key.ts";
 import { countForClient } from "../../limits/count-for-client.ts";
@@ -11,22 +11,22 @@ import type { FormRequest, OAuthRequest } from "./oauth-request.ts";
 /** Forwards a request to the authorization server. */
 export type ForwardRequest<R = OAuthRequest> = (request: R) => Promise<void>;
 
-/** The client that a request names, before authentication. */
+/** The client that a request claims to come from, before authentication. */
 interface NamedClient {
-  /** Empty if missing or malformed. */
+  /** Client id; empty if it is missing or malformed. */
   readonly clientId: string;
-  /** Kind of client authentication. */
+  /** Kind of client authentication; `undefined` if the request has none. */
   readonly method: "secret" | "assertion" | undefined;
-  /** Key of the network address. */
+  /** Key of the network address in the rate limits. */
   readonly address: string;
 }
 
-/** A request with the client that it names. */
+/** A token request with the client that it claims to come from. */
 type ClientRequest = FormRequest & { readonly named: NamedClient };
 
 /**
- * The client that a request names by a method of RFC 6749 section 2.3 or RFC 7523 section 2.2. A
- * request that names none, or more than one, is rejected later.
+ * Reads the client of a request from its client authentication (RFC 6749 section 2.3, RFC 7523
+ * section 2.2). A request with no client, or with several, is rejected later.
  */
 function namedClient({ req, form }: FormRequest): Omit<NamedClient, "address"> {
   const basic = /^basic +(\S+)$/i.exec(req.headers.authorization ?? "")?.[1];
@@ -57,9 +57,9 @@ function subjectOf(assertion: string): string {
 }
 
 /**
- * Limits token requests per client. Anyone can name any client, so requests are counted per client
- * and address; for the client as a whole, only tokens issued after authentication count. A public
- * client is shared by many people and is counted by address only.
+ * Limits token requests per client. Anyone can send any client id, so requests are counted per
+ * client and address; only tokens issued after authentication count for the client as a whole. A
+ * public client is shared by many people, so its tokens do not count for the client as a whole.
  *
  * @throws {Problem} `rate_limited`
  */
@@ -81,10 +81,11 @@ export function limitTokenRequests(
 }
 
 /**
- * Limits the tokens issued within an hour, which is their lifetime, and so the number of valid
- * tokens. Tokens of an unclaimed agent count for the agent and for its networks; all others count
- * for the client with the person, and for the person over all clients. The client is counted first,
- * since it is authenticated: a client over its own limit uses up nothing of the shared ones.
+ * Limits the tokens issued per hour. A token is valid for an hour, so this also limits the number
+ * of valid tokens. Tokens of an unclaimed agent count against the agent and against the networks of
+ * its address; all other tokens count against the client together with the person, and against the
+ * person across all clients. The client is counted first, because it is authenticated: once it
+ * exceeds its own limit, it uses up nothing of the shared limits.
  *
  * @returns A function that throws the problem `rate_limited`.
  */
@@ -105,10 +106,10 @@ export function createTokenAdmission(limits: Limits, { res, ip }: OAuthRequest):
 }
 
 /**
- * Forwards a request with client authentication, unless too many recent attempts to authenticate as
- * this client from this address failed; then even a correct secret is rejected. Wrong secrets from
- * other addresses never lock out the client, nor do failures at a shared address that name another
- * client: secrets cannot be guessed, so only the number of checks is bounded.
+ * Forwards a request with client authentication, unless too many recent attempts from this address
+ * to authenticate as this client failed; then even a correct secret is rejected. A client is never
+ * locked out by wrong secrets from other addresses, nor by failures of other clients at a shared
+ * address. Secrets cannot be guessed, so the limit only bounds the number of checks.
  *
  * @throws {Problem} `rate_limited`
  */
@@ -124,14 +125,14 @@ export function limitClientAuthentication(
     const refusal = rateLimitProblem([await limits.peek("secret-address", key)]);
     if (refusal !== undefined) throw refusal;
 
-    // A request that names no client has nothing to authenticate.
+    // A request without a client has nothing to authenticate.
     if (method !== undefined || clientId !== "") {
-      hooksOf(request.res).beforeAssertionStored = async () =>
+      requestHooksOf(request.res).beforeAssertionStored = async () =>
         requireWithinLimits(
           request.res,
           await countInNetworks(limits, "client-assertion", request.ip),
         );
-      hooksOf(request.res).onFailedClientAuthentication = async () => {
+      requestHooksOf(request.res).onFailedClientAuthentication = async () => {
         await limits.count("secret-address", key);
         if (method !== "secret") return undefined;
         return rateLimitProblem([await limits.count("secret-client", fingerprint(clientId))]);

@@ -11,7 +11,7 @@ import { withCallerAddress } from "../../auth/auditor.ts";
 import type { ApiKeys } from "../../auth/keys/api-keys.ts";
 import type { IssueClientCredentials } from "../../auth/oidc/client-credentials.ts";
 import { userInfoOf } from "../../auth/oidc/end-user.ts";
-import { hooksOf } from "../../auth/oidc/request-state.ts";
+import { requestHooksOf } from "../../auth/oidc/request-state.ts";
 import { RESPONSE_MODES } from "../../auth/oidc/response-corrections.ts";
 import { revokeByPossession } from "../../auth/oidc/revocation.ts";
 import { countInNetworks } from "../../limits/count-in-networks.ts";
@@ -24,7 +24,7 @@ import {
   userInfoOperations,
 } from "../../openapi/operations/tokens.ts";
 import { Problem } from "../../problem.ts";
-import { methodNotAllowed, onlyMethods, serveReading } from "../allowed-methods.ts";
+import { methodNotAllowed, rejectOtherMethods, serveGetOnly } from "../allowed-methods.ts";
 import { internalError, isOpenedInBrowser, OAuthError } from "../errors.ts";
 import { mountOperations, routeOf } from "../mount.ts";
 import { countPublicRequest, requireWithinLimits } from "../rate-limits.ts";
@@ -43,38 +43,41 @@ import {
   bodyParser,
   FORM_TYPE,
   type FormRequest,
-  hashSecret,
+  hashSecretInBody,
   oauthRequestOf,
   readOAuthForm,
   toProviderRequest,
-  withForm,
+  withParsedForm,
 } from "./oauth-request.ts";
 
-/** Options of `createOAuth`. */
+/** Options of `createOAuthEndpoints`. */
 interface OAuthOptions {
   /** Returns the current authorization server; it changes when keys are rotated. */
   readonly provider: () => Provider;
-  /** Public origin of the service, the base of every URL in a response. */
+  /** Public origin of the service, with which every URL in a response begins. */
   readonly baseUrl: string;
   readonly clientCredentials: IssueClientCredentials;
   readonly keys: ApiKeys;
   readonly limits: Limits;
 }
 
-/** Maximum size of a registration or update, in bytes. */
+/** Maximum body size of a client registration or update, in bytes. */
 const MAX_REGISTRATION_BYTES = 8 * 1024;
 
-/** Maximum size of a form, in bytes. */
+/** Maximum size of a form body, in bytes. */
 const MAX_FORM_BYTES = 16 * 1024;
 
-/** Form members of client authentication (RFC 6749 section 2.3). */
+/** Form parameters that identify or authenticate a client (RFC 6749 section 2.3). */
 const clientAuthParameters = ["client_id", "client_secret", "client_assertion"];
 
-/** Revokes by possession, without client credentials, as the interface allows; other requests are
- *  forwarded. An access token in the header is not client authentication. */
+/**
+ * Revokes a token without client authentication, because the API contract allows anyone who has a
+ * token to revoke it. Requests with client authentication are passed on. A bearer token in
+ * `Authorization` is not client authentication.
+ */
 function revokeWithoutClient({ provider, keys }: OAuthOptions): RequestHandler {
   return async (req, res, next) => {
-    const { form } = withForm(oauthRequestOf(req, res));
+    const { form } = withParsedForm(oauthRequestOf(req, res));
     const { authorization } = req.headers;
     const authenticates =
       (authorization !== undefined && !/^bearer /i.test(authorization)) ||
@@ -107,11 +110,13 @@ function callbackCache(): (provider: Provider) => Callback {
   };
 }
 
-/** Passes a rejected authorization request of a browser to the error handlers, which show a
- *  page. */
+/**
+ * If a browser's authorization request is rejected, passes the error to the error handlers, which
+ * show a page.
+ */
 const showErrorsInBrowser: RequestHandler = (req, res, next) => {
   if (isOpenedInBrowser(req)) {
-    hooksOf(res).onAuthorizationError = (refusal) => {
+    requestHooksOf(res).onAuthorizationError = (refusal) => {
       if (refusal instanceof Problem) return next(refusal);
       const { error, error_description: description = "no description was given" } = refusal;
       if (error === "server_error") return next(internalError());
@@ -147,11 +152,13 @@ const userInfoErrors = {
   },
 } as const;
 
-/** Headers that change the meaning of a token request: client authentication, proof of possession
- *  (RFC 9449), and the origin of a web page. */
+/**
+ * Headers that exclude a token request from the fast path because they change its meaning: client
+ * authentication, proof of possession (RFC 9449), and the origin of a web page.
+ */
 const fastPathExclusions = ["authorization", "dpop", "oauth-client-attestation", "origin"];
 
-/** Uses the fast path for plain token requests. */
+/** Answers plain token requests by the fast path and forwards all others. */
 function tryFastPath(
   { clientCredentials, limits }: OAuthOptions,
   forward: ForwardRequest,
@@ -162,7 +169,7 @@ function tryFastPath(
     const admitToken = createTokenAdmission(limits, request);
     const token = isPlain ? await clientCredentials(form, admitToken) : undefined;
     if (token === undefined) {
-      hooksOf(res).admitToken = admitToken;
+      requestHooksOf(res).admitToken = admitToken;
       return forward(request);
     }
     res.setHeader("Cache-Control", "no-store");
@@ -179,11 +186,13 @@ function createForwarder({ provider, baseUrl }: OAuthOptions): ForwardRequest {
     );
 }
 
-/** Counts an authorization request against its networks just before it is stored, so that rejected
- *  requests do not count. */
+/**
+ * Counts an authorization request against the networks of its address just before it is stored, so
+ * that rejected requests do not count.
+ */
 function countStoredRequest(limits: Limits): RequestHandler {
   return (req, res, next) => {
-    hooksOf(res).beforeAuthorizationStored = async () =>
+    requestHooksOf(res).beforeAuthorizationStored = async () =>
       requireWithinLimits(res, await countInNetworks(limits, "authorize", req.ip));
     next();
   };
@@ -195,7 +204,7 @@ function mountEndpoints(router: Router, options: OAuthOptions, forward: ForwardR
   const forwardFromExpress = (req: Request, res: Response) => forward(oauthRequestOf(req, res));
   const revokeAsClient = limitClientAuthentication(limits, forward);
   for (const { path } of authorizationServerDocuments) {
-    serveReading(router, path, (req, res) => {
+    serveGetOnly(router, path, (req, res) => {
       res.set("cache-control", "public, max-age=300");
       return forwardFromExpress(req, res);
     });
@@ -211,7 +220,7 @@ function mountEndpoints(router: Router, options: OAuthOptions, forward: ForwardR
       revoke_token: [
         ...bodyParser(FORM_TYPE, MAX_FORM_BYTES),
         revokeWithoutClient(options),
-        (req, res) => revokeAsClient(withForm(oauthRequestOf(req, res))),
+        (req, res) => revokeAsClient(withParsedForm(oauthRequestOf(req, res))),
       ],
       authorize: [
         requireNavigation,
@@ -223,27 +232,29 @@ function mountEndpoints(router: Router, options: OAuthOptions, forward: ForwardR
     },
     limits,
   );
-  // Resuming is not rate limited: it stores nothing new, and other requests must not block it
-  // midway.
+  // Resuming an authorization is not rate limited: it stores nothing new, and other requests must not
+  // block it midway.
   router
     .route(`${paths.authorize}/:uid`)
     .get(showErrorsInBrowser, forwardFromExpress)
-    .all(onlyMethods(["get"]));
+    .all(rejectOtherMethods(["get"]));
   mountOperations(
     router,
     registrationOperations,
     {
       register_client: [...registration, forwardFromExpress],
       get_client: [forwardFromExpress],
-      update_client: [...registration, hashSecret, limitUpdates(limits, forwardFromExpress)],
+      update_client: [...registration, hashSecretInBody, limitUpdates(limits, forwardFromExpress)],
       delete_client: [forwardFromExpress],
     },
     limits,
   );
 }
 
-/** Limits the updates of one client from all addresses, since those of claimed agents are audited.
- *  Anyone can name any client, so only accepted updates count. */
+/**
+ * Limits the updates of one client across all addresses, because updates of claimed agents are
+ * written to the audit log. Anyone can send any client id, so only accepted updates count.
+ */
 function limitUpdates(
   limits: Limits,
   forward: (req: Request, res: Response) => Promise<void>,
@@ -257,7 +268,7 @@ function limitUpdates(
   };
 }
 
-/** Converts the errors of the body parser. */
+/** Converts the errors of the body parser to problems. */
 const convertBodyErrors: ErrorRequestHandler = (error, _req, _res, next) =>
   next(asBodyProblem(error));
 
@@ -286,8 +297,8 @@ function tokenRoute(options: OAuthOptions, forward: ForwardRequest): Route {
   };
 }
 
-/** The OAuth endpoints. */
-export interface OAuth {
+/** The OAuth endpoints: the token endpoint for the route table, the others for Express. */
+export interface OAuthEndpoints {
   readonly tokenRoute: Route;
   readonly router: Router;
 }
@@ -303,7 +314,7 @@ export interface OAuth {
  *
  * @throws {Problem} `method_not_allowed`, `unsupported_media_type`, `content_too_large`.
  */
-export function createOAuth(options: OAuthOptions): OAuth {
+export function createOAuthEndpoints(options: OAuthOptions): OAuthEndpoints {
   const forward = createForwarder(options);
   const router = Router({ strict: true });
   mountEndpoints(router, options, forward);
@@ -313,11 +324,11 @@ export function createOAuth(options: OAuthOptions): OAuth {
 }
 
 /**
- * Rejects an authorization request that is not a top-level navigation, that is, one whose
- * `Sec-Fetch-Dest` is not `document`: no person could decide on an image, a frame or a script
- * request, with which a page of another site could use up the limits of its visitors' addresses.
- * A request without the field is accepted, because programs other than browsers do not send it
- * (Fetch Metadata Request Headers, section 2.1).
+ * Rejects an authorization request whose `Sec-Fetch-Dest` is not `document`, that is, one that is
+ * not a top-level navigation. No person could decide on a request for an image, a frame or a
+ * script, and a page of another site could use such requests to exhaust the limits of its visitors'
+ * addresses. A request without this header is accepted, because programs other than browsers do not
+ * send it (Fetch Metadata Request Headers, section 2.1).
  *
  * @throws {OAuthError} `invalid_request`
  */

@@ -4,12 +4,12 @@ import { Problem } from "../../problem.ts";
 import { isOpenedInBrowser, OAuthError } from "../errors.ts";
 
 /**
- * Converts an exceeded limit, or an unavailable store, to an OAuth error: 429 or 503 with
- * `Retry-After` and `temporarily_unavailable`. No code of RFC 6749 section 5.2 fits; this one of
- * section 4.1.2.1 correctly advises to retry later. `slow_down` (RFC 8628) is reserved for polling
- * in the device flow.
+ * Converts an exceeded limit or an unavailable store to an OAuth error: 429 or 503 with
+ * `Retry-After` and `temporarily_unavailable`. RFC 6749 section 5.2 has no suitable code; this code
+ * of section 4.1.2.1 tells the client to retry later. `slow_down` (RFC 8628) is reserved for
+ * polling in the device flow.
  *
- * @returns Other errors unchanged.
+ * @returns The OAuth error; any other error unchanged.
  */
 export function asOAuthError(error: unknown): unknown {
   const isTemporary =
@@ -20,8 +20,10 @@ export function asOAuthError(error: unknown): unknown {
   return new OAuthError(code, { status: error.status, description, headers: error.headers });
 }
 
-/** Converts the errors of Express routes like `asOAuthError`. A browser gets the error page of the
- *  problem. */
+/**
+ * Converts errors of Express routes with `asOAuthError`. For a browser, the error stays unchanged,
+ * so that an error page is shown.
+ */
 export const toOAuthError: ErrorRequestHandler = (error, req, _res, next) =>
   next(isOpenedInBrowser(req) ? error : asOAuthError(error));
 

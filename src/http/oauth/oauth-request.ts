@@ -54,7 +54,7 @@ export function asBodyProblem(error: {
   return error;
 }
 
-/** The common spellings of the form content type. */
+/** Matches the common spellings of the form content type. */
 const COMMON_FORM_TYPE = /^application\/x-www-form-urlencoded(; ?charset=utf-8)?$/i;
 
 /**
@@ -67,16 +67,22 @@ export async function readOAuthForm(context: RequestContext, limit: number): Pro
   const { req, res, ip, path } = context;
   const { headers } = req;
   if (COMMON_FORM_TYPE.test(headers["content-type"] ?? "") && isPlainBody(headers, limit)) {
-    return withForm({ req, res, ip, path, bytes: await readPlainBody(req) });
+    return withParsedForm({ req, res, ip, path, bytes: await readPlainBody(req) });
   }
   if (!hasMediaType(req, FORM_TYPE)) throw wrongType(FORM_TYPE);
   const bytes = await parseBody(rawBody(limit), context).catch((error) => {
     throw asBodyProblem(error);
   });
-  return withForm({ req, res, ip, path, bytes: Buffer.isBuffer(bytes) ? bytes : Buffer.alloc(0) });
+  return withParsedForm({
+    req,
+    res,
+    ip,
+    path,
+    bytes: Buffer.isBuffer(bytes) ? bytes : Buffer.alloc(0),
+  });
 }
 
-/** The bytes of a body that was read; empty if there is none. */
+/** The bytes of an already read body; empty if there is none. */
 export function bodyBytes(req: express.Request): Buffer {
   return Buffer.isBuffer(req.body) ? req.body : Buffer.alloc(0);
 }
@@ -100,27 +106,27 @@ export interface FormRequest extends OAuthRequest {
   readonly form: URLSearchParams;
 }
 
-/** Converts an Express request. */
+/** Converts an Express request to a request for the authorization server. */
 export function oauthRequestOf(req: express.Request, res: ServerResponse): OAuthRequest {
   return { req, res, ip: req.ip, path: req.path, bytes: bodyBytes(req) };
 }
 
-/** Adds the parsed form. */
-export function withForm(request: OAuthRequest): FormRequest {
+/** Adds the parsed form to a request. */
+export function withParsedForm(request: OAuthRequest): FormRequest {
   return { ...request, form: new URLSearchParams(request.bytes.toString()) };
 }
 
 /** Hashes the client secret in the body of an update. */
-export const hashSecret: RequestHandler = (req, _res, next) => {
+export const hashSecretInBody: RequestHandler = (req, _res, next) => {
   req.body = withHashedSecret(bodyBytes(req));
   next();
 };
 
 /**
- * Copies a request for the authorization server. That server builds URLs from the request target
- * and from forwarded headers, which clients can forge, so all of those are replaced. It compares
- * resources as text, so they are normalized. It reads the body as a stream, which has already been
- * consumed, so the body is replayed.
+ * Copies a request for the authorization server. The server builds URLs from the request target and
+ * from forwarded headers, which clients can forge, so the copy replaces both. The server compares
+ * resource URLs as text, so they are normalized. The server reads the body as a stream, which has
+ * already been consumed, so the body is replayed.
  *
  * @param baseUrl Public origin, without a trailing slash.
  */
@@ -153,7 +159,7 @@ function withCanonicalResources({ bytes, form }: OAuthRequest, baseUrl: string):
   return Buffer.from(canonicalResources(bytes.toString(), baseUrl));
 }
 
-/** A query or form with each known resource in its canonical spelling. */
+/** Rewrites each known resource URL in a query or form to its canonical spelling. */
 function canonicalResources(text: string, baseUrl: string): string {
   const named = new URLSearchParams(text).getAll("resource");
   const known = named.map((indicator) => resolveResource(indicator, baseUrl) ?? indicator);

@@ -1,24 +1,24 @@
 import { Router } from "express";
 import { z } from "zod";
-import { accountGroup } from "../../alerts/alert.ts";
+import { accountAlertsGroup } from "../../alerts/alert.ts";
 import { watchlistVersion } from "../../alerts/watchlists/watchlist.ts";
-import { symbolsOf } from "../../answers/alert-input.ts";
+import { canonicalSymbols } from "../../answers/alert-input.ts";
 import { Ticker } from "../../answers/common.ts";
-import { KEYS_PER_ACCOUNT } from "../../auth/keys/api-keys.ts";
-import { hasMarkup, NO_MARKUP } from "../../lib/label.ts";
+import { MAX_KEYS_PER_ACCOUNT } from "../../auth/keys/api-keys.ts";
+import { hasMarkup, NO_MARKUP_MESSAGE } from "../../lib/label.ts";
 import { Problem } from "../../problem.ts";
-import { onlyMethods } from "../allowed-methods.ts";
-import { validate } from "../api/parse.ts";
+import { rejectOtherMethods } from "../allowed-methods.ts";
+import { validateInput } from "../api/parse.ts";
 import type { FieldErrors } from "./elements.ts";
 import { RequiredScopes, readForm, submittedValue, validateForm } from "./form.ts";
 import { MAX_KEY_NAME, newKeyPage } from "./keys-section.ts";
 import type { PageContext } from "./page-context.ts";
 import { ACCOUNT_PATH } from "./return-to.ts";
 import { showAccount } from "./show-account.ts";
-import { createSignedIn, type Visit } from "./signed-in.ts";
+import { createServeSignedIn, type SignedInVisit } from "./signed-in.ts";
 import { symbolsField } from "./watchlists-section.ts";
 
-/** Control characters, lone surrogates, invisible characters and bidirectional controls. */
+/** Matches control characters, lone surrogates, invisible characters and bidirectional controls. */
 const UNPRINTABLE = /[\p{C}\p{Zl}\p{Zp}]/u;
 
 const KeyForm = z.object({
@@ -29,22 +29,31 @@ const KeyForm = z.object({
     .min(1, "Give the key a name.")
     .max(MAX_KEY_NAME, `The name has at most ${MAX_KEY_NAME} characters.`)
     .refine((name) => !UNPRINTABLE.test(name), "The name has characters that cannot be shown.")
-    .refine((name) => !hasMarkup(name), `The name ${NO_MARKUP}.`),
+    .refine((name) => !hasMarkup(name), `The name ${NO_MARKUP_MESSAGE}.`),
   scope: RequiredScopes,
 });
 
 const ListedSymbols = z.object({ symbols: z.array(Ticker).min(1).max(100) });
 
-/** The page hides the form at the limit, but another window may still show it. */
+/**
+ * Error for a new key beyond the limit. The page hides the form at the limit, but a window opened
+ * earlier may still show it.
+ */
 const KEY_LIMIT_REACHED: FieldErrors = [
-  { id: "keys", text: `You have ${KEYS_PER_ACCOUNT} keys already. Revoke one to create another.` },
+  {
+    id: "keys",
+    text: `You have ${MAX_KEYS_PER_ACCOUNT} keys already. Revoke one to create another.`,
+  },
 ];
 
-/** Routes of the page where a person reviews and revokes what acts on their behalf. */
+/**
+ * Routes of the account page, where a person reviews and revokes the keys, agents and applications
+ * that act on their behalf.
+ */
 export function accountRoutes(options: PageContext): Router {
   const { accounts, keys, alerts, watchlists, throttle } = options;
   const router = Router();
-  const signedIn = createSignedIn(options);
+  const signedIn = createServeSignedIn(options);
   const mountRemoval = (path: string, end: (accountId: string, id: string) => Promise<boolean>) => {
     const handle = signedIn("requireOwnForm", async ({ req, res, account }) => {
       await end(account.id, String(req.params.id));
@@ -53,19 +62,19 @@ export function accountRoutes(options: PageContext): Router {
     router
       .route(path)
       .post(...readForm, handle)
-      .all(onlyMethods(["post"]));
+      .all(rejectOtherMethods(["post"]));
   };
   router
     .route(ACCOUNT_PATH)
     .get(signedIn("openPage", (visit) => showAccount(visit, options)))
-    .all(onlyMethods(["get"]));
+    .all(rejectOtherMethods(["get"]));
   router
     .route("/account/keys")
     .post(
       ...readForm,
       signedIn("requireOwnForm", (visit) => createKey(visit, options)),
     )
-    .all(onlyMethods(["post"]));
+    .all(rejectOtherMethods(["post"]));
   mountRemoval("/account/keys/:id/revoke", async (accountId, id) => {
     await throttle({ "key-change": accountId });
     return keys.revoke(id, accountId, accountId);
@@ -88,11 +97,11 @@ export function accountRoutes(options: PageContext): Router {
       ...readForm,
       signedIn("requireOwnForm", (visit) => changeWatchlist(visit, options)),
     )
-    .all(onlyMethods(["post"]));
+    .all(rejectOtherMethods(["post"]));
   return router;
 }
 
-async function changeWatchlist(visit: Visit, options: PageContext): Promise<void> {
+async function changeWatchlist(visit: SignedInVisit, options: PageContext): Promise<void> {
   const { req, res, account } = visit;
   const { watchlists, context, throttle } = options;
   const key = String(req.params.id);
@@ -106,11 +115,11 @@ async function changeWatchlist(visit: Visit, options: PageContext): Promise<void
   };
   const version = submittedValue(req, "version") ?? "";
   const words = entered.split(/[\s,]+/).filter(Boolean);
-  const { data, error } = validate(ListedSymbols, { symbols: words });
+  const { data, error } = validateInput(ListedSymbols, { symbols: words });
   if (data === undefined) return refuse(`The symbols: ${error.issues[0]?.message}`);
-  await throttle({ "alert-change-account": accountGroup(account.id) });
+  await throttle({ "alert-change-account": accountAlertsGroup(account.id) });
   try {
-    const symbols = symbolsOf(data.symbols, context);
+    const symbols = canonicalSymbols(data.symbols, context);
     await watchlists.changeForAccount(account.id, key, { symbols, version });
   } catch (problem) {
     if (!(problem instanceof Problem)) throw problem;
@@ -119,7 +128,7 @@ async function changeWatchlist(visit: Visit, options: PageContext): Promise<void
   res.redirect(303, `${ACCOUNT_PATH}#watchlists`);
 }
 
-async function createKey(visit: Visit, options: PageContext): Promise<void> {
+async function createKey(visit: SignedInVisit, options: PageContext): Promise<void> {
   const { req, res, account } = visit;
   const { data, errors } = validateForm(KeyForm, req);
   if (errors !== undefined) {

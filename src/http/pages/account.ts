@@ -4,10 +4,10 @@ import type { OwnedAgent } from "../../auth/accounts/owned-agents.ts";
 import { type AlertsView, alertsSection } from "./alerts-section.ts";
 import { type ChannelsView, channelsSection } from "./channels-section.ts";
 import {
+  descriptionList,
   destructiveAction,
-  facts,
   form,
-  lastUse,
+  lastUseText,
   scopeLabels,
   timeElement,
   untrustedHost,
@@ -19,7 +19,7 @@ import { type KeysView, keysSection } from "./keys-section.ts";
 import type { PageAnswer } from "./page-answer.ts";
 import { type WatchlistsView, watchlistsSection } from "./watchlists-section.ts";
 
-/** What the account page shows. */
+/** Data for the account page. */
 export interface AccountView extends KeysView, AlertsView, WatchlistsView, ChannelsView {
   readonly account: Account;
   readonly agents: readonly OwnedAgent[];
@@ -67,12 +67,12 @@ function agentCard(agent: OwnedAgent, formToken: string): Html {
   const { agentId, name, scopes, claimedAt, claimedBy, lastUsedAt } = agent;
   return html`<li class="card">
 <h3>${unverifiedTitle("Agent", name)}</h3>
-${facts([
+${descriptionList([
   ["Id", html`<code>${untrustedText(agentId)}</code>`],
   ["Access", scopeLabels(scopes)],
   ["Claimed", timeElement(claimedAt)],
   ...(claimedBy === undefined ? [] : [claimedByFact(claimedBy)]),
-  ["Last use", lastUse(lastUsedAt, claimedAt)],
+  ["Last use", lastUseText(lastUsedAt, claimedAt)],
 ])}
 ${destructiveAction({
   action: `/account/agents/${encodeURIComponent(agentId)}/remove`,
@@ -85,7 +85,7 @@ ${destructiveAction({
 </li>`;
 }
 
-/** The application that claimed an agent. */
+/** Entry that identifies the application through which an agent was claimed. */
 const claimedByFact = (clientId: string): readonly [string, Html] => [
   "Claimed by",
   html`application <code>${untrustedHost(clientId)}</code>; ends with its access`,
@@ -102,7 +102,7 @@ function applicationCard(application: ConnectedApplication, formToken: string): 
   const { grantId, clientId, name, scopes, grantedAt } = application;
   return html`<li class="card">
 <h3>${unverifiedTitle("Application", name)}</h3>
-${facts([
+${descriptionList([
   ["Id", html`<code>${untrustedHost(clientId)}</code>`],
   ["Access", scopeLabels(scopes)],
   ["Allowed", timeElement(grantedAt)],

@@ -2,7 +2,13 @@ import { instrumentPath } from "../../../wellknown/paths.ts";
 import { type Alert, type InstrumentSelector, isPerson, type Owner } from "../../alerts/alert.ts";
 import type { AlertView } from "../../alerts/api/queries.ts";
 import type { ApiKey } from "../../auth/keys/api-keys.ts";
-import { destructiveAction, facts, timeElement, untrustedHost, untrustedText } from "./elements.ts";
+import {
+  descriptionList,
+  destructiveAction,
+  timeElement,
+  untrustedHost,
+  untrustedText,
+} from "./elements.ts";
 import { type Content, type Html, html } from "./html.ts";
 
 /** Maximum number of alerts shown. */
@@ -11,25 +17,25 @@ export const MAX_ALERTS_SHOWN = 100;
 /** Maximum number of symbols shown per alert. */
 const MAX_SYMBOLS_SHOWN = 12;
 
-/** An alert that a person owns. */
+/** An alert that a person owns, with its last delivery. */
 interface OwnedAlert extends AlertView {
   /** Time of the last successful delivery, in milliseconds since the epoch; `undefined` if none is
    *  recent. */
   readonly lastSuccessAt: number | undefined;
 }
 
-/** What the alerts section shows. */
+/** Data for the alerts section. */
 export interface AlertsView {
   readonly formToken: string;
-  /** Oldest first. */
+  /** Alerts, oldest first. */
   readonly alerts: readonly OwnedAlert[];
   /** Number of alerts that are not shown. */
   readonly moreAlerts: number;
-  /** Keys of the person, to name those that created alerts. */
+  /** API keys of the person, for the names of the keys that created alerts. */
   readonly keys: readonly ApiKey[];
 }
 
-/** The alerts that a person owns. */
+/** Renders the alerts that a person owns. */
 export function alertsSection(view: AlertsView): Html {
   const { alerts, moreAlerts } = view;
   const make = html`<p class="buttons"><a class="${alerts.length === 0 ? "main" : "second"}" href="/account/alerts/new">Make an alert</a></p>`;
@@ -47,11 +53,11 @@ function alertCard(seen: OwnedAlert, { formToken, keys }: AlertsView): Html {
   const title = label === null ? "Alert without a label" : html`“${untrustedText(label)}”`;
   return html`<li class="card">
 <h3>${isPerson(owner) ? html`<a href="/account/alerts/${id}">${title}</a>` : title}</h3>
-${facts([
+${descriptionList([
   ["Status", html`<strong>${statusText(seen)}</strong>`],
   ["Watches", watchedText(watched)],
-  ["Notifies about", kindText(alert)],
-  ["Sent to", sentTo(seen)],
+  ["Notifies about", alertKindsText(alert)],
+  ["Sent to", deliveryTargetText(seen)],
   way.by !== "poll" && ["Last success", lastSuccessText(seen.lastSuccessAt)],
   ["Created by", creatorText(owner, keys)],
   ["Created", timeElement(createdAt)],
@@ -100,7 +106,7 @@ function disabledReason({ way }: Alert): string {
 
 const CLASSES = { stock: "All stocks", etf: "All funds", crypto: "All coins" } as const;
 
-/** What an alert watches. */
+/** Text that says which instruments an alert watches. */
 export function watchedText(watched: InstrumentSelector): Html {
   if (watched.by === "symbols") return symbolList(watched.symbols);
   if (watched.by === "watchlist") return html`The watchlist ${watched.name}`;
@@ -109,15 +115,15 @@ export function watchedText(watched: InstrumentSelector): Html {
   return html`${which}${signal !== null && html` whose signal is ${signal}`}`;
 }
 
-/** Symbols, of which the first are shown. */
+/** A list of symbols, shortened to the first `MAX_SYMBOLS_SHOWN`. */
 export function symbolList(symbols: readonly string[]): Html {
   const shown = symbols.slice(0, MAX_SYMBOLS_SHOWN);
   const more = symbols.length - shown.length;
   return html`<ul class="chips">${shown.map((symbol) => html`<li><a href="${instrumentPath(symbol)}"><code>${symbol}</code></a></li>`)}${more > 0 && html`<li>and ${more} more</li>`}</ul>`;
 }
 
-/** Labels of the events that an alert can ask for. */
-export const KINDS = {
+/** Labels of the kinds of events that an alert can report. */
+export const ALERT_KIND_LABELS = {
   signal_shift: "a signal change or a large score change",
   volatility: "unusual volatility",
   report: "a quarterly report that is near, filed or late",
@@ -125,13 +131,13 @@ export const KINDS = {
 } as const;
 
 /** The kinds of events that an alert covers, as text. */
-export function kindText({ kinds }: Alert): string {
-  const words = kinds.map((kind) => KINDS[kind]).join(", and ");
+export function alertKindsText({ kinds }: Alert): string {
+  const words = kinds.map((kind) => ALERT_KIND_LABELS[kind]).join(", and ");
   return `${words.charAt(0).toUpperCase()}${words.slice(1)}`;
 }
 
-/** Where the events of an alert go. */
-export function sentTo({ alert: { way }, channel }: AlertView): Content {
+/** Text that says where the events of an alert are sent. */
+export function deliveryTargetText({ alert: { way }, channel }: AlertView): Content {
   switch (way.by) {
     case "poll":
       return "Nowhere: it is polled";
@@ -144,7 +150,7 @@ export function sentTo({ alert: { way }, channel }: AlertView): Content {
   }
 }
 
-/** Shows only the host, because the path of a webhook URL can contain a secret. */
+/** The host of a webhook URL. The rest is not shown, because the path can contain a secret. */
 const webhookHost = (url: string): Html => untrustedHost(new URL(url).host);
 
 function lastSuccessText(at: number | undefined): Html {

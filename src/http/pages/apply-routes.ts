@@ -1,19 +1,21 @@
 import { type Request, type Response, Router } from "express";
 import { z } from "zod";
 import { ApplicationFields } from "../../applications/fields.ts";
-import { onlyMethods } from "../allowed-methods.ts";
+import { rejectOtherMethods } from "../allowed-methods.ts";
 import { APPLY_PATH, applyPage, queuePlacePage } from "./apply.ts";
 import { readForm, submittedValue, validateForm } from "./form.ts";
-import { asSentences } from "./intake-errors.ts";
+import { errorSentences } from "./intake-errors.ts";
 import type { PageContext } from "./page-context.ts";
 
-/** A form sends an empty string for an unselected option. */
+/** Forms can send an empty string for an unselected `focus`; it counts as absent. */
 const ApplyForm = ApplicationFields.extend({
   focus: z.preprocess((chosen) => chosen || undefined, ApplicationFields.shape.focus),
 });
 
-/** Routes of the page to apply for early access, with the limits of POST /api/apply; invalid input
- *  does not count. */
+/**
+ * Routes of the page to apply for early access. They share the rate limits of POST /api/apply;
+ * invalid input does not count.
+ */
 export function earlyAccessRoutes(options: PageContext): Router {
   const { csrf, show } = options;
   const router = Router();
@@ -24,7 +26,7 @@ export function earlyAccessRoutes(options: PageContext): Router {
       show(res, applyPage({ formToken, isSignedIn: session !== undefined }));
     })
     .post(...readForm, (req, res) => apply(req, res, options))
-    .all(onlyMethods(["get", "post"]));
+    .all(rejectOtherMethods(["get", "post"]));
   return router;
 }
 
@@ -39,7 +41,7 @@ async function apply(
   if (errors !== undefined) {
     const asTyped = { name: submittedValue(req, "name"), email: submittedValue(req, "email") };
     const view = { formToken, isSignedIn, ...asTyped, focus: submittedValue(req, "focus") };
-    return show(res, applyPage({ ...view, errors: asSentences(errors) }));
+    return show(res, applyPage({ ...view, errors: errorSentences(errors) }));
   }
   const { name, email, focus } = data;
   await throttleNetworks(["apply", "apply-day"], req.ip);

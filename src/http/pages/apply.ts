@@ -1,9 +1,9 @@
 import type { QueueKey } from "../../applications/intake.ts";
-import { APPLICATION_RETENTION_MS, focuses } from "../../applications/intake-records.ts";
+import { APPLICATION_RETENTION_MS, applicantFocuses } from "../../applications/intake-records.ts";
 import { copyButton, copyScriptPath } from "./copy.ts";
 import {
+  descriptionList,
   type FieldErrors,
-  facts,
   field,
   form,
   scopeList,
@@ -19,21 +19,21 @@ export const APPLY_PATH = "/apply";
 const DAY_MS = 86_400_000;
 
 /** Labels of the options of `focus`. */
-const focusNames: Readonly<Record<(typeof focuses)[number], string>> = {
+const focusNames: Readonly<Record<(typeof applicantFocuses)[number], string>> = {
   retail: "A private investor",
   quant: "A quantitative researcher or developer",
   fund: "A fund or another institution",
   general: "Other",
 };
 
-/** What the application page shows. */
+/** Data for the application page. */
 export interface ApplyView {
   readonly formToken: string;
   readonly isSignedIn: boolean;
-  /** The entered value, to fill in the form again. */
+  /** The entered name, which is shown again if the form had errors. */
   readonly name?: string | undefined;
   readonly email?: string | undefined;
-  /** The selected option. */
+  /** The selected option of `focus`. */
   readonly focus?: string | undefined;
   readonly errors?: FieldErrors;
 }
@@ -70,7 +70,7 @@ ${field({
 })}
 <fieldset>
 <legend>Who you are</legend>
-${[...focuses, ""].map((one, at) => choice(one, { at, isChosen: one === focus }))}
+${[...applicantFocuses, ""].map((one, at) => choice(one, { at, isChosen: one === focus }))}
 </fieldset>
 <button>Apply</button>`;
 }
@@ -87,20 +87,20 @@ function choice(focus: string, { at, isChosen }: { at: number; isChosen: boolean
 </div>`;
 }
 
-/** What the confirmation of an application shows. */
+/** Data for the confirmation of an application. */
 export interface QueuePlaceView {
   readonly isSignedIn: boolean;
   readonly queueToken: string;
   readonly name: string;
   readonly email: string;
-  readonly focus: (typeof focuses)[number] | undefined;
-  /** Milliseconds since the epoch. */
+  readonly focus: (typeof applicantFocuses)[number] | undefined;
+  /** Time of registration, in milliseconds since the epoch. */
   readonly registeredAt: number;
-  /** `undefined` if the token is not an API key. */
+  /** Properties of the queue token as an API key; `undefined` if it is not an API key. */
   readonly key: QueueKey | undefined;
 }
 
-/** The page that shows the queue token, once. */
+/** The page that shows the queue token; the token is shown only once. */
 export function queuePlacePage(view: QueuePlaceView): PageAnswer {
   const { isSignedIn, queueToken, name, email, focus, registeredAt, key } = view;
   return {
@@ -112,7 +112,7 @@ export function queuePlacePage(view: QueuePlaceView): PageAnswer {
 <p class="buttons">${copyButton("token", "the token")}</p>
 <p>It identifies your application to the operator of this service: give it when you ask about it.</p>
 ${key && keyText(key)}
-<div class="card">${facts([
+<div class="card">${descriptionList([
       ["Name", untrustedText(name)],
       ["Email address", untrustedText(email)],
       focus !== undefined && ["Who you are", focusNames[focus]],

@@ -1,6 +1,6 @@
 import { hash } from "node:crypto";
 import { Router } from "express";
-import { serveReading } from "../allowed-methods.ts";
+import { serveGetOnly } from "../allowed-methods.ts";
 import { MEDIA_TYPES, sendRepresentation } from "../send-response.ts";
 
 /** A static text file that pages load. */
@@ -32,7 +32,7 @@ export function createAsset({ path, type, text }: AssetText): Asset {
     address: `${path}?v=${digest}`,
     route() {
       const router = Router();
-      serveReading(router, path, (req, res) => sendRepresentation(req, res.set(headers), asset));
+      serveGetOnly(router, path, (req, res) => sendRepresentation(req, res.set(headers), asset));
       return router;
     },
   };

@@ -4,18 +4,18 @@ import { CHANNEL_KINDS } from "../../alerts/channels/channel.ts";
 import { type ChannelSchedule, isTimeZone } from "../../alerts/channels/schedule.ts";
 import { Label } from "../../lib/label.ts";
 import { Problem } from "../../problem.ts";
-import { onlyMethods } from "../allowed-methods.ts";
+import { rejectOtherMethods } from "../allowed-methods.ts";
 import { channelField, MAX_CHANNEL_NAME, newChannelField } from "./channels-section.ts";
 import type { FieldErrors } from "./elements.ts";
 import { readForm, submittedValue } from "./form.ts";
 import type { PageContext } from "./page-context.ts";
 import { ACCOUNT_PATH } from "./return-to.ts";
 import { showAccount } from "./show-account.ts";
-import { createSignedIn, type Visit } from "./signed-in.ts";
+import { createServeSignedIn, type SignedInVisit } from "./signed-in.ts";
 
 const CHANNELS_PATH = `${ACCOUNT_PATH}/channels`;
 
-/** A channel's id in a path. */
+/** Route path of one channel. */
 const ONE = `${CHANNELS_PATH}/:id`;
 
 const Kind = z.enum(CHANNEL_KINDS);
@@ -25,22 +25,26 @@ const Name = Label.refine(
   `has at most ${MAX_CHANNEL_NAME} characters`,
 );
 
-/** A time of day, or an empty field. */
+/** Matches a time of day (HH:MM) or an empty field. */
 const TIME = /^(|([01]\d|2[0-3]):[0-5]\d)$/;
 
-/** Handles a form of one channel. @returns Its errors, if any. */
-type Act = (visit: Visit, id: string) => Promise<FieldErrors | undefined>;
+/**
+ * Handles a form of one channel.
+ *
+ * @returns Errors of the form; `undefined` if there are none.
+ */
+type Act = (visit: SignedInVisit, id: string) => Promise<FieldErrors | undefined>;
 
 /** Routes that add, verify, change and remove the channels of a person. */
 export function channelRoutes(options: PageContext): Router {
   const { channels } = options;
   const router = Router();
-  const signedIn = createSignedIn(options);
-  const mount = (path: string, act: (visit: Visit) => Promise<void>) =>
+  const signedIn = createServeSignedIn(options);
+  const mount = (path: string, act: (visit: SignedInVisit) => Promise<void>) =>
     router
       .route(path)
       .post(...readForm, signedIn("requireOwnForm", act))
-      .all(onlyMethods(["post"]));
+      .all(rejectOtherMethods(["post"]));
   const mountAct = (path: string, act: Act) =>
     mount(`${ONE}/${path}`, async (visit) => {
       const errors = await act(visit, String(visit.req.params.id));
@@ -68,7 +72,7 @@ export function channelRoutes(options: PageContext): Router {
   return router;
 }
 
-async function addChannel(visit: Visit, options: PageContext): Promise<void> {
+async function addChannel(visit: SignedInVisit, options: PageContext): Promise<void> {
   const { req, res, account } = visit;
   const kind = Kind.safeParse(submittedValue(req, "kind")).data ?? "email";
   const [name = "", to = "", token = ""] = (["name", "to", "token"] as const).map((part) =>
@@ -92,7 +96,7 @@ async function addChannel(visit: Visit, options: PageContext): Promise<void> {
 }
 
 async function enterCode(
-  { req, account }: Visit,
+  { req, account }: SignedInVisit,
   channelId: string,
   { channels }: PageContext,
 ): Promise<FieldErrors | undefined> {
@@ -102,7 +106,7 @@ async function enterCode(
 }
 
 async function saveSchedule(
-  { req, account }: Visit,
+  { req, account }: SignedInVisit,
   channelId: string,
   { channels }: PageContext,
 ): Promise<FieldErrors | undefined> {

@@ -4,9 +4,9 @@ import type { ChannelView } from "../../alerts/channels/channels.ts";
 import type { ChannelSchedule } from "../../alerts/channels/schedule.ts";
 import type { Account } from "../../auth/accounts/accounts.ts";
 import {
+  descriptionList,
   destructiveAction,
   type FieldErrors,
-  facts,
   field,
   form,
   timeElement,
@@ -17,18 +17,18 @@ import { type Content, type Html, html } from "./html.ts";
 /** Maximum length of the name of a channel, in characters. */
 export const MAX_CHANNEL_NAME = 40;
 
-/** What the channels section shows. */
+/** Data for the channels section. */
 export interface ChannelsView {
   readonly formToken: string;
-  /** The person; new email channels suggest their address. */
+  /** The person, whose email address is suggested for new email channels. */
   readonly account: Pick<Account, "email">;
-  /** By name. */
+  /** Channels, sorted by name. */
   readonly channels: readonly ChannelView[];
   /** Whether emails are shown to the operator instead of being sent. */
   readonly isMailShownToOperator: boolean;
   /** Errors of the forms. */
   readonly errors?: FieldErrors;
-  /** Values entered for a new channel; its tokens have to be entered again. */
+  /** Values entered for a new channel. Tokens are not shown again and must be entered anew. */
   readonly enteredChannel?: {
     readonly kind: ChannelKind;
     readonly name: string;
@@ -45,17 +45,17 @@ export const KIND_NAMES: Readonly<Record<ChannelKind, string>> = {
   ntfy: "ntfy",
 };
 
-/** How a kind of channel is set up. */
+/** Texts for setting up one kind of channel. */
 interface KindText {
-  /** Where to find the required values. */
+  /** Text that says where to find the required values. */
   readonly about: string;
-  /** Label, type and example of the target. */
+  /** Label, input type and example of the channel's target address. */
   readonly to: readonly [label: string, type: string, example: string];
   /** Label of the token, if the kind has one. */
   readonly token?: string;
 }
 
-/** The kinds of channels in words. */
+/** Setup texts by kind of channel. */
 const KIND_TEXTS: Readonly<Record<ChannelKind, KindText>> = {
   email: {
     about: "Any mailbox of yours. Each email has a link that ends them.",
@@ -84,17 +84,17 @@ const KIND_TEXTS: Readonly<Record<ChannelKind, KindText>> = {
   },
 };
 
-/** Ids of the fields of a new channel. */
+/** HTML id of a field in the form that adds a channel. */
 export const newChannelField = (kind: ChannelKind, name: "name" | "to" | "token"): string =>
   `${kind}-${name}`;
 
-/** Ids of the fields of a channel. */
+/** HTML id of a field in the form of an existing channel. */
 export const channelField = (
   id: string,
   name: "code" | "from" | "until" | "digest" | "zone",
 ): string => `${name}-${id}`;
 
-/** The channels of a person, and the forms that add one. */
+/** Renders the channels of a person and the forms that add one. */
 export function channelsSection(view: ChannelsView): Html {
   const { channels } = view;
   return html`<p>Your alerts reach you here: by email, or in a chat. A channel gets a code first, which you enter below; nothing else is sent to it before. Choose it when you make an alert. You can have ${MAX_CHANNELS}.</p>
@@ -109,7 +109,7 @@ function channelCard(channel: ChannelView, view: ChannelsView): Html {
   const isUnsent = kind === "email" && view.isMailShownToOperator;
   return html`<li class="card">
 <h3>${KIND_NAMES[kind]}: ${untrustedText(name)}</h3>
-${facts([
+${descriptionList([
   ["Status", html`<strong>${stateText(channel)}</strong>`],
   ["Sends to", untrustedText(hint)],
   state.is !== "pending" && ["Sends", scheduleText(schedule)],
@@ -142,7 +142,7 @@ ${destructiveAction({
 </li>`;
 }
 
-/** Actions on a channel that have a button. */
+/** Buttons for the actions that the state of a channel allows. */
 function channelButtons(
   { state: { is }, isShared }: ChannelView,
   action: string,
@@ -246,7 +246,7 @@ ${form(
 </details>`;
 }
 
-/** A name that no channel of the person has. */
+/** A default name for a new channel that no other channel of the person has. */
 function freeName(kind: ChannelKind, channels: readonly ChannelView[]): string {
   const taken = new Set(channels.map(({ name }) => name.toLowerCase()));
   const names = [KIND_NAMES[kind], ...channels.map((_, at) => `${KIND_NAMES[kind]} ${at + 2}`)];

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { addressKey } from "../../limits/address-key.ts";
 import { queryOf } from "../request-context.ts";
-import { claimedPage, claimFormPage, confirmPage, grantsNothing } from "./claim.ts";
+import { claimConfirmPage, claimedPage, claimFormPage, grantsNoScope } from "./claim.ts";
 import type { ClaimVisit } from "./claim-visit.ts";
 import type { FieldErrors } from "./elements.ts";
 import {
@@ -18,13 +18,18 @@ const AgentId = z
   .trim()
   .regex(/^[!-~]{1,200}$/);
 
-/** An agent id and its code, with any separators between its 8 characters. */
+/**
+ * Schema of the form: an agent id and its code, including any separators between the 8 characters
+ * of the code.
+ */
 const CodeForm = z.object({ agent_id: AgentId, code: z.string().min(1).max(64) });
 
 const ConfirmForm = CodeForm.extend({ scope: SelectedScopes, held: OfferedScopes });
 
-/** The same message for an unknown agent, a wrong code and an expired one, so that guessing reveals
- *  nothing. */
+/**
+ * The error is the same for an unknown agent, a wrong code and an expired code, so that guesses
+ * reveal nothing.
+ */
 const invalidCode: FieldErrors = [
   {
     id: "code",
@@ -33,12 +38,12 @@ const invalidCode: FieldErrors = [
 ];
 
 /** Asks for an agent id and its code. The code is never prefilled, so that no link can supply it. */
-export async function askForCode(visit: ClaimVisit, { show }: PageContext): Promise<void> {
+export async function showCodeForm(visit: ClaimVisit, { show }: PageContext): Promise<void> {
   const { data: agentId } = AgentId.safeParse(queryOf(visit.req).get("agent"));
   show(visit.res, claimFormPage({ formToken: visit.browser.formToken, agentId }));
 }
 
-/** Shows the agent that a code belongs to. */
+/** Shows the agent to which a code belongs. */
 export async function showAgent(visit: ClaimVisit, options: PageContext): Promise<void> {
   await countAttempt(visit, options);
   return showAgentOfCode(visit, options);
@@ -53,7 +58,7 @@ export async function completeClaim(visit: ClaimVisit, options: PageContext): Pr
   const { accountId } = visit.session;
   const { scope: scopes, held: shown } = data;
   const agent = scopes.length > 0 ? undefined : await options.claims.preview(claim, accountId);
-  if (agent !== undefined && grantsNothing(agent, scopes)) {
+  if (agent !== undefined && grantsNoScope(agent, scopes)) {
     return showAgentOfCode(visit, options, noScopeSelected);
   }
   const outcome = await options.claims.completeByPerson(claim, { accountId, scopes, shown });
@@ -61,9 +66,11 @@ export async function completeClaim(visit: ClaimVisit, options: PageContext): Pr
   options.show(visit.res, claimedPage(outcome));
 }
 
-/** Counts an attempt. Both steps check the code, so both count. They use the quotas of POST
- *  /oauth/claim, so that one way to claim does not bypass the limits of the other. A malformed
- *  agent id has no quota of its own. */
+/**
+ * Counts an attempt. Both steps check the code, so both count. They use the quotas of POST
+ * /oauth/claim, so that a person cannot avoid the limits of one way to claim by using the other. A
+ * malformed agent id has no quota of its own.
+ */
 async function countAttempt(
   { req, session }: ClaimVisit,
   { throttle, guard }: PageContext,
@@ -89,7 +96,7 @@ async function showAgentOfCode(
   if (agent === undefined) return rejectCode(visit, options);
   const chosen = errors.length > 0 ? [] : agent.scopesAfter;
   const { formToken } = visit.browser;
-  options.show(visit.res, confirmPage({ formToken, agent, code, chosen, errors }));
+  options.show(visit.res, claimConfirmPage({ formToken, agent, code, chosen, errors }));
 }
 
 async function rejectCode(

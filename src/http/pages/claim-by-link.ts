@@ -1,10 +1,10 @@
 import { z } from "zod";
 import { addressKey } from "../../limits/address-key.ts";
 import {
-  approvePage,
-  grantsNothing,
+  claimApprovePage,
+  claimCodePage,
+  grantsNoScope,
   noAttemptPage,
-  shownCodePage,
   wrongAccountPage,
 } from "./claim.ts";
 import type { ClaimVisit } from "./claim-visit.ts";
@@ -36,7 +36,7 @@ export async function showApproval(
   }
   const chosen = errors.length > 0 ? [] : agent.scopesAfter;
   const { formToken } = browser;
-  options.show(res, approvePage({ formToken, agent, attempt, chosen, errors }));
+  options.show(res, claimApprovePage({ formToken, agent, attempt, chosen, errors }));
 }
 
 /** Stores the person's approval, and shows the code for the agent. */
@@ -50,9 +50,9 @@ export async function approveClaim(visit: ClaimVisit, options: PageContext): Pro
   }
   const { attempt, scope: scopes, held: shown } = data;
   const agent = await options.claims.findByAttempt(attempt, accountId);
-  if (typeof agent === "object" && grantsNothing(agent, scopes)) {
+  if (typeof agent === "object" && grantsNoScope(agent, scopes)) {
     return showApproval(visit, options, { attempt, errors: noScopeSelected });
   }
   const confirmed = await options.claims.confirm(attempt, { accountId, scopes, shown });
-  options.show(res, confirmed ? shownCodePage(confirmed.code) : noAttemptPage);
+  options.show(res, confirmed ? claimCodePage(confirmed.code) : noAttemptPage);
 }

@@ -1,9 +1,9 @@
 import { type Request, Router } from "express";
-import { onlyMethods } from "../allowed-methods.ts";
+import { rejectOtherMethods } from "../allowed-methods.ts";
 import { queryOf } from "../request-context.ts";
-import { askForCode, completeClaim, showAgent } from "./claim-by-code.ts";
+import { completeClaim, showAgent, showCodeForm } from "./claim-by-code.ts";
 import { approveClaim, showApproval } from "./claim-by-link.ts";
-import { type ClaimVisit, type FreshHandler, forFreshSignIn } from "./claim-visit.ts";
+import { type ClaimVisit, type FreshHandler, requireFreshSignIn } from "./claim-visit.ts";
 import { readForm, submittedValue } from "./form.ts";
 import type { PageContext } from "./page-context.ts";
 /** Routes of the pages where a person claims an agent. */
@@ -11,7 +11,7 @@ export function claimRoutes(options: PageContext): Router {
   const router = Router();
   const posted = (name: QueryName, handle: FreshHandler) => [
     ...readForm,
-    forFreshSignIn(
+    requireFreshSignIn(
       options,
       { csrfCheck: "requireOwnForm", place: (req) => returnTarget(req, name) },
       handle,
@@ -19,17 +19,19 @@ export function claimRoutes(options: PageContext): Router {
   ];
   router
     .route("/claim")
-    .get(forFreshSignIn(options, { csrfCheck: "openPage", place: requestedTarget }, showClaimPage))
+    .get(
+      requireFreshSignIn(options, { csrfCheck: "openPage", place: requestedTarget }, showClaimPage),
+    )
     .post(...posted("agent", showAgent))
-    .all(onlyMethods(["get", "post"]));
+    .all(rejectOtherMethods(["get", "post"]));
   router
     .route("/claim/confirm")
     .post(...posted("agent", completeClaim))
-    .all(onlyMethods(["post"]));
+    .all(rejectOtherMethods(["post"]));
   router
     .route("/claim/approve")
     .post(...posted("attempt", approveClaim))
-    .all(onlyMethods(["post"]));
+    .all(rejectOtherMethods(["post"]));
   return router;
 }
 
@@ -52,5 +54,7 @@ const place = (name: QueryName, value: string | undefined): string =>
 
 function showClaimPage(visit: ClaimVisit, options: PageContext): Promise<void> {
   const attempt = queryOf(visit.req).get("attempt");
-  return attempt === null ? askForCode(visit, options) : showApproval(visit, options, { attempt });
+  return attempt === null
+    ? showCodeForm(visit, options)
+    : showApproval(visit, options, { attempt });
 }

@@ -1,15 +1,19 @@
 import type { Request, RequestHandler, Response } from "express";
-import { type Browser, isFreshSignIn, type Session } from "../../auth/accounts/browser-sessions.ts";
+import {
+  type Browser,
+  type BrowserSession,
+  isFreshSignIn,
+} from "../../auth/accounts/browser-sessions.ts";
 import type { CsrfGuard } from "./form.ts";
 import type { PageContext } from "./page-context.ts";
-import { withReturn } from "./return-to.ts";
+import { withReturnPath } from "./return-to.ts";
 
 /** A request of a person with a recent sign-in. */
 export interface ClaimVisit {
   readonly req: Request;
   readonly res: Response;
   readonly browser: Browser;
-  readonly session: Session;
+  readonly session: BrowserSession;
 }
 
 /** Handles a request of a person with a recent sign-in. */
@@ -17,9 +21,9 @@ export type FreshHandler = (visit: ClaimVisit, options: PageContext) => Promise<
 
 /** CSRF check and return target of a claim page. */
 export interface ClaimPageOptions {
-  /** The CSRF check: `requireOwnForm` for a form. */
+  /** Name of the CSRF check; `requireOwnForm` for a submitted form. */
   readonly csrfCheck: keyof CsrfGuard;
-  /** Where to return after a sign-in. */
+  /** Path to which the person returns after signing in. */
   readonly place: (req: Request) => string;
 }
 
@@ -27,7 +31,7 @@ export interface ClaimPageOptions {
  * Requires a recent sign-in and redirects everyone else to sign in, so that an agent that controls its
  * person's browser cannot claim itself.
  */
-export function forFreshSignIn(
+export function requireFreshSignIn(
   options: PageContext,
   { csrfCheck, place }: ClaimPageOptions,
   handle: FreshHandler,
@@ -39,6 +43,6 @@ export function forFreshSignIn(
     if (session !== undefined && isFreshSignIn(session.signedInAt, now().getTime())) {
       return handle({ req, res, browser, session }, options);
     }
-    res.redirect(303, withReturn("/sign-in", place(req)));
+    res.redirect(303, withReturnPath("/sign-in", place(req)));
   };
 }

@@ -1,10 +1,10 @@
-import { CLAIM_CODE_MS } from "../../auth/agents/claim-code.ts";
+import { CLAIM_CODE_LIFETIME_MS } from "../../auth/agents/claim-code.ts";
 import type { ClaimableAgent } from "../../auth/agents/claims.ts";
 import type { Scope } from "../../auth/scopes.ts";
 import { copyButton, copyScriptPath } from "./copy.ts";
 import {
+  descriptionList,
   type FieldErrors,
-  facts,
   field,
   form,
   type ScopeChoice,
@@ -17,7 +17,7 @@ import {
 import { type Html, html } from "./html.ts";
 import type { PageAnswer } from "./page-answer.ts";
 
-/** Warns of phishing before the code is entered (RFC 8628 section 5.4). */
+/** A warning about phishing, shown before the code is entered (RFC 8628 section 5.4). */
 const warning = (bait: string): Html => html`<div class="note warning">
 <h2>Continue only if you started this agent yourself</h2>
 <p>Whoever sends you ${bait} wants you to take responsibility for their agent. What it does is then done in your name.</p>
@@ -25,14 +25,14 @@ const warning = (bait: string): Html => html`<div class="note warning">
 
 const ID_AND_CODE = "an agent’s id and code";
 
-/** What the claim form shows. */
+/** Data for the claim form. */
 export interface ClaimFormView {
   readonly formToken: string;
   readonly agentId: string | undefined;
   readonly errors?: FieldErrors;
 }
 
-/** The page to enter the id of an agent and its code. */
+/** The page with the form for the id and code of an agent. */
 export function claimFormPage({ formToken, agentId, errors = [] }: ClaimFormView): PageAnswer {
   const machine = html`type="text" autocomplete="off" autocapitalize="none" spellcheck="false" required`;
   const code = html`class="code" type="text" autocomplete="off" autocapitalize="characters" spellcheck="false" required maxlength="64"`;
@@ -47,7 +47,7 @@ export function claimFormPage({ formToken, agentId, errors = [] }: ClaimFormView
 ${field({
   id: "code",
   label: "Claim code",
-  hint: `Letters and digits that the agent was given. They work for ${CLAIM_CODE_MS / 60_000} minutes.`,
+  hint: `Letters and digits that the agent was given. They work for ${CLAIM_CODE_LIFETIME_MS / 60_000} minutes.`,
   errors,
   attributes: code,
 })}
@@ -64,21 +64,23 @@ ${form({ action: "/claim", formToken }, fields)}
   };
 }
 
-/** The agent that a person decides about, and the state of the form. */
+/** The agent that a person decides whether to claim, and the state of the form. */
 export interface AgentView {
   readonly formToken: string;
   readonly agent: ClaimableAgent;
-  /** Selected checkboxes. */
+  /** Values of the selected checkboxes. */
   readonly chosen: readonly string[];
   readonly errors?: FieldErrors;
 }
 
-/** The scopes that the page shows as the agent's own. The form sends them back, because an agent
- *  can change its registration while the page is open. */
+/**
+ * Value of a hidden field: the scopes that the page shows as the agent's current ones. The form
+ * sends them back, because an agent can change its registration while the page is open.
+ */
 const heldField = ({ scopesNow }: ClaimableAgent): string => scopesNow.join(" ");
 
-/** The page to review the agent that a code belongs to before claiming it. */
-export function confirmPage(view: AgentView & { readonly code: string }): PageAnswer {
+/** The page on which a person reviews the agent to which a code belongs, before claiming it. */
+export function claimConfirmPage(view: AgentView & { readonly code: string }): PageAnswer {
   const { formToken, agent, code } = view;
   const hidden = { agent_id: agent.agentId, code, held: heldField(agent) };
   return agentPage(view, {
@@ -88,8 +90,11 @@ export function confirmPage(view: AgentView & { readonly code: string }): PageAn
   });
 }
 
-/** The page to review the agent whose link a person opened, before the code for it is shown. */
-export function approvePage(view: AgentView & { readonly attempt: string }): PageAnswer {
+/**
+ * The page on which a person who opened an agent's link reviews the agent, before the code for it
+ * is shown.
+ */
+export function claimApprovePage(view: AgentView & { readonly attempt: string }): PageAnswer {
   const { formToken, agent, attempt } = view;
   const hidden = { attempt, held: heldField(agent) };
   return agentPage(view, {
@@ -100,18 +105,18 @@ export function approvePage(view: AgentView & { readonly attempt: string }): Pag
 }
 
 interface ReviewStep {
-  /** What an attacker would send to a victim of phishing. */
+  /** What a phishing attacker would send to the person, such as "a link to this page". */
   readonly bait: string;
   readonly form: Parameters<typeof form>[0];
   readonly button: string;
 }
 
-/** Scopes that an agent gains by the claim; it keeps its current ones in any case. */
+/** Scopes that an agent gains by the claim. It keeps its current scopes in any case. */
 const addedScopes = ({ scopesNow, scopesAfter }: ClaimableAgent): readonly Scope[] =>
   scopesAfter.filter((scope) => !scopesNow.includes(scope));
 
 /** Whether an agent would have no scope after the claim. */
-export const grantsNothing = ({ scopesNow }: ClaimableAgent, chosen: readonly Scope[]): boolean =>
+export const grantsNoScope = ({ scopesNow }: ClaimableAgent, chosen: readonly Scope[]): boolean =>
   scopesNow.length === 0 && chosen.length === 0;
 
 function agentPage({ agent, chosen, errors = [] }: AgentView, step: ReviewStep): PageAnswer {
@@ -128,7 +133,7 @@ function agentPage({ agent, chosen, errors = [] }: AgentView, step: ReviewStep):
     isSignedIn: true,
     body: html`${warning(step.bait)}
 <div class="card">
-${facts([
+${descriptionList([
   ["Agent", unverifiedName(agent.name)],
   ["Its id", html`<code>${untrustedText(agent.agentId)}</code>`],
   ["Registered", timeElement(agent.registeredAt)],
@@ -150,7 +155,7 @@ ${form(
 
 const howToRemove = html`<p>You can end it at any time: on <a href="/account">your account page</a>, remove the agent.</p>`;
 
-/** The page after a claim. */
+/** The page shown after a claim. */
 export function claimedPage({
   agentId,
   scopes,
@@ -161,7 +166,7 @@ export function claimedPage({
   return donePage(
     "You have claimed this agent",
     html`<div class="card">
-${facts([
+${descriptionList([
   ["Its id", html`<code>${untrustedText(agentId)}</code>`],
   ["Access", scopeList(scopes)],
 ])}
@@ -173,7 +178,7 @@ ${howToRemove}
 }
 
 /** The page with the code that a person gives to the agent. */
-export function shownCodePage(code: string): PageAnswer {
+export function claimCodePage(code: string): PageAnswer {
   const page = donePage(
     "Give this code to your agent",
     html`<p class="lead">The claim is complete as soon as the agent has used it.</p>
@@ -194,7 +199,7 @@ export const noAttemptPage: PageAnswer = {
 <p>Ask your agent for a new one.</p>`,
 };
 
-/** The page for a person that the agent did not name. */
+/** The page for a signed-in person other than the one that the agent named. */
 export const wrongAccountPage = (person: string): PageAnswer => ({
   status: 403,
   heading: "This agent is waiting for another person",

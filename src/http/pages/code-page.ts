@@ -1,11 +1,11 @@
-import type { SignUp } from "../../config/config.ts";
+import type { SignUpMode } from "../../config/config.ts";
 import { type FieldErrors, field, form, untrustedText } from "./elements.ts";
 import { type Html, html } from "./html.ts";
 import type { PageAnswer } from "./page-answer.ts";
-import { withReturn } from "./return-to.ts";
+import { withReturnPath } from "./return-to.ts";
 import { codeLimits } from "./sign-in.ts";
 
-/** What the code page shows. */
+/** Data for the code page. */
 export interface CodeView {
   readonly formToken: string;
   readonly place: string;
@@ -14,7 +14,7 @@ export interface CodeView {
   readonly errors?: FieldErrors;
   /** Whether emails are shown to the operator instead of being sent. */
   readonly isMailShownToOperator: boolean;
-  readonly signUp: SignUp;
+  readonly signUp: SignUpMode;
 }
 
 /** Texts that depend on how the code is delivered. */
@@ -38,7 +38,10 @@ const byOperator: DeliveryTexts = {
   missing: "No code? You can",
 };
 
-/** The page to enter the code. Its text does not reveal whether the address can sign in. */
+/**
+ * The page with the form for the sign-in code. Its text does not reveal whether the address can
+ * sign in.
+ */
 export function codePage({
   formToken,
   place,
@@ -68,6 +71,6 @@ ${form(
 <button>Sign in</button>`,
 )}
 </div>
-<p>${missing} <a href="${withReturn("/sign-in", place)}">ask for another code</a>.</p>`,
+<p>${missing} <a href="${withReturnPath("/sign-in", place)}">ask for another code</a>.</p>`,
   };
 }

@@ -2,8 +2,8 @@ import { MAX_GRANTS } from "../../auth/accounts/grants.ts";
 import type { RequestingClient } from "../../auth/oidc/interactions.ts";
 import type { Scope } from "../../auth/scopes.ts";
 import {
+  descriptionList,
   type FieldErrors,
-  facts,
   form,
   scopeChoice,
   untrustedHost,
@@ -13,7 +13,7 @@ import {
 import { type Html, html } from "./html.ts";
 import type { PageAnswer } from "./page-answer.ts";
 
-/** What the consent page shows. */
+/** Data for the consent page. */
 export interface ConsentView {
   readonly formToken: string;
   readonly uid: string;
@@ -29,7 +29,7 @@ export interface ConsentView {
   readonly errors?: FieldErrors;
 }
 
-/** Loopback hosts (RFC 8252 section 7.3), and `localhost`. */
+/** Matches loopback hosts (RFC 8252 section 7.3), including `localhost`. */
 const LOOPBACK = /^(?:localhost|127(?:\.\d+){3}|\[::1\])$/;
 
 /** The redirect target as text that a person can understand and approve. */
@@ -44,7 +44,7 @@ function destination(redirectUri: string): Html {
 }
 
 function application({ name, clientId, documentHost, redirectUri }: RequestingClient): Html {
-  return facts([
+  return descriptionList([
     ["Application", unverifiedName(name)],
     documentHost === undefined
       ? ["Its id", html`<code>${untrustedText(clientId)}</code>`]
@@ -65,12 +65,16 @@ const accessChoice = ({ scopes, errors = [] }: ConsentView): Html =>
 
 const identity = html`<li>It learns who you are: an id that stands for you, never your email address. <code>openid</code></li>`;
 
-/** The permission to claim agents, which a token gives in addition to API calls (POST
- *  /oauth/claim). */
+/**
+ * List item for the permission to claim agents, which a token gives in addition to API calls (POST
+ * /oauth/claim).
+ */
 const claiming = html`<li>For five minutes after you signed in, it can claim agents in your name. You give them no more than you allow here, and they end when its access ends.</li>`;
 
-/** The permissions that consent includes in addition to the selected scopes, named as on the
- *  account page. */
+/**
+ * The permissions that consent includes in addition to the selected scopes, with the same names as
+ * on the account page.
+ */
 function impliedPermissions({
   scopes,
   personal,
@@ -112,12 +116,13 @@ ${impliedPermissions(view)}
 }
 
 /**
- * The page after a person denied an application whose redirect URI they have never approved. Only a
- * click leads back there (RFC 9700 section 4.11.2).
+ * The page shown after a person denied an application whose redirect URI they have never approved.
+ * It does not redirect; the person returns to the application only by a click (RFC 9700 section
+ * 4.11.2).
  *
  * @param onward URL that reports the denial to the application.
  */
-export function deniedPage({ redirectUri }: RequestingClient, onward: string): PageAnswer {
+export function accessDeniedPage({ redirectUri }: RequestingClient, onward: string): PageAnswer {
   return {
     heading: "You refused",
     isSignedIn: true,

@@ -1,20 +1,24 @@
 import { type Request, type Response, Router } from "express";
 import { paths } from "../../../wellknown/paths.ts";
 import { InquiryFields } from "../../applications/fields.ts";
-import { onlyMethods } from "../allowed-methods.ts";
+import { rejectOtherMethods } from "../allowed-methods.ts";
 import { linkToMarkdown } from "../discovery/link-headers.ts";
 import { MARKDOWN_TYPE, prefersMarkdown } from "../markdown.ts";
-import { contactMarkdown, contactPage, sentPage } from "./contact.ts";
+import { contactMarkdown, contactPage, contactSentPage } from "./contact.ts";
 import { formReader, submittedValue, validateForm } from "./form.ts";
-import { asSentences } from "./intake-errors.ts";
+import { errorSentences } from "./intake-errors.ts";
 import type { PageContext } from "./page-context.ts";
 
-/** Maximum size of the form, in bytes: a message of 5,000 characters, each up to twelve bytes in a
- *  form. */
+/**
+ * Maximum size of the form, in bytes: a message of 5,000 characters fits, each encoded in up to
+ * twelve bytes.
+ */
 const MAX_FORM_BYTES = 64 * 1024;
 
-/** Routes of the page to contact the operator, with the limits of POST /api/contact; invalid input
- *  does not count. */
+/**
+ * Routes of the page to contact the operator. They share the rate limits of POST /api/contact;
+ * invalid input does not count.
+ */
 export function contactRoutes(options: PageContext): Router {
   const { baseUrl, csrf, show } = options;
   const markdown = contactMarkdown(baseUrl);
@@ -29,7 +33,7 @@ export function contactRoutes(options: PageContext): Router {
       show(res, contactPage({ formToken, isSignedIn: session !== undefined }));
     })
     .post(...formReader(MAX_FORM_BYTES), (req, res) => send(req, res, options))
-    .all(onlyMethods(["get", "post"]));
+    .all(rejectOtherMethods(["get", "post"]));
   return router;
 }
 
@@ -46,9 +50,9 @@ async function send(
       email: submittedValue(req, "email"),
       message: submittedValue(req, "message"),
     };
-    const view = { formToken, isSignedIn, ...asTyped, errors: asSentences(errors) };
+    const view = { formToken, isSignedIn, ...asTyped, errors: errorSentences(errors) };
     return show(res, contactPage(view));
   }
   await throttleNetworks(["contact"], req.ip);
-  show(res, sentPage({ isSignedIn, ...(await intake.contact(data)) }));
+  show(res, contactSentPage({ isSignedIn, ...(await intake.contact(data)) }));
 }

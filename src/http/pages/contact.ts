@@ -1,16 +1,23 @@
 import { paths } from "../../../wellknown/paths.ts";
 import { INQUIRY_RETENTION_MS } from "../../applications/intake-records.ts";
-import { type FieldErrors, facts, field, form, textArea, timeElement } from "./elements.ts";
+import {
+  descriptionList,
+  type FieldErrors,
+  field,
+  form,
+  textArea,
+  timeElement,
+} from "./elements.ts";
 import { html } from "./html.ts";
 import type { PageAnswer } from "./page-answer.ts";
 
 const DAY_MS = 86_400_000;
 
-/** What the contact page shows. */
+/** Data for the contact page. */
 export interface ContactView {
   readonly formToken: string;
   readonly isSignedIn: boolean;
-  /** The entered value, to fill in the form again. */
+  /** The entered email address, which is shown again if the form had errors. */
   readonly email?: string | undefined;
   readonly message?: string | undefined;
   readonly errors?: FieldErrors;
@@ -60,21 +67,25 @@ Write to the operator of this service: a question, a request, or a vulnerability
 What you send is kept for ${INQUIRY_RETENTION_MS / DAY_MS} days and then deleted.
 `;
 
-/** What the confirmation of an inquiry shows. */
-export interface SentView {
+/** Data for the confirmation of an inquiry. */
+export interface ContactSentView {
   readonly isSignedIn: boolean;
   readonly reference: string;
-  /** Milliseconds since the epoch. */
+  /** Time at which the inquiry was received, in milliseconds since the epoch. */
   readonly receivedAt: number;
 }
 
-/** The page after an inquiry. */
-export function sentPage({ isSignedIn, reference, receivedAt }: SentView): PageAnswer {
+/** The page shown after an inquiry was sent. */
+export function contactSentPage({
+  isSignedIn,
+  reference,
+  receivedAt,
+}: ContactSentView): PageAnswer {
   return {
     heading: "Your message was recorded",
     isSignedIn,
     body: html`<p class="lead">The operator of this service can read it now.</p>
-<div class="card">${facts([
+<div class="card">${descriptionList([
       ["Reference", html`<code>${reference}</code>`],
       ["Received", timeElement(receivedAt)],
     ])}</div>

@@ -11,9 +11,12 @@ const script = createAsset({
 /** URL path of copy.js, for pages that have no other script. */
 export const copyScriptPath = script.address;
 
-/** Serves the script. */
+/** Creates the route that serves copy.js. */
 export const copyRoute = script.route;
 
-/** A button that copies the text of an element; the script shows it if the browser allows copying. */
+/**
+ * A button that copies the text of an element. The script shows it only if the browser allows
+ * copying.
+ */
 export const copyButton = (id: string, what: string): Html =>
   html`<button type="button" class="second copy" data-copy="${id}" aria-label="Copy ${what}" hidden>Copy</button>`;

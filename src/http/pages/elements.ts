@@ -1,19 +1,20 @@
-import { type Scope, scopes } from "../../auth/scopes.ts";
+import { type Scope, scopeDescriptions } from "../../auth/scopes.ts";
 import { memo } from "../../lib/memo.ts";
 import { type Content, type Html, html } from "./html.ts";
 
 /** Maximum length of untrusted text on a page, in characters. */
 const MAX_UNTRUSTED_CHARACTERS = 100;
 
-/** Maximum length of a host name, in characters (RFC 1035 section 2.3.4, without the encoding
- *  overhead). */
+/**
+ * Maximum length of a host name, in characters (RFC 1035 section 2.3.4, without its length octets).
+ */
 const MAX_HOST_CHARACTERS = 253;
 
 /** Maximum length of a URL up to the end of its host, in characters. */
 const MAX_ORIGIN_CHARACTERS = "https://".length + MAX_HOST_CHARACTERS;
 
-/** Characters that can disguise text. */
-export const DECEPTIVE = /[\p{Cc}\p{Cs}\p{Zl}\p{Zp}\p{Bidi_Control}]/gu;
+/** Control and bidirectional characters, which can disguise text. */
+export const DECEPTIVE_CHARACTERS = /[\p{Cc}\p{Cs}\p{Zl}\p{Zp}\p{Bidi_Control}]/gu;
 
 /** A validation error of a form field. */
 interface FieldError {
@@ -25,8 +26,10 @@ interface FieldError {
 /** The validation errors of a form, one per field. */
 export type FieldErrors = readonly FieldError[];
 
-/** Renders untrusted text: truncated, isolated from its surroundings, with deceptive characters
- *  made visible. */
+/**
+ * Renders untrusted text: truncated, isolated from the surrounding text, with deceptive characters
+ * made visible.
+ */
 export function untrustedText(text: string): Html {
   const characters = withoutDeception(text);
   const isLong = characters.length > MAX_UNTRUSTED_CHARACTERS;
@@ -47,19 +50,19 @@ export function untrustedHost(text: string): Html {
 }
 
 const withoutDeception = (text: string): readonly string[] => [
-  ...text.replace(DECEPTIVE, "\uFFFD"),
+  ...text.replace(DECEPTIVE_CHARACTERS, "\uFFFD"),
 ];
 
 const notVerified = html`<span class="tag">not verified</span>`;
 
 const noName = html`<span class="quiet">no name given</span>`;
 
-/** The name that an agent or application chose, marked as unverified. */
+/** The name that an agent or application gave itself, marked as unverified. */
 export function unverifiedName(name: string | undefined): Html {
   return isBlank(name) ? noName : html`calls itself “${untrustedText(name)}” ${notVerified}`;
 }
 
-/** The name that an agent or application chose, as the title of a card. */
+/** The name that an agent or application gave itself, as the title of a card. */
 export function unverifiedTitle(kind: string, name: string | undefined): Html {
   return isBlank(name)
     ? html`${kind} without a name`
@@ -82,28 +85,32 @@ const instant = memo(
     }),
 );
 
-/** A point in time. @param ms Milliseconds since the epoch. */
+/**
+ * A point in time as a `time` element.
+ *
+ * @param ms Milliseconds since the epoch.
+ */
 export function timeElement(ms: number): Html {
   const text = instant().format(ms).replace(" at ", ", ");
   return html`<time datetime="${new Date(ms).toISOString()}">${text} UTC</time>`;
 }
 
 /**
- * Time of the last use.
+ * Text that says when something was last used.
  *
  * @param at Start of the hour of the last use, in milliseconds since the epoch.
  * @param madeAt Creation time; shown instead if the last use was within the same hour.
  */
-export function lastUse(at: number | undefined, madeAt: number): Html {
+export function lastUseText(at: number | undefined, madeAt: number): Html {
   if (at === undefined) return html`<span class="quiet">never</span>`;
   return html`about ${timeElement(Math.max(at, madeAt))}`;
 }
 
 /** A name and a value in a description list. */
-export type Fact = readonly [name: string, value: Content];
+export type FactEntry = readonly [name: string, value: Content];
 
 /** A description list; `false` entries are omitted. */
-export function facts(entries: readonly (Fact | false)[]): Html {
+export function descriptionList(entries: readonly (FactEntry | false)[]): Html {
   const there = entries.filter((entry) => entry !== false);
   return html`<dl>${there.map(([name, value]) => html`<div><dt>${name}</dt><dd>${value}</dd></div>`)}</dl>`;
 }
@@ -112,7 +119,7 @@ export function facts(entries: readonly (Fact | false)[]): Html {
 export function scopeList(names: readonly Scope[]): Html {
   if (names.length === 0) return html`<p class="quiet">Nothing.</p>`;
   return html`<ul class="scopes">${names.map(
-    (name) => html`<li>${scopes[name]} <code>${name}</code></li>`,
+    (name) => html`<li>${scopeDescriptions[name]} <code>${name}</code></li>`,
   )}</ul>`;
 }
 
@@ -129,31 +136,31 @@ export interface ScopeChoice {
   readonly errors?: FieldErrors;
 }
 
-/** Id of the first checkbox of `scopeChoice`, for error links. */
-export const SCOPES_ID = "scope-0";
+/** Id of the first checkbox of `scopeChoice`, to which error messages link. */
+export const SCOPES_FIELD_ID = "scope-0";
 
-/** A group of checkboxes to select scopes; their name is `scope`. */
+/** A group of checkboxes named `scope`, with which a person selects scopes. */
 export function scopeChoice({ legend, offered, chosen, errors = [] }: ScopeChoice): Html {
-  const error = errorOf(errors, SCOPES_ID);
-  return html`<fieldset${error && html` aria-describedby="${SCOPES_ID}-error"`}>
+  const error = errorOf(errors, SCOPES_FIELD_ID);
+  return html`<fieldset${error && html` aria-describedby="${SCOPES_FIELD_ID}-error"`}>
 <legend>${legend}</legend>
-${errorText(errors, SCOPES_ID)}
+${errorText(errors, SCOPES_FIELD_ID)}
 ${offered.map(
   (name, index) => html`<div class="choice">
 <input type="checkbox" id="scope-${index}" name="scope" value="${name}"${chosen.has(name) && html` checked`}>
-<label for="scope-${index}">${scopes[name]} <code>${name}</code></label>
+<label for="scope-${index}">${scopeDescriptions[name]} <code>${name}</code></label>
 </div>`,
 )}
 </fieldset>`;
 }
 
-/** A form field; its name is its id. */
+/** A form field. Its `id` is also its name. */
 export interface Field {
   readonly id: string;
   readonly label: string;
   readonly hint?: Content;
   readonly value?: string | undefined;
-  /** Additional attributes, such as `autocomplete`. */
+  /** Additional HTML attributes, such as `autocomplete`. */
   readonly attributes: Html;
   readonly errors?: FieldErrors;
 }
@@ -165,8 +172,10 @@ export function field(of: Field): Html {
   return labeledField(of, (common) => html`<input ${common}${own}>`);
 }
 
-/** A multi-line input. HTML drops a line break right after the opening tag, so one is added (HTML
- *  section 13.1.2.5). */
+/**
+ * A multi-line input. HTML drops a line break right after the opening tag, so the template adds one
+ * (HTML section 13.1.2.5).
+ */
 export function textArea(of: Field): Html {
   const { value, attributes } = of;
   return labeledField(
@@ -175,12 +184,12 @@ export function textArea(of: Field): Html {
   );
 }
 
-/** A field with a choice of values, each with its text. */
+/** A drop-down list, with a text for each value. */
 export interface Select extends Omit<Field, "attributes"> {
   readonly options: readonly (readonly [value: string, text: string])[];
 }
 
-/** A choice of one value. */
+/** Renders a drop-down list for one value. */
 export function select(of: Select): Html {
   const { options, value = "" } = of;
   return labeledField(
@@ -212,7 +221,7 @@ ${control(common)}
 const errorOf = (errors: FieldErrors, id: string): FieldError | undefined =>
   errors.find((error) => error.id === id);
 
-/** The error at a field. */
+/** The error message for a field; `undefined` if the field has no error. */
 export function errorText(errors: FieldErrors, id: string): Html | undefined {
   const error = errorOf(errors, id);
   return error && html`<p class="error" id="${id}-error">${error.text}</p>`;
@@ -231,7 +240,7 @@ export function errorSummary(errors: FieldErrors): Html | undefined {
 export interface Form {
   readonly action: string;
   readonly formToken: string;
-  /** Hidden fields. */
+  /** Hidden fields: values by name. */
   readonly hidden?: Readonly<Record<string, string>>;
 }
 
@@ -244,16 +253,19 @@ ${values.map(([name, value]) => html`<input type="hidden" name="${name}" value="
 </form>`;
 }
 
-/** An action that cannot be undone. */
+/** A form for an action that cannot be undone. */
 export interface DestructiveAction extends Form {
-  /** Label that names the action. */
+  /** Label of the disclosure element that contains the button. */
   readonly summary: string;
   /** The consequence of the action, in a sentence or two. */
   readonly consequence: string;
   readonly button: string;
 }
 
-/** A button inside a disclosure element, which serves as the confirmation step without a script. */
+/**
+ * A button inside a disclosure element. Opening the element is the confirmation step, which needs
+ * no script.
+ */
 export function destructiveAction({
   summary,
   consequence,

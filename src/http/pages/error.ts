@@ -5,7 +5,10 @@ import { timeElement } from "./elements.ts";
 import { type Html, html } from "./html.ts";
 import type { PageAnswer, ShowPage } from "./page-answer.ts";
 
-/** Headings of error pages; the titles of problems are written for programs. */
+/**
+ * Headings of error pages by problem code. The titles of problems are written for programs, not for
+ * people.
+ */
 const headings: Partial<Readonly<Record<ProblemCode, string>>> = {
   invalid_request: "This did not work",
   forbidden_origin: "Open the page again",
@@ -27,13 +30,15 @@ export interface ErrorPageOptions {
   readonly onError: (error: unknown) => void;
 }
 
-/** Renders every error on a page as a page with the text of the problem; no other part of the error
- *  is shown. */
+/**
+ * Handles every error of a page with an error page. It shows the text of the problem and no other
+ * part of the error.
+ */
 export function errorPages({ show, now, onError }: ErrorPageOptions): ErrorRequestHandler {
   const showError = createShowErrorPage(show, now);
   return (error, _req, res, next) => {
     const problem = toPageProblem(error);
-    // An error that is already a problem was reported where it occurred.
+    // A 500 that is already a problem was reported where it was created.
     if (problem.status === 500 && problem !== error) onError(error);
     if (res.headersSent) return next(error);
     showError(res, error);
@@ -63,7 +68,7 @@ function toPageProblem(error: unknown): Problem {
     : new Problem("internal_error", { detail: "The failure was logged.", next: "Try it again." });
 }
 
-/** The page of a problem. A problem with a `location` redirects there. */
+/** Renders a problem as a page. A problem with a `location` becomes a redirect to that URL. */
 function errorPage(problem: Problem, now: number): PageAnswer {
   const { code, status, detail, next, headers } = problem;
   return {
@@ -80,7 +85,7 @@ function errorPage(problem: Problem, now: number): PageAnswer {
 
 const MINUTE_MS = 60_000;
 
-/** When to try again, as a time and as a duration. */
+/** Text that says when to try again, as a time and as a duration. */
 function retryText(seconds: number, now: number): Html {
   const at = Math.ceil((now + seconds * 1000) / MINUTE_MS) * MINUTE_MS;
   const minutes = Math.ceil(seconds / 60);

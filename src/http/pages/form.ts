@@ -1,21 +1,21 @@
 import express, { type Request, type RequestHandler, type Response } from "express";
 import { z } from "zod";
-import type { Browser, Sessions } from "../../auth/accounts/browser-sessions.ts";
-import { isScope, scopeNames } from "../../auth/scopes.ts";
+import type { Browser, BrowserSessions } from "../../auth/accounts/browser-sessions.ts";
+import { isScope, parseScopeNames } from "../../auth/scopes.ts";
 import { Problem } from "../../problem.ts";
-import { type FieldErrors, SCOPES_ID } from "./elements.ts";
+import { type FieldErrors, SCOPES_FIELD_ID } from "./elements.ts";
 import { redirectToPublicOrigin } from "./public-origin.ts";
 
-/** Maximum size of a form without a long text, in bytes. */
+/** Maximum size of a form without long texts, in bytes. */
 const MAX_FORM_BYTES = 8 * 1024;
 
-/** Maximum number of fields; most forms of this site have fewer than half as many. */
+/** Maximum number of fields in a form; most forms of this site have fewer than half as many. */
 const MAX_FIELDS = 20;
 
 const FORM = "application/x-www-form-urlencoded";
 
 /**
- * Reads the fields of a form, each a string or a list of strings.
+ * Creates the handlers that read the fields of a form; each value is a string or a list of strings.
  *
  * @param limit Maximum size, in bytes.
  * @param fields Maximum number of fields.
@@ -31,50 +31,53 @@ export const formReader = (limit: number, fields = MAX_FIELDS): readonly Request
   express.urlencoded({ extended: false, limit, parameterLimit: fields, inflate: false }),
 ];
 
-/** Reads a form without a long text. */
+/** Reads a form without long texts. */
 export const readForm = formReader(MAX_FORM_BYTES);
 
-/** Selected checkboxes of one name: none, one, or several. */
+/** Schema of the selected checkboxes that share a name: a list of values, empty if none is selected. */
 export const Checkboxes = z
   .union([z.string().transform((one) => [one]), z.array(z.string())])
   .default([]);
 
-/** Selected scopes; unknown names are dropped. */
+/** Schema of selected scopes; unknown names are dropped. */
 export const SelectedScopes = Checkboxes.transform((names) => names.filter(isScope));
 
-/** Scopes that a page showed, from a hidden field; empty without the field. */
+/** Schema of the scopes that a page showed, from a hidden field; empty if the field is missing. */
 export const OfferedScopes = z
   .string()
   .default("")
-  .transform((names) => scopeNames(names).filter(isScope));
+  .transform((names) => parseScopeNames(names).filter(isScope));
 
 const NO_SCOPE_SELECTED = "Select at least one permission.";
 
-/** Selected scopes, at least one. */
+/** Schema of selected scopes that requires at least one. */
 export const RequiredScopes = SelectedScopes.refine((names) => names.length > 0, NO_SCOPE_SELECTED);
 
-/** The error of `RequiredScopes`, for forms where other input decides whether a scope is
- *  required. */
-export const noScopeSelected: FieldErrors = [{ id: SCOPES_ID, text: NO_SCOPE_SELECTED }];
+/**
+ * The error of `RequiredScopes`, for forms where another field decides whether a scope is required.
+ */
+export const noScopeSelected: FieldErrors = [{ id: SCOPES_FIELD_ID, text: NO_SCOPE_SELECTED }];
 
 /** The values of a validated form, or its errors. */
 export type FormResult<S extends z.ZodType> =
   | { readonly data: z.output<S>; readonly errors?: undefined }
   | { readonly data?: undefined; readonly errors: FieldErrors };
 
-/** Validates a form. An error refers to a field by its id, which equals its name except for
- *  checkboxes. */
+/**
+ * Validates a form. Each error refers to its field by the field's id, which equals the field's name
+ * except for checkboxes.
+ */
 export function validateForm<S extends z.ZodType>(schema: S, req: Request): FormResult<S> {
   const { success, data, error } = schema.safeParse(req.body);
   if (success) return { data };
   const errors = error.issues.map(({ path, message }) => ({
-    id: path[0] === "scope" ? SCOPES_ID : String(path[0]),
+    id: path[0] === "scope" ? SCOPES_FIELD_ID : String(path[0]),
     text: message,
   }));
   return { errors: [...new Map(errors.map((one) => [one.id, one])).values()] };
 }
 
-/** The submitted value of a field, to fill in the form again. */
+/** The submitted value of a field, with which the form is shown again. */
 export function submittedValue(req: Request, name: string): string | undefined {
   const value: unknown = req.body?.[name];
   return typeof value === "string" ? value : undefined;
@@ -91,8 +94,8 @@ export interface CsrfGuard {
   openPage(req: Request, res: Response): Promise<Browser>;
 
   /**
-   * Checks a submitted form. `Origin` and `Sec-Fetch-Site` must name this site, and the form must
-   * contain the token issued with its page to this browser.
+   * Checks a submitted form. `Origin` and `Sec-Fetch-Site` must match this site, and the form must
+   * contain the token that was issued to this browser with the page of the form.
    *
    * @throws {Problem} `forbidden_origin`
    */
@@ -104,7 +107,7 @@ export interface CsrfGuard {
  *
  * @param baseUrl Public origin of the service.
  */
-export function createCsrfGuard(sessions: Sessions, baseUrl: string): CsrfGuard {
+export function createCsrfGuard(sessions: BrowserSessions, baseUrl: string): CsrfGuard {
   return {
     async openPage(req, res) {
       const wrong = redirectToPublicOrigin(req, baseUrl);

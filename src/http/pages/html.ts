@@ -10,10 +10,13 @@ class Markup {
   }
 }
 
-/** Markup that is safe to send. Only `html` creates it. */
+/** Markup that is safe to send; only `html` can create it. */
 export type Html = Markup;
 
-/** Contents of a template. Arrays are joined; `undefined`, `null` and `false` are omitted. */
+/**
+ * Values that a template can contain. Arrays are joined; `undefined`, `null` and `false` are
+ * omitted.
+ */
 export type Content = string | number | Html | false | null | undefined | readonly Content[];
 
 const entities: Readonly<Record<string, string>> = {
@@ -24,9 +27,11 @@ const entities: Readonly<Record<string, string>> = {
   "'": "&#39;",
 };
 
-/** Builds HTML. Every inserted value is escaped, in text and in quoted attributes, unless it was
- *  built by `html`. Do not insert values where text is code: in a script, a style, a tag or
- *  attribute name, or an unquoted attribute. */
+/**
+ * Builds HTML. Every inserted value is escaped for text and quoted attributes, unless it was built
+ * by `html`. Do not insert values where text is code: in a script, a style, a tag or attribute
+ * name, or an unquoted attribute.
+ */
 export function html(template: TemplateStringsArray, ...contents: readonly Content[]): Html {
   return new Markup(String.raw({ raw: template }, ...contents.map(markupOf)));
 }

@@ -1,6 +1,6 @@
 import type { FieldErrors } from "./elements.ts";
 
-/** Labels of the intake fields, by name. */
+/** Labels of the intake fields, by field name. */
 const subjects: Readonly<Record<string, string>> = {
   name: "The name",
   email: "The email address",
@@ -9,5 +9,5 @@ const subjects: Readonly<Record<string, string>> = {
 };
 
 /** Converts the API's validation messages to sentences for people. */
-export const asSentences = (errors: FieldErrors): FieldErrors =>
+export const errorSentences = (errors: FieldErrors): FieldErrors =>
   errors.map(({ id, text }) => ({ id, text: `${subjects[id]} ${text}.` }));

@@ -1,24 +1,24 @@
 import { type Request, type Response, Router } from "express";
 import { z } from "zod";
-import type { Browser, Session } from "../../auth/accounts/browser-sessions.ts";
+import type { Browser, BrowserSession } from "../../auth/accounts/browser-sessions.ts";
 import type { Interaction, Interactions } from "../../auth/oidc/interactions.ts";
 import { isScope } from "../../auth/scopes.ts";
-import { onlyMethods } from "../allowed-methods.ts";
-import { consentPage, deniedPage, tooManyApplicationsPage } from "./consent-page.ts";
-import { type FieldErrors, SCOPES_ID } from "./elements.ts";
+import { rejectOtherMethods } from "../allowed-methods.ts";
+import { accessDeniedPage, consentPage, tooManyApplicationsPage } from "./consent-page.ts";
+import { type FieldErrors, SCOPES_FIELD_ID } from "./elements.ts";
 import { Checkboxes, readForm, validateForm } from "./form.ts";
 import { html } from "./html.ts";
 import type { PageAnswer } from "./page-answer.ts";
 import type { PageContext } from "./page-context.ts";
-import { mayFollowForm, redirectPage } from "./redirect-page.ts";
-import { withReturn } from "./return-to.ts";
+import { mayResultFromForm, redirectPage } from "./redirect-page.ts";
+import { withReturnPath } from "./return-to.ts";
 
 type UidRequest = Request<{ uid: string }>;
 
 const DecisionForm = z.object({ decision: z.enum(["allow", "deny"]), scope: Checkboxes });
 
 const NO_SCOPE_SELECTED: FieldErrors = [
-  { id: SCOPES_ID, text: "Select at least one permission, or refuse." },
+  { id: SCOPES_FIELD_ID, text: "Select at least one permission, or refuse." },
 ];
 
 const endedPage: PageAnswer = {
@@ -35,7 +35,7 @@ export function interactionRoutes(options: PageContext): Router {
     .route("/oauth/interaction/:uid")
     .get((req, res) => showInteraction(req, res, options))
     .post(...readForm, (req: UidRequest, res: Response) => handleDecision(req, res, options))
-    .all(onlyMethods(["get", "post"]));
+    .all(rejectOtherMethods(["get", "post"]));
   return router;
 }
 
@@ -63,8 +63,10 @@ async function handleDecision(req: UidRequest, res: Response, options: PageConte
   continueRequest(visit, await interactions.consent(req, res, allowed), options);
 }
 
-/** Whether the person can authorize the application. The number of applications is limited, but an
- *  existing consent can always change. */
+/**
+ * Whether the person can authorize the application. The number of applications per person is
+ * limited, but the consent for an application that is already authorized can always be changed.
+ */
 const canAuthorize = (
   { interaction: { client, isKnown }, session }: Visit,
   { accounts }: PageContext,
@@ -75,27 +77,29 @@ async function showConsentIfAllowed(visit: Visit, options: PageContext): Promise
   options.show(visit.res, tooManyApplicationsPage());
 }
 
-/** Denies the request. Redirects to the application at once only if the person has approved its
- *  redirect URI before. */
+/**
+ * Denies the authorization request. Redirects to the application immediately only if the person has
+ * approved its redirect URI before.
+ */
 async function denyRequest(visit: Visit, options: PageContext): Promise<void> {
   const { req, res, interaction } = visit;
   const address = await options.interactions.deny(req, res);
   if (address === undefined || interaction.isRedirectApproved) {
     return continueRequest(visit, address, options);
   }
-  options.show(res, deniedPage(interaction.client, address));
+  options.show(res, accessDeniedPage(interaction.client, address));
 }
 
-/** A request for the page of an authorization request. */
+/** A request to a page about an authorization request. */
 interface PageRequest {
   readonly req: UidRequest;
   readonly res: Response;
 }
 
-/** A person with an authorization request to answer. */
+/** A signed-in person with an authorization request to answer. */
 interface Visit extends PageRequest {
   readonly interaction: Interaction;
-  readonly session: Session;
+  readonly session: BrowserSession;
   readonly formToken: string;
 }
 
@@ -115,17 +119,19 @@ async function visitOf(
   if (interaction === undefined || isOfOtherPerson(interaction, session)) {
     show(res, endedPage);
   } else if (session === undefined || session.signedInAt < interaction.minSignedInAt) {
-    res.redirect(303, withReturn("/sign-in", req.path));
+    res.redirect(303, withReturnPath("/sign-in", req.path));
   } else {
     return { ...call, interaction, session, formToken };
   }
 }
 
-/** Whether the request was shown to one person and another has signed in since. A request that
- *  waits for a sign-in belongs to whoever signs in. */
+/**
+ * Whether the authorization request was shown to one person and another person has signed in since.
+ * A request that is waiting for a sign-in belongs to whoever signs in.
+ */
 function isOfOtherPerson(
   { prompt, accountId }: Interaction,
-  session: Session | undefined,
+  session: BrowserSession | undefined,
 ): boolean {
   return prompt === "consent" && session !== undefined && session.accountId !== accountId;
 }
@@ -156,7 +162,7 @@ async function showConsent(
 /**
  * Continues the authorization request in the browser.
  *
- * @param address `undefined` if the request has ended.
+ * @param address URL at which the request continues; `undefined` if the request has ended.
  */
 function continueRequest(
   { req, res }: Visit,
@@ -164,11 +170,11 @@ function continueRequest(
   { show }: PageContext,
 ): void {
   if (address === undefined) show(res, endedPage);
-  else if (mayFollowForm(req)) show(res, redirectPage(address));
+  else if (mayResultFromForm(req)) show(res, redirectPage(address));
   else res.redirect(303, address);
 }
 
-/** The authorization request of a URL, if it started in this browser. */
+/** The authorization request that a URL identifies, if it started in this browser. */
 async function interactionOf(
   req: UidRequest,
   res: Response,

@@ -1,13 +1,13 @@
-import { type ApiKey, KEYS_PER_ACCOUNT } from "../../auth/keys/api-keys.ts";
-import { allScopes, anonymousCeiling } from "../../auth/scopes.ts";
+import { type ApiKey, MAX_KEYS_PER_ACCOUNT } from "../../auth/keys/api-keys.ts";
+import { allScopes, anonymousScopeCeiling } from "../../auth/scopes.ts";
 import { copyButton, copyScriptPath } from "./copy.ts";
 import {
+  descriptionList,
   destructiveAction,
   type FieldErrors,
-  facts,
   field,
   form,
-  lastUse,
+  lastUseText,
   scopeChoice,
   scopeLabels,
   timeElement,
@@ -19,34 +19,34 @@ import type { PageAnswer } from "./page-answer.ts";
 /** Maximum length of a key's name, in characters. */
 export const MAX_KEY_NAME = 60;
 
-/** What the keys section shows. */
+/** Data for the keys section. */
 export interface KeysView {
   readonly formToken: string;
   readonly keys: readonly ApiKey[];
-  /** Errors of the form for a new key. */
+  /** Errors of the form that creates a key. */
   readonly errors?: FieldErrors;
-  /** The entered name of a new key. */
+  /** The name entered for a new key. */
   readonly keyName?: string | undefined;
 }
 
-/** The keys of a person, and the form to create one. */
+/** Renders the keys of a person and the form that creates one. */
 export function keysSection(view: KeysView): Html {
   const { keys, formToken } = view;
-  return html`<p>A key lets a program of yours read signals without signing in. You can have ${KEYS_PER_ACCOUNT}.</p>
+  return html`<p>A key lets a program of yours read signals without signing in. You can have ${MAX_KEYS_PER_ACCOUNT}.</p>
 ${keys.length > 0 && html`<ul class="cards">${keys.map((key) => keyCard(key, formToken))}</ul>`}
-${keys.length < KEYS_PER_ACCOUNT ? newKeyForm(view) : full}`;
+${keys.length < MAX_KEYS_PER_ACCOUNT ? newKeyForm(view) : full}`;
 }
 
-const full = html`<p class="note">You have ${KEYS_PER_ACCOUNT} keys, which is the maximum. Revoke one to create another.</p>`;
+const full = html`<p class="note">You have ${MAX_KEYS_PER_ACCOUNT} keys, which is the maximum. Revoke one to create another.</p>`;
 
 function keyCard(key: ApiKey, formToken: string): Html {
   return html`<li class="card">
 <h3>${untrustedText(key.name)}</h3>
-${facts([
+${descriptionList([
   ["Begins with", html`<code>${key.hint}…</code>`],
   ["Access", scopeLabels(key.scopes)],
   ["Created", timeElement(key.createdAt)],
-  ["Last use", lastUse(key.lastUsedAt, key.createdAt)],
+  ["Last use", lastUseText(key.lastUsedAt, key.createdAt)],
   key.expiresAt !== undefined && ["Ends", timeElement(key.expiresAt)],
 ])}
 ${destructiveAction({
@@ -71,7 +71,7 @@ function newKeyForm({ formToken, errors = [], keyName }: KeysView): Html {
   const choice = scopeChoice({
     legend: "Access",
     offered: allScopes,
-    chosen: new Set<string>(anonymousCeiling),
+    chosen: new Set<string>(anonymousScopeCeiling),
     errors,
   });
   return html`<div class="card"><h3>Create a key</h3>
@@ -79,7 +79,7 @@ ${form({ action: "/account/keys", formToken }, html`${name}${choice}<button>Crea
 </div>`;
 }
 
-/** The page that shows a new key, once. */
+/** The page that shows a new key; the key is shown only once. */
 export function newKeyPage({
   name,
   key,

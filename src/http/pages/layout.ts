@@ -3,32 +3,34 @@ import { errorSummary, type FieldErrors } from "./elements.ts";
 import { type Html, html } from "./html.ts";
 import { ACCOUNT_PATH } from "./return-to.ts";
 
-/** The content of a page, without the common frame. */
+/** The content of a page, without the header and navigation that all pages share. */
 export interface Page {
-  /** The topic of the page in a few words; its only `h1`. */
+  /** The topic of the page in a few words, shown as its only `h1`. */
   readonly heading: string;
   /** The content after the heading. */
   readonly body: Html;
-  /** Errors of a form: they are listed before the content, and the title starts with "Error", for screen
-   *  readers. */
+  /**
+   * Errors of a form. They are listed before the content, and the title starts with "Error" for
+   * screen readers.
+   */
   readonly errors?: FieldErrors;
-  /** Whether the page knows that a person is signed in. */
+  /** Whether a person is signed in, as far as the page knows. */
   readonly isSignedIn?: boolean;
-  /** The navigation entry that the page belongs to; absent if there is none. */
+  /** The navigation entry to which the page belongs; absent if there is none. */
   readonly place?: Place;
   /** URL to which the page redirects automatically. */
   readonly redirectTo?: string;
-  /** Description for search engines; without it the page is not indexed. */
+  /** Description for search engines; a page without one is not indexed. */
   readonly description?: string;
   /** Whether the page has wide tables. */
   readonly isWide?: boolean;
-  /** Further elements of the head. */
+  /** Additional elements of the HTML head. */
   readonly head?: Html;
   /** Path of the page's script. */
   readonly scriptPath?: string;
 }
 
-/** The places of the navigation, with their addresses and names. */
+/** The entries of the navigation, each with its URL and label. */
 const PLACES = {
   market: ["/#market", "Market"],
   record: [paths.trackRecord, "Track record"],
@@ -37,23 +39,23 @@ const PLACES = {
   account: [ACCOUNT_PATH, "Your account"],
 } as const;
 
-/** A place of the navigation. */
+/** An entry of the navigation. */
 type Place = keyof typeof PLACES;
 
-/** Settings of all pages. */
-export interface Frame {
+/** Settings that all pages share. */
+export interface PageFrame {
   /** Name of the service. */
   readonly name: string;
   /** Path of the style sheet. */
   readonly stylePath: string;
 }
 
-/** Three rising bars in the accent color of the style. */
+/** Icon of the site: three rising bars in the accent color of the style sheet. */
 const ICON =
   "data:image/svg+xml,%3Csvg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 16 16' fill='%230b6e69'%3E%3Crect x='1' y='9' width='3.5' height='6' rx='1'/%3E%3Crect x='6.25' y='5' width='3.5' height='10' rx='1'/%3E%3Crect x='11.5' y='1' width='3.5' height='14' rx='1'/%3E%3C/svg%3E";
 
 /** Renders a page as a complete HTML document. */
-export function layout(page: Page, { name, stylePath }: Frame): Html {
+export function layout(page: Page, { name, stylePath }: PageFrame): Html {
   const { heading, body, errors = [], redirectTo, description, isWide, scriptPath } = page;
   const refresh = html`<meta http-equiv="refresh" content="0; url=${redirectTo}">`;
   const about = html`<meta name="description" content="${description}">`;
@@ -85,8 +87,10 @@ ${errorSummary(errors)}${body}
 `;
 }
 
-/** The navigation, which is the same on every page. If a page does not know whether a person is
- *  signed in, it links to the sign-in page, which redirects signed-in people to their account. */
+/**
+ * The navigation. It has the same entries on every page. A page that does not know whether a person
+ * is signed in links to the sign-in page, which redirects signed-in people to their account.
+ */
 const navigation = ({ place, isSignedIn = false }: Page): Html =>
   html`<nav aria-label="Pages">${Object.entries(PLACES).map(
     ([name, [href, text]]) =>

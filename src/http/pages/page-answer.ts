@@ -1,21 +1,23 @@
 import type { ServerResponse } from "node:http";
 import type { Html } from "./html.ts";
-import { type Frame, layout, type Page } from "./layout.ts";
+import { layout, type Page, type PageFrame } from "./layout.ts";
 
 /** A page with its HTTP status. */
 export interface PageAnswer extends Page {
-  /** Default: 200, or 400 with errors. */
+  /** HTTP status; default: 200, or 400 if the page has errors. */
   readonly status?: number;
   readonly headers?: Readonly<Record<string, string>>;
-  /** The parts of the body that the script keeps up to date. */
+  /** The parts of the body that the script of the page updates. */
   readonly liveParts?: readonly Html[];
 }
 
 /** Sends a page. */
 export type ShowPage = (res: ServerResponse, answer: PageAnswer) => void;
 
-/** `same-origin`, because with `no-referrer` browsers would send `Origin: null` with this site's
- *  own forms. */
+/**
+ * Value of `Referrer-Policy`. With `no-referrer`, browsers would send `Origin: null` with the forms
+ * of this site.
+ */
 const REFERRER_POLICY = "same-origin";
 
 /** Content security policy of pages without a script; pages with a script extend it. */
@@ -28,7 +30,7 @@ export const CONTENT_SECURITY_POLICY = [
   "frame-ancestors 'none'",
 ].join("; ");
 
-/** Headers of every page: no scripts, framing, caching, or referrers to other sites. */
+/** Headers of every page. They forbid scripts, framing, caching, and referrers to other sites. */
 export const PAGE_HEADERS = {
   "content-security-policy": CONTENT_SECURITY_POLICY,
   "x-frame-options": "DENY",
@@ -40,20 +42,20 @@ export const PAGE_HEADERS = {
   "permissions-policy": "camera=(), geolocation=(), microphone=(), payment=(), usb=()",
 } as const;
 
-/** Header of pages with a script that makes no requests. */
+/** Headers of pages whose script makes no requests. */
 const SCRIPT_POLICY = {
   "content-security-policy": `${CONTENT_SECURITY_POLICY}; script-src 'self'`,
 } as const;
 
 /** The HTTP status of a page. */
-export const statusOf = ({ status, errors = [] }: PageAnswer): number =>
+export const pageStatusOf = ({ status, errors = [] }: PageAnswer): number =>
   status ?? (errors.length > 0 ? 400 : 200);
 
 /** Creates the function that sends pages. */
-export function createShowPage(frame: Frame): ShowPage {
+export function createShowPage(frame: PageFrame): ShowPage {
   return (res, { headers = {}, ...page }) => {
     const text = layout(page, frame).toString();
-    res.statusCode = statusOf(page);
+    res.statusCode = pageStatusOf(page);
     const policy = page.scriptPath === undefined ? {} : SCRIPT_POLICY;
     for (const [name, value] of Object.entries({ ...PAGE_HEADERS, ...policy, ...headers })) {
       res.setHeader(name, value);

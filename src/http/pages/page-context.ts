@@ -1,17 +1,17 @@
 import type { AlertService } from "../../alerts/api/alert-service.ts";
 import type { Channels } from "../../alerts/channels/channels.ts";
-import type { Unsubscribing } from "../../alerts/channels/unsubscribing.ts";
+import type { UnsubscribeService } from "../../alerts/channels/unsubscribing.ts";
 import type { Watchlists } from "../../alerts/watchlists/watchlists.ts";
 import type { Intake } from "../../applications/intake.ts";
 import type { Accounts } from "../../auth/accounts/accounts.ts";
-import type { Sessions } from "../../auth/accounts/browser-sessions.ts";
-import type { SignIn } from "../../auth/accounts/email-code-sign-in.ts";
-import type { Upstream } from "../../auth/accounts/upstream-sign-in.ts";
+import type { BrowserSessions } from "../../auth/accounts/browser-sessions.ts";
+import type { EmailCodeSignIn } from "../../auth/accounts/email-code-sign-in.ts";
+import type { UpstreamSignIn } from "../../auth/accounts/upstream-sign-in.ts";
 import type { Claims } from "../../auth/agents/claims.ts";
 import type { ApiKeys } from "../../auth/keys/api-keys.ts";
 import type { Interactions } from "../../auth/oidc/interactions.ts";
 import type { OperatorAccess } from "../../auth/operator-access.ts";
-import type { SignUp } from "../../config/config.ts";
+import type { SignUpMode } from "../../config/config.ts";
 import type { CodeGuard } from "../../limits/code-guard.ts";
 import type { Limits } from "../../limits/quotas.ts";
 import type { SetupFacts } from "../../process/setup-items.ts";
@@ -26,41 +26,41 @@ export interface PagesOptions {
   readonly name: string;
   /** Public origin without a trailing slash. */
   readonly baseUrl: string;
-  readonly sessions: Sessions;
-  readonly signIn: SignIn;
+  readonly sessions: BrowserSessions;
+  readonly signIn: EmailCodeSignIn;
   /** External OpenID provider, if configured. */
-  readonly upstream: Upstream | undefined;
+  readonly upstream: UpstreamSignIn | undefined;
   readonly accounts: Accounts;
   readonly claims: Claims;
   readonly interactions: Interactions;
   readonly keys: ApiKeys;
   readonly intake: Intake;
-  /** Reads the alerts that people own. */
+  /** The alerts that people own. */
   readonly alerts: AlertService;
-  /** Reads and changes the watchlists that people own. */
+  /** The watchlists that people own. */
   readonly watchlists: Watchlists;
-  /** The channels of people. */
+  /** The channels to which people receive events. */
   readonly channels: Channels;
-  /** Ends emails by the links in them. */
-  readonly unsubscribing: Unsubscribing;
-  /** Where symbols are looked up. */
+  /** Unsubscribes from emails by the tokens of the links in them. */
+  readonly unsubscribing: UnsubscribeService;
+  /** Context of the tools, in which symbols are looked up. */
   readonly context: ToolContext;
   readonly limits: Limits;
   /** Whether emails are shown to the operator instead of being sent. */
   readonly isMailShownToOperator: boolean;
-  /** Who may see the operator's page, and what it shows. */
+  /** Access to the operator's page, and the facts that it shows. */
   readonly operator: {
     readonly access: OperatorAccess;
     readonly facts: () => Promise<SetupFacts>;
   };
   /** Policy for creating accounts. */
-  readonly signUp: SignUp;
+  readonly signUp: SignUpMode;
   readonly now: () => Date;
   /** Called with every error that the person did not cause. */
   readonly onError: (error: unknown) => void;
 }
 
-/** What the routes of all pages share. */
+/** Context that the routes of all pages share. */
 export interface PageContext extends PagesOptions {
   readonly csrf: CsrfGuard;
   readonly show: ShowPage;

@@ -37,10 +37,12 @@ const ACTION_PATHS = [
   UNSUBSCRIBE_PATH,
 ];
 
-/** Creates the pages for people: sign-in, consent, claim, account, contact and application. They
- *  work without JavaScript. Mount them at the root, before any other handler of
- *  `/oauth/interaction/:uid` and before any body parser. Errors on a page are shown as pages; other
- *  paths fall through. */
+/**
+ * Creates the pages for people: sign-in, consent, claim, account, contact and application. They
+ * work without JavaScript. Mount the router at the root, before any other handler of
+ * `/oauth/interaction/:uid` and before any body parser. Errors of a page are shown as a page;
+ * requests for other paths fall through.
+ */
 export function pagesRouter(options: PagesOptions): Router {
   const { name, baseUrl, sessions, limits, now, onError } = options;
   const show = createShowPage({ name, stylePath: styleAddress });
@@ -55,7 +57,8 @@ export function pagesRouter(options: PagesOptions): Router {
   router.use(signInRoutes(parts), interactionRoutes(parts), claimRoutes(parts));
   router.use(contactRoutes(parts), earlyAccessRoutes(parts));
   router.use(channelRoutes(parts), unsubscribeRoutes(parts));
-  // Before the account, whose routes have the id of a list in the same place.
+  // These must come before the account routes, in which the last segment of the path is the id of a
+  // list.
   router.use(watchlistAddRoutes(parts), alertRoutes(parts), accountRoutes(parts));
   router.use(operatorRoutes(parts));
   router.use(errorPages({ show, now, onError }));

@@ -9,14 +9,14 @@ const COOKIE = "market-signal-sent";
 const COOKIE_SECONDS = 10;
 
 /**
- * Detects a page opened under another origin than the public one, such as localhost: forms sent
- * from there would be rejected.
+ * Detects a page that was opened under an origin other than the public one, such as localhost.
+ * Forms sent from there would be rejected.
  *
  * A browser that arrives under another host again after the redirect is behind a proxy that
- * rewrites Host, so it may stay.
+ * rewrites Host, so it is not redirected again.
  *
- * @returns The problem `forbidden_origin` with a `location`, of which only the path and the query
- *   come from the caller; `undefined` if the browser may stay.
+ * @returns The problem `forbidden_origin` with a `location`, in which only the path and the query
+ * come from the caller; `undefined` if the browser need not be redirected.
  */
 export function redirectToPublicOrigin(req: Request, baseUrl: string): Problem | undefined {
   const { protocol, host } = new URL(baseUrl);
@@ -35,8 +35,10 @@ export function redirectToPublicOrigin(req: Request, baseUrl: string): Problem |
   });
 }
 
-/** The URL of the requested page under the public origin. An absolute-form target can name another
- *  site (RFC 9112 section 3.2.2), so only its path and query are used. */
+/**
+ * The URL of the requested page under the public origin. An absolute-form request target can
+ * contain another site (RFC 9112 section 3.2.2), so only its path and query are used.
+ */
 function publicUrl(req: Request, baseUrl: string): string {
   const address = new URL(baseUrl + req.path);
   address.search = String(queryOf(req));

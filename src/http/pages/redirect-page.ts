@@ -2,17 +2,21 @@ import type { Request } from "express";
 import { html } from "./html.ts";
 import type { PageAnswer } from "./page-answer.ts";
 
-/** Whether a request may result from a form submission. Chromium applies the page's `form-action`
- *  to every redirect that follows the form, which would block a redirect to another site. A browser
- *  that does not send `Sec-Fetch-Site`, as over http in a private network, is recognized by
- *  accepting HTML. */
-export function mayFollowForm({ headers }: Request): boolean {
+/**
+ * Whether a request may result from a form submission. Chromium applies the page's `form-action` to
+ * every redirect after the submission, which would block a redirect to another site. If the browser
+ * sends no `Sec-Fetch-Site`, as over plain HTTP in a private network, a request that accepts HTML
+ * counts as a possible submission.
+ */
+export function mayResultFromForm({ headers }: Request): boolean {
   const { "sec-fetch-site": site, accept = "" } = headers;
   return site === undefined ? accept.includes("text/html") : site === "same-origin";
 }
 
-/** An intermediate page that navigates by itself, so that the next request is no longer the result
- *  of the form. */
+/**
+ * An intermediate page that navigates on automatically, so that the next request does not count as
+ * a result of the form.
+ */
 export function redirectPage(redirectTo: string): PageAnswer {
   return {
     heading: "One moment",

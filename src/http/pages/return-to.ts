@@ -1,7 +1,10 @@
 /** Path of the account page. */
 export const ACCOUNT_PATH = "/account";
 
-/** Allowed return targets after a sign-in; any other would be an open redirect. */
+/**
+ * Patterns of the paths to which a person may return after signing in; any other target would make
+ * an open redirect.
+ */
 const allowedTargets = [
   /^\/$/,
   /^\/market\/\w[\w.~%-]{0,59}$/,
@@ -12,15 +15,17 @@ const allowedTargets = [
   /^\/oauth\/interaction\/[\w-]{1,64}$/,
 ];
 
-/** The return target after a sign-in, from a query or a form; the account page if it is not
- *  allowed. */
-export function returnTo(target: unknown): string {
+/**
+ * The path to which a person returns after signing in, from a query or a form. If the target is not
+ * allowed, it is the account page.
+ */
+export function safeReturnPath(target: unknown): string {
   const isAllowed =
     typeof target === "string" && allowedTargets.some((pattern) => pattern.test(target));
   return isAllowed ? target : ACCOUNT_PATH;
 }
 
 /** URL of a sign-in page with a return target. */
-export function withReturn(path: "/sign-in" | "/sign-in/code", target: string): string {
+export function withReturnPath(path: "/sign-in" | "/sign-in/code", target: string): string {
   return `${path}?return_to=${encodeURIComponent(target)}`;
 }

@@ -1,11 +1,15 @@
 import { type AccountView, accountPage } from "./account.ts";
 import { type AlertsView, MAX_ALERTS_SHOWN } from "./alerts-section.ts";
 import type { PageContext } from "./page-context.ts";
-import type { Visit } from "./signed-in.ts";
+import type { SignedInVisit } from "./signed-in.ts";
 
-/** Shows the account page. @param wrong Errors of a submitted form, and the input to show again. */
+/**
+ * Shows the account page.
+ *
+ * @param wrong Errors of a submitted form, and the entered values.
+ */
 export async function showAccount(
-  { res, browser, account }: Visit,
+  { res, browser, account }: SignedInVisit,
   { show, accounts, keys, alerts, watchlists: lists, channels, isMailShownToOperator }: PageContext,
   wrong: Pick<AccountView, "errors" | "keyName" | "refused" | "enteredChannel"> = {},
 ): Promise<void> {

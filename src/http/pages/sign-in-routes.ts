@@ -1,24 +1,24 @@
 import { type Request, type Response, Router } from "express";
 import { z } from "zod";
 import type { Browser } from "../../auth/accounts/browser-sessions.ts";
-import type { Upstream } from "../../auth/accounts/upstream-sign-in.ts";
+import type { UpstreamSignIn } from "../../auth/accounts/upstream-sign-in.ts";
 
 import { addressKey, widestNetwork } from "../../limits/address-key.ts";
 import { EmailAddress } from "../../mail/email-address.ts";
 import { Problem } from "../../problem.ts";
-import { onlyMethods } from "../allowed-methods.ts";
+import { rejectOtherMethods } from "../allowed-methods.ts";
 import { queryOf } from "../request-context.ts";
 import { codePage } from "./code-page.ts";
 import { readForm, submittedValue, validateForm } from "./form.ts";
 import type { PageAnswer } from "./page-answer.ts";
 import type { PageContext } from "./page-context.ts";
-import { mayFollowForm, redirectPage } from "./redirect-page.ts";
-import { returnTo, withReturn } from "./return-to.ts";
+import { mayResultFromForm, redirectPage } from "./redirect-page.ts";
+import { safeReturnPath, withReturnPath } from "./return-to.ts";
 import { signInPage } from "./sign-in.ts";
 
 const SendForm = z.object({ email: EmailAddress });
 
-/** Ignores spaces and hyphens, which people copy with a code. */
+/** Schema of the code form. Spaces and hyphens, which people copy with a code, are ignored. */
 const CodeForm = z.object({
   code: z
     .string()
@@ -49,13 +49,13 @@ function sendRoute(router: Router, options: PageContext): void {
     .route("/sign-in")
     .get(async (req, res) => {
       const browser = await csrf.openPage(req, res);
-      const place = returnTo(queryOf(req).get("return_to"));
+      const place = safeReturnPath(queryOf(req).get("return_to"));
       const email = await emailOf(browser);
       show(res, signInPageFor(browser, options, { place, email }));
     })
     .post(...readForm, async (req, res) => {
       const browser = await csrf.requireOwnForm(req);
-      const place = returnTo(submittedValue(req, "return_to"));
+      const place = safeReturnPath(submittedValue(req, "return_to"));
       const { data } = validateForm(SendForm, req);
       if (data === undefined) {
         const [email, error] = [submittedValue(req, "email"), "Enter one email address."];
@@ -63,14 +63,15 @@ function sendRoute(router: Router, options: PageContext): void {
       }
       await countCode(req, data.email, options);
       await signIn.sendCode(browser.secret, data.email);
-      res.redirect(303, withReturn("/sign-in/code", place));
+      res.redirect(303, withReturnPath("/sign-in/code", place));
     })
-    .all(onlyMethods(["get", "post"]));
+    .all(rejectOtherMethods(["get", "post"]));
 }
 
 /**
- * Counts a code request. Anyone can request codes for any address, so others can use up its shared
- * quota, but never the separate quota of the browsers that the person has used.
+ * Counts a request for a code. Anyone can request codes for any address, so others can use up the
+ * shared quota of an address, but never the separate quota of the browsers that the person has
+ * already used.
  *
  * @throws {Problem} `rate_limited`
  */
@@ -80,8 +81,8 @@ async function countCode(
   { sessions, throttle, throttleNetworks }: PageContext,
 ): Promise<void> {
   const browser = await sessions.knownBrowser(headers.cookie, email);
-  // Not counted per browser: each sign-in makes another browser known, which would add to the
-  // quota.
+  // Counted for all known browsers together: each sign-in makes another browser known, so a quota per
+  // browser would grow.
   if (browser !== undefined) return throttle({ "code-browser": email });
   await throttleNetworks(["code-address"], ip);
   await throttle({
@@ -95,7 +96,7 @@ async function countCode(
 interface SignInPageParameters {
   readonly place: string;
   readonly email: string | undefined;
-  /** An error to correct. */
+  /** Error message to show on the page. */
   readonly error?: string;
 }
 
@@ -132,17 +133,17 @@ function codeRoute(router: Router, options: PageContext): void {
     .route("/sign-in/code")
     .get(async (req, res) => {
       const { secret, formToken } = await csrf.openPage(req, res);
-      const place = returnTo(queryOf(req).get("return_to"));
+      const place = safeReturnPath(queryOf(req).get("return_to"));
       const pending = await signIn.pending(secret);
-      if (pending === undefined) return res.redirect(303, withReturn("/sign-in", place));
+      if (pending === undefined) return res.redirect(303, withReturnPath("/sign-in", place));
       show(res, codePage({ ...pending, formToken, place, isMailShownToOperator, signUp }));
     })
     .post(...readForm, async (req, res) => {
       const browser = await csrf.requireOwnForm(req);
-      const place = returnTo(submittedValue(req, "return_to"));
+      const place = safeReturnPath(submittedValue(req, "return_to"));
       const pending = await signIn.pending(browser.secret);
       const { cookie } = req.headers;
-      // A known browser's attempts are limited by the number of codes it can request.
+      // Attempts from a known browser are limited by the number of codes that it can request.
       if (pending === undefined || !(await sessions.knownBrowser(cookie, pending.email))) {
         await guard.check(req.ip);
         await throttle({ "code-tries": addressKey(req.ip) });
@@ -155,10 +156,10 @@ function codeRoute(router: Router, options: PageContext): void {
       if (remembered !== undefined) res.append("set-cookie", remembered);
       res.append("set-cookie", await sessions.open(browser, accountId)).redirect(303, place);
     })
-    .all(onlyMethods(["get", "post"]));
+    .all(rejectOtherMethods(["get", "post"]));
 }
 
-/** A rejected code. */
+/** Data of a submission whose code was rejected. */
 interface RejectedCode extends Pick<SignInPageParameters, "place" | "email"> {
   readonly req: Request;
   readonly res: Response;
@@ -174,11 +175,14 @@ function providerRoutes(router: Router, options: PageContext): void {
     .post(...readForm, async (req, res) => {
       const { secret } = await csrf.requireOwnForm(req);
       await throttleNetworks(["code-address"], req.ip);
-      const { href } = await upstream.start(secret, returnTo(submittedValue(req, "return_to")));
-      if (mayFollowForm(req)) show(res, redirectPage(href));
+      const { href } = await upstream.start(
+        secret,
+        safeReturnPath(submittedValue(req, "return_to")),
+      );
+      if (mayResultFromForm(req)) show(res, redirectPage(href));
       else res.redirect(303, href);
     })
-    .all(onlyMethods(["post"]));
+    .all(rejectOtherMethods(["post"]));
   router
     .route("/sign-in/callback")
     .get(async (req, res) => {
@@ -188,12 +192,12 @@ function providerRoutes(router: Router, options: PageContext): void {
       if (finished === undefined) throw notSignedIn(upstream);
       const { accountId, signedInAt, returnTo: place } = finished;
       res.append("set-cookie", await sessions.open(browser, accountId, signedInAt));
-      res.redirect(303, returnTo(place));
+      res.redirect(303, safeReturnPath(place));
     })
-    .all(onlyMethods(["get"]));
+    .all(rejectOtherMethods(["get"]));
 }
 
-const notSignedIn = ({ name }: Upstream): Problem =>
+const notSignedIn = ({ name }: UpstreamSignIn): Problem =>
   new Problem("invalid_request", {
     detail: `You are not signed in: the response of ${name} was invalid or too late, or is for a person who cannot sign in here.`,
     next: "Open the sign-in page and try again.",
@@ -206,5 +210,5 @@ function signOutRoute(router: Router, { csrf, sessions }: PageContext): void {
       const browser = await csrf.requireOwnForm(req);
       res.append("set-cookie", await sessions.close(browser)).redirect(303, "/sign-in");
     })
-    .all(onlyMethods(["post"]));
+    .all(rejectOtherMethods(["post"]));
 }

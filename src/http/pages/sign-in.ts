@@ -1,32 +1,32 @@
 import { paths } from "../../../wellknown/paths.ts";
-import type { SignUp } from "../../config/config.ts";
+import type { SignUpMode } from "../../config/config.ts";
 import { APPLY_PATH } from "./apply.ts";
 import { type FieldErrors, field, form } from "./elements.ts";
 import { type Html, html } from "./html.ts";
 import type { PageAnswer } from "./page-answer.ts";
 
-/** What the sign-in page shows. */
+/** Data for the sign-in page. */
 export interface SignInView {
   readonly formToken: string;
   readonly place: string;
-  /** Initial value of the field. */
+  /** Initial value of the email field. */
   readonly email: string | undefined;
   readonly errors?: FieldErrors;
-  /** Host of the external identity provider. */
+  /** Host of the external identity provider; `undefined` if there is none. */
   readonly upstream: string | undefined;
   /** Whether emails are shown to the operator instead of being sent. */
   readonly isMailShownToOperator: boolean;
-  readonly signUp: SignUp;
+  readonly signUp: SignUpMode;
 }
 
-/** Who gets a code if not everyone does, and what others can do. */
-export const codeLimits: Readonly<Record<SignUp, Html | undefined>> = {
+/** Notes by sign-up mode: who gets a code if not everyone does, and what other people can do. */
+export const codeLimits: Readonly<Record<SignUpMode, Html | undefined>> = {
   open: undefined,
   applications: html`<p class="note">Only people who have an account, or whose application was accepted, get a code here. If you have neither, <a href="${APPLY_PATH}">apply for early access</a>.</p>`,
   closed: html`<p class="note">Only people who have an account get a code here: no new accounts are created. If you need one, <a href="${paths.contactPage}">ask the operator of this service</a>.</p>`,
 };
 
-/** Why a person must sign in, by the return target. */
+/** Text that says why a person must sign in, depending on the return target. */
 function reason(place: string): Html | undefined {
   if (place.startsWith("/claim")) {
     return html`<p class="note">To claim an agent, sign in now, even if you did today, so that nobody else who uses this browser can do it in your name.</p>`;
@@ -37,7 +37,7 @@ function reason(place: string): Html | undefined {
   return undefined;
 }
 
-/** The page to request a code. */
+/** The page with the form that requests a sign-in code. */
 export function signInPage({
   formToken,
   place,

@@ -5,33 +5,37 @@ import type { Caller } from "../../auth/caller.ts";
 import { allScopes } from "../../auth/scopes.ts";
 import type { CsrfGuard } from "./form.ts";
 import type { PageContext } from "./page-context.ts";
-import { returnTo, withReturn } from "./return-to.ts";
+import { safeReturnPath, withReturnPath } from "./return-to.ts";
 
-/** A signed-in person at a page. */
-export interface Visit {
+/** A request of a signed-in person to a page. */
+export interface SignedInVisit {
   readonly req: Request;
   readonly res: Response;
   readonly browser: Browser;
   readonly account: Account;
-  /** The person themselves as a caller: no client acts for them, and they hold every scope. */
+  /** The person as a caller: no client acts for them, and they have every scope. */
   readonly caller: Caller;
 }
 
-/** Serves signed-in people, and sends others to the sign-in page. @param by Checks the request. */
-export type SignedIn = (
+/**
+ * Creates a handler that serves signed-in people and redirects others to the sign-in page.
+ *
+ * @param by Name of the CSRF check that the request must pass.
+ */
+export type ServeSignedIn = (
   by: keyof CsrfGuard,
-  handle: (visit: Visit) => Promise<void>,
+  handle: (visit: SignedInVisit) => Promise<void>,
 ) => RequestHandler;
 
-/** Creates the function that serves signed-in people. */
-export function createSignedIn({ csrf, accounts, baseUrl }: PageContext): SignedIn {
+/** Creates `ServeSignedIn` for the pages. */
+export function createServeSignedIn({ csrf, accounts, baseUrl }: PageContext): ServeSignedIn {
   return (by, handle) => async (req, res) => {
     const browser = await csrf[by](req, res);
     const { session } = browser;
     const account = session && (await accounts.find(session.accountId));
     if (account === undefined) {
-      const place = returnTo(by === "openPage" ? req.originalUrl : undefined);
-      return res.redirect(303, withReturn("/sign-in", place));
+      const place = safeReturnPath(by === "openPage" ? req.originalUrl : undefined);
+      return res.redirect(303, withReturnPath("/sign-in", place));
     }
     const caller: Caller = {
       kind: "user",

@@ -26,5 +26,5 @@ const style = createAsset({
 /** URL of the style sheet of the pages. */
 export const styleAddress = style.address;
 
-/** Serves the style sheet. */
+/** Creates the route that serves the style sheet. */
 export const styleRoute = style.route;

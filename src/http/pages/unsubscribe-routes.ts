@@ -1,17 +1,19 @@
 import { type Request, Router } from "express";
 import { Problem } from "../../problem.ts";
-import { onlyMethods } from "../allowed-methods.ts";
+import { rejectOtherMethods } from "../allowed-methods.ts";
 import { untrustedText } from "./elements.ts";
 import { html } from "./html.ts";
 import type { PageAnswer } from "./page-answer.ts";
 import type { PageContext } from "./page-context.ts";
 
-/** Path of the links that unsubscribe. */
+/** Path of the unsubscribe links in emails. */
 export const UNSUBSCRIBE_PATH = "/unsubscribe";
 
-/** Routes of the link in the emails of a channel. Mail programs send a POST without a page, a
- *  session or a form token (RFC 8058 section 3.2), so possession of the link's token is sufficient.
- *  A GET changes nothing, because programs that scan mail follow links. */
+/**
+ * Routes of the unsubscribe link in the emails of a channel. Mail programs send a POST without a
+ * page, a session or a form token (RFC 8058 section 3.2), so the token in the link is sufficient. A
+ * GET changes nothing, because programs that scan mail follow links.
+ */
 export function unsubscribeRoutes({ show, unsubscribing }: PageContext): Router {
   const router = Router();
   router
@@ -19,19 +21,19 @@ export function unsubscribeRoutes({ show, unsubscribing }: PageContext): Router 
     .get(async (req, res) => {
       const channel = await unsubscribing.channelOf(tokenOf(req));
       if (channel === undefined) throw noSuchLink();
-      show(res, channel.state.is === "disabled" ? endedPage : askingPage(channel.hint));
+      show(res, channel.state.is === "disabled" ? endedPage : unsubscribeConfirmPage(channel.hint));
     })
     .post(async (req, res) => {
       if (!(await unsubscribing.unsubscribe(tokenOf(req)))) throw noSuchLink();
       show(res, endedPage);
     })
-    .all(onlyMethods(["get", "post"]));
+    .all(rejectOtherMethods(["get", "post"]));
   return router;
 }
 
 const tokenOf = ({ params }: Request): string => String(params.token);
 
-const askingPage = (address: string): PageAnswer => ({
+const unsubscribeConfirmPage = (address: string): PageAnswer => ({
   heading: "Unsubscribe",
   body: html`<p class="lead">No more alerts will be sent to ${untrustedText(address)}.</p>
 <form method="post"><button class="main">Unsubscribe</button></form>`,

@@ -3,10 +3,10 @@ import { z } from "zod";
 import { manageWatchlist } from "../../../tools/manage-watchlist.ts";
 import type { WatchlistOverview } from "../../alerts/watchlists/watchlists.ts";
 import { Problem } from "../../problem.ts";
-import { onlyMethods } from "../allowed-methods.ts";
-import { validate } from "../api/parse.ts";
+import { rejectOtherMethods } from "../allowed-methods.ts";
+import { validateInput } from "../api/parse.ts";
 import { queryOf } from "../request-context.ts";
-import { instrumentsOf, type Suggestion, symbolErrors } from "./alerts/alert-entry.ts";
+import { matchEntryInstruments, type Suggestion, symbolErrors } from "./alerts/alert-entry.ts";
 import { instrumentsField } from "./alerts/instruments-field.ts";
 import { type FieldErrors, field, form, select } from "./elements.ts";
 import { Checkboxes, formReader } from "./form.ts";
@@ -14,23 +14,23 @@ import { listAddress } from "./home/filter.ts";
 import { html } from "./html.ts";
 import type { PageAnswer } from "./page-answer.ts";
 import type { PageContext } from "./page-context.ts";
-import { createSignedIn, type Visit } from "./signed-in.ts";
+import { createServeSignedIn, type SignedInVisit } from "./signed-in.ts";
 
-/** Maximum size of the form: 100 symbols and a name; in bytes. */
+/** Maximum size of the form, in bytes: 100 symbols and a name fit. */
 const MAX_FORM_BYTES = 8 * 1024;
 
-/** Maximum number of its fields: it has up to 40 instruments to choose from. */
+/** Maximum number of fields in the form, which can suggest up to 40 instruments. */
 const MAX_FORM_FIELDS = 80;
 
 const Entry = z.object({
   symbols: z.string().catch(""),
   symbol: Checkboxes.catch([]),
-  /** Key of an existing list; empty for a new one. */
+  /** Key of an existing watchlist; empty for a new one. */
   list: z.string().catch(""),
   name: z.string().catch(""),
 });
 
-/** The data of the form. */
+/** Data for the form. */
 interface FormView {
   readonly formToken: string;
   readonly entry: z.output<typeof Entry>;
@@ -39,9 +39,11 @@ interface FormView {
   readonly lists: WatchlistOverview["lists"];
 }
 
-/** Routes of the page where a person adds instruments to a watchlist of theirs, or makes one. */
+/**
+ * Routes of the page where a person adds instruments to one of their watchlists, or creates one.
+ */
 export function watchlistAddRoutes(options: PageContext): Router {
-  const signedIn = createSignedIn(options);
+  const signedIn = createServeSignedIn(options);
   const routes = router();
   routes
     .route("/account/watchlists/new")
@@ -51,19 +53,19 @@ export function watchlistAddRoutes(options: PageContext): Router {
         return showForm(visit, options, { symbols, symbol: [], list: "", name: "" });
       }),
     )
-    .all(onlyMethods(["get"]));
+    .all(rejectOtherMethods(["get"]));
   routes
     .route("/account/watchlists")
     .post(
       ...formReader(MAX_FORM_BYTES, MAX_FORM_FIELDS),
       signedIn("requireOwnForm", (visit) => add(visit, options)),
     )
-    .all(onlyMethods(["post"]));
+    .all(rejectOtherMethods(["post"]));
   return routes;
 }
 
 async function showForm(
-  { res, browser, caller }: Visit,
+  { res, browser, caller }: SignedInVisit,
   { show, watchlists }: PageContext,
   entry: FormView["entry"],
   { errors, suggestions }: Pick<FormView, "errors" | "suggestions"> = {
@@ -110,16 +112,16 @@ ${list}
   };
 }
 
-async function add(visit: Visit, options: PageContext): Promise<void> {
+async function add(visit: SignedInVisit, options: PageContext): Promise<void> {
   const { req, res, caller } = visit;
   const { context, watchlists } = options;
   const entry = Entry.parse(req.body);
-  const { symbols, suggestions } = instrumentsOf(entry, context);
+  const { symbols, suggestions } = matchEntryInstruments(entry, context);
   const watchlist = entry.list || entry.name;
   const refuse = (errors: FieldErrors) => showForm(visit, options, entry, { errors, suggestions });
   const unknown = symbolErrors(symbols, context);
   const input = { action: "add", watchlist, symbols };
-  const { data, error } = validate(manageWatchlist.input, input);
+  const { data, error } = validateInput(manageWatchlist.input, input);
   if (data === undefined || unknown.length > 0) {
     const issues = (error?.issues ?? []).map(({ path, message }) =>
       path[0] === "symbols"

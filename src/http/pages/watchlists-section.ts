@@ -3,9 +3,9 @@ import { type StoredWatchlist, watchlistVersion } from "../../alerts/watchlists/
 import type { ApiKey } from "../../auth/keys/api-keys.ts";
 import { creatorText, symbolList } from "./alerts-section.ts";
 import {
+  descriptionList,
   destructiveAction,
   type FieldErrors,
-  facts,
   form,
   textArea,
   untrustedText,
@@ -13,7 +13,7 @@ import {
 import { listAddress } from "./home/filter.ts";
 import { type Html, html } from "./html.ts";
 
-/** A list whose change was refused, with what was entered. */
+/** A watchlist whose change was rejected, with the entered values. */
 interface RefusedList {
   readonly key: string;
   readonly entered: string;
@@ -21,20 +21,20 @@ interface RefusedList {
   readonly isStale: boolean;
 }
 
-/** What the watchlists section shows. */
+/** Data for the watchlists section. */
 export interface WatchlistsView {
   readonly formToken: string;
-  /** By name. */
+  /** Watchlists, sorted by name. */
   readonly watchlists: readonly StoredWatchlist[];
-  /** A list whose change was refused. */
+  /** The watchlist whose change was rejected, if any. */
   readonly refused?: RefusedList | undefined;
   /** Errors of the forms of the page. */
   readonly errors?: FieldErrors;
-  /** Keys of the person, to name those that made lists. */
+  /** API keys of the person, for the names of the keys that created watchlists. */
   readonly keys: readonly ApiKey[];
 }
 
-/** The watchlists of a person and of all clients that act for the person. */
+/** Renders the watchlists of a person and of all clients that act for them. */
 export function watchlistsSection(view: WatchlistsView): Html {
   const { watchlists } = view;
   const make = html`<p class="buttons"><a class="second" href="/account/watchlists/new">Make a list</a></p>`;
@@ -44,7 +44,7 @@ export function watchlistsSection(view: WatchlistsView): Html {
 
 const empty = html`<p>Named lists of symbols appear here, which your agents, your applications and programs with your keys make with <code>manage_watchlist</code>. You can change and delete any of them.</p>`;
 
-/** Name of the field with the symbols of a list. */
+/** Name of the form field with the symbols of a watchlist. */
 export const symbolsField = (key: string): string => `symbols-${key}`;
 
 function listCard({ key, value }: StoredWatchlist, view: WatchlistsView): Html {
@@ -63,7 +63,7 @@ function listCard({ key, value }: StoredWatchlist, view: WatchlistsView): Html {
   });
   return html`<li class="card">
 <h3>“${untrustedText(name)}”</h3>
-${facts([
+${descriptionList([
   ["Symbols", symbolList(symbols)],
   ["Made by", creatorText(owner, keys)],
 ])}

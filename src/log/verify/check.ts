@@ -1,20 +1,23 @@
-/** Outcomes of a check. `not_proved`: there is neither a proof nor a contradiction. */
+/**
+ * Outcomes of a check, from best to worst. `not_proved`: there is neither a proof nor a
+ * contradiction.
+ */
 const OUTCOMES = ["proved", "not_proved", "failed"] as const;
-export type Outcome = (typeof OUTCOMES)[number];
+export type CheckOutcome = (typeof OUTCOMES)[number];
 
-/** One thing that was checked. */
+/** A check and its result. */
 export interface Check {
   readonly name: string;
-  readonly outcome: Outcome;
+  readonly outcome: CheckOutcome;
   readonly detail: string;
-  /** Index of the entry that is wrong. */
+  /** Index of the wrong log entry. */
   readonly entry?: number;
 }
 
-/** The outcome of several checks: the worst one. */
-export function outcomeOf(checks: readonly Check[]): Outcome {
+/** The worst outcome of several checks. */
+export function overallOutcome(checks: readonly Check[]): CheckOutcome {
   const rank = ({ outcome }: Check) => OUTCOMES.indexOf(outcome);
-  return OUTCOMES[Math.max(0, ...checks.map(rank))] as Outcome;
+  return OUTCOMES[Math.max(0, ...checks.map(rank))] as CheckOutcome;
 }
 
 /** Why a check failed, with the index of the wrong entry, if any. */
@@ -28,7 +31,7 @@ export class CheckFailure extends Error {
   }
 }
 
-/** A failed check; other kinds of errors are rethrown. */
+/** Converts a `CheckFailure` into a failed check; other errors are rethrown. */
 export function failedCheck(name: string, error: unknown): Check {
   if (!(error instanceof CheckFailure)) throw error;
   const { message, entry } = error;

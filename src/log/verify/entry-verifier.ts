@@ -1,35 +1,37 @@
-import type { RecordTerms } from "../../grading/track-record.ts";
+import type { TrackRecordTerms } from "../../grading/track-record.ts";
 import type { AssetClass } from "../../market/instrument.ts";
 import { parseCheckpoint, type SignedCheckpoint } from "../checkpoint.ts";
 import type { Hash } from "../merkle.ts";
 import type { Note } from "../signed-note.ts";
 import { type Cosignature, cosignaturesOf } from "../witness/cosignature.ts";
-import type { Policy } from "../witness/policy.ts";
+import type { WitnessPolicy } from "../witness/policy.ts";
 import { type Check, CheckFailure, failedCheck } from "./check.ts";
-import type { Sighting } from "./known-log.ts";
+import type { CheckpointSighting } from "./known-log.ts";
 import { type LeafOf, readLeaf } from "./read-leaf.ts";
 import type { CommittedSignal } from "./score-check.ts";
 import { SessionGaps } from "./session-gaps.ts";
 import {
   type LoggedSettlement,
   SettlementVerifier,
-  type VerifiedRecord,
+  type VerifiedTrackRecord,
 } from "./settlement-verifier.ts";
 
-/** Difference that clocks may have, in milliseconds. */
+/** Tolerated difference between clocks, in milliseconds. */
 const CLOCK_TOLERANCE_MS = 300_000;
 
-/** A time shorter than that between two closes of any market, in milliseconds; the shortest is 21
- *  hours, before a half day. */
+/**
+ * Lower bound of the time between two closes of any market, in milliseconds; the shortest such time
+ * is 21 hours, before a half day.
+ */
 const SHORTEST_SESSION_MS = 20 * 3_600_000;
 
-/** Number of newest signals that are kept to be opened. */
+/** Number of newest signals that are remembered for opening their factors. */
 const RECENT = 256;
 
-/** Half of the last digit of a published score. */
+/** Maximum rounding error of a published score: half a unit in its last digit. */
 const ROUNDING = 0.005;
 
-/** The instruments of a class as they were logged last. */
+/** The covered instruments of a class, as logged last. */
 interface Covered {
   readonly index: number;
   readonly parts: number;
@@ -37,37 +39,40 @@ interface Covered {
   readonly symbols: string[];
 }
 
-/** A run whose results follow. */
+/** A run and the number of its results read so far. */
 interface CheckedRun {
   readonly index: number;
   readonly run: LeafOf<"run">;
-  /** `undefined` if the log no longer keeps their universe. */
+  /** Symbols of the universe; `undefined` if the log no longer stores it. */
   readonly symbols: readonly string[] | undefined;
   results: number;
-  /** When witnesses had seen the whole run, according to an entry; Unix milliseconds. */
+  /** When witnesses had seen the whole run, according to an anchor entry; Unix milliseconds. */
   witnessedAt: number | undefined;
 }
 
-/** What entries are compared with. */
+/** Options of `EntryVerifier`. */
 export interface EntryVerifierOptions {
   /** Name of the log. */
   readonly origin: string;
-  /** Earlier observations of the log, in order of size. */
-  readonly sightings: readonly Sighting[];
+  /** Earlier observations of the log, in ascending order of size. */
+  readonly sightings: readonly CheckpointSighting[];
   /** Policy whose witnesses date the anchors; without it, anchors prove no time. */
-  readonly policy?: Policy | undefined;
+  readonly policy?: WitnessPolicy | undefined;
   /** Called with every complete settlement. */
   readonly onSettled?: ((settlement: LoggedSettlement) => void) | undefined;
 }
 
 /**
- * Reads the entries of a log in their order and checks them against each other: methods before their
- * use, every run with all its results and outcomes, times that only advance. Each check stops at
- * its first failure.
+ * Reads the entries of a log in order and checks them against each other: methods precede their
+ * use, every run has all its results and outcomes, times never decrease. Each check stops at its
+ * first failure.
  */
 export class EntryVerifier {
   readonly #options: EntryVerifierOptions;
-  /** Roots of the tree before each entry that follows a complete run, in base64. */
+  /**
+   * Root of the tree before each entry that follows a complete run, in base64, by the index of the
+   * entry.
+   */
   readonly #roots = new Map<number, string>();
   readonly #failures = new Map<string, Check>();
   readonly #universes = new Map<AssetClass, Covered>();
@@ -83,9 +88,11 @@ export class EntryVerifier {
   readonly #recent: CommittedSignal[] = [];
   #anchors = 0;
   #unknown = 0;
-  /** Entries before this index are no longer kept; their content is unknown. */
+  /** Entries before this index are no longer stored; their content is unknown. */
   #skipped = 0;
-  /** Number of runs that an earlier observation proves to be older than the next close. */
+  /**
+   * Number of runs that an earlier observation proves to have been logged before the next close.
+   */
   #provedRuns = 0;
 
   constructor(options: EntryVerifierOptions) {
@@ -96,8 +103,8 @@ export class EntryVerifier {
   /**
    * Checks the next entry.
    *
-   * @param text `undefined` if the log no longer keeps it. @param rootBefore The root of the tree
-   *   before it.
+   * @param text `undefined` if the log no longer stores the entry.
+   * @param rootBefore Returns the root of the tree before the entry.
    */
   add(text: string | undefined, rootBefore: () => Hash): void {
     const index = this.#entries;
@@ -173,28 +180,28 @@ export class EntryVerifier {
     ];
   }
 
-  /** Number of signals. */
+  /** Number of signals read. */
   get signals(): number {
     return this.#signals;
   }
 
-  /** The newest signals that commit to factors, oldest first. */
+  /** The newest signals with a commitment to their factors, oldest first. */
   get recentSignals(): readonly CommittedSignal[] {
     return this.#recent;
   }
 
-  /** Number of the first entries that the log no longer keeps. */
+  /** Number of entries at the start of the log that it no longer stores. */
   get skipped(): number {
     return this.#skipped;
   }
 
   /** The terms by which the log is graded; `undefined` if no method registers any. */
-  get terms(): RecordTerms | undefined {
+  get terms(): TrackRecordTerms | undefined {
     return this.#settlements.terms;
   }
 
-  /** The track record of each class and horizon, from the first `size` entries. */
-  records(size: number): readonly VerifiedRecord[] {
+  /** The track record of each class and horizon, computed from the first `size` entries. */
+  records(size: number): readonly VerifiedTrackRecord[] {
     return this.#settlements.records(size);
   }
 
@@ -207,7 +214,7 @@ export class EntryVerifier {
   #times(): Check {
     const { market } = this.#method ?? {};
     const isSimulated = market === "sandbox" || market === "replay";
-    // The close after the last run of a class is not known yet.
+    // The next close after the last run of a class is not known yet, so a lower bound is used.
     const newest = [...this.#lastRuns.values()].filter((one) =>
       this.#isSeenBefore(one, one.run.close + SHORTEST_SESSION_MS),
     );
@@ -224,7 +231,7 @@ export class EntryVerifier {
     return this.#failures.get(name) ?? { name, outcome, detail };
   }
 
-  /** Records a failure under the name of its check. */
+  /** Runs a check, and records its first failure under its name. */
   #try<T>(name: string, index: number, check: () => T): T | undefined {
     try {
       return check();
@@ -295,15 +302,17 @@ export class EntryVerifier {
     this.#lastAt = Math.max(this.#lastAt, at);
   }
 
-  /** Whether a run is proved to be older than the next close, because all of it was seen before
-   *  that close. */
+  /**
+   * Whether a run is proved to have been logged before the next close, because the whole run was
+   * seen before that close.
+   */
   #isSeenBefore({ index, run, witnessedAt }: CheckedRun, nextClose: number): boolean {
     const end = index + 1 + run.results;
     const seen = this.#options.sightings.find(({ size }) => size >= end);
     return [witnessedAt, seen?.seenAt].some((at) => at !== undefined && at < nextClose);
   }
 
-  /** An anchor dates the runs before it by the cosignatures that it holds. */
+  /** Dates the runs before an anchor by the cosignatures in the anchor. */
   #addAnchor({ checkpoint: text }: LeafOf<"anchor">): void {
     this.#anchors += 1;
     const { origin, policy } = this.#options;
@@ -343,7 +352,7 @@ export class EntryVerifier {
 
   #place({ run, close, symbol }: LeafOf<"signal">): void {
     const open = this.#open;
-    // The first results may belong to a run that the log no longer keeps.
+    // The first stored results may belong to a run that the log no longer stores.
     if (open === undefined && run < this.#skipped) return;
     if (open === undefined || open.results >= open.run.results) {
       throw new CheckFailure("is a result that no run announces");
@@ -360,7 +369,11 @@ export class EntryVerifier {
     throw new CheckFailure(`is of ${symbol} in place of ${expected}`);
   }
 
-  /** @throws {CheckFailure} If results of the last run are missing. */
+  /**
+   * Ends the open run.
+   *
+   * @throws {CheckFailure} If results of the run are missing.
+   */
   #endRun(): void {
     const open = this.#open;
     this.#open = undefined;
@@ -370,7 +383,11 @@ export class EntryVerifier {
   }
 }
 
-/** @throws {CheckFailure} If the text is not a checkpoint. */
+/**
+ * Parses the checkpoint of an anchor.
+ *
+ * @throws {CheckFailure} If the text is not a checkpoint.
+ */
 function checkpointIn(text: string): SignedCheckpoint {
   try {
     return parseCheckpoint(text);
@@ -379,8 +396,12 @@ function checkpointIn(text: string): SignedCheckpoint {
   }
 }
 
-/** @throws {CheckFailure} If the signature of a witness is wrong. */
-function cosignaturesIn(note: Note, { verifiers }: Policy): readonly Cosignature[] {
+/**
+ * Verifies the cosignatures of the witnesses in a policy.
+ *
+ * @throws {CheckFailure} If the signature of a witness is wrong.
+ */
+function cosignaturesIn(note: Note, { verifiers }: WitnessPolicy): readonly Cosignature[] {
   try {
     return cosignaturesOf(note, verifiers);
   } catch (error) {

@@ -1,38 +1,38 @@
 import { z } from "zod";
 
-/** A checkpoint that was seen before. */
+/** A checkpoint that was seen in an earlier verification. */
 const KeptSighting = z.strictObject({
   size: z.int().min(0),
-  /** In base64. */
+  /** Root hash in base64. */
   root: z.string(),
-  /** Unix milliseconds, by the clock of the verifier. */
+  /** When the checkpoint was seen, Unix milliseconds by the clock of the verifier. */
   seenAt: z.int(),
 });
 
-/** A checkpoint with the party that saw it. */
-export interface Sighting extends z.infer<typeof KeptSighting> {
-  /** Name of the witness; absent for the verifier itself. */
+/** A checkpoint, and who saw it. */
+export interface CheckpointSighting extends z.infer<typeof KeptSighting> {
+  /** Name of the witness that saw the checkpoint; absent for the verifier itself. */
   readonly by?: string;
 }
 
-/** State of a log that a verifier keeps between two verifications. */
+/** State of a log that a verifier stores between two verifications. */
 export const KnownLog = z.strictObject({
   origin: z.string(),
   /** Verifier keys (C2SP signed-note). */
   keys: z.array(z.string()).min(1),
-  /** Oldest first. */
+  /** Earlier checkpoints, oldest first. */
   sightings: z.array(KeptSighting).min(1),
 });
 export type KnownLog = z.infer<typeof KnownLog>;
 
-/** Maximum number of sightings that are kept: the first, and the newest. */
+/** Maximum number of newest sightings that are stored, in addition to the first one. */
 const KEPT_SIGHTINGS = 1_000;
 
-/** The known log after another verification. */
+/** The state to store after another verification. */
 export function withSighting(
   known: KnownLog | undefined,
   seen: Omit<KnownLog, "sightings">,
-  sighting: Sighting,
+  sighting: CheckpointSighting,
 ): KnownLog {
   const before = known?.sightings ?? [];
   const isNew = before.at(-1)?.size !== sighting.size;

@@ -1,40 +1,40 @@
-import { excludedBy } from "../graded-settlement.ts";
-import type { Outcome } from "../leaves.ts";
-import { outcomesOf, type RunOutcomes, type SettledMarket } from "../outcomes.ts";
+import { exclusionOutcome } from "../graded-settlement.ts";
+import type { SettlementOutcome } from "../leaves.ts";
+import { outcomesOf, type RunOutcomes, type SettlementMarket } from "../outcomes.ts";
 import { type Check, CheckFailure, failedCheck } from "./check.ts";
 import type { LoggedSettlement } from "./settlement-verifier.ts";
 
 const NAME = "outcomes";
 
-/** Maximum difference between a logged return and the recomputed one. */
+/** Maximum difference between a logged log return and the recomputed one. */
 const TOLERANCE = 1e-9;
 
-/** Result without prices: only the log itself states the returns. */
+/** Result when no prices are given: only the log itself states the returns. */
 export const NO_PRICES: Check = {
   name: NAME,
   outcome: "not_proved",
   detail: "not recomputed: --prices names a folder of prices",
 };
 
-/** Recomputes outcomes from prices, by the function that the log uses. */
+/** Recomputes outcomes from prices, with the function that the log uses. */
 export class PriceCheck {
-  readonly #market: SettledMarket;
+  readonly #market: SettlementMarket;
   readonly #symbols: ReadonlySet<string>;
   #queue: LoggedSettlement[] = [];
   #compared = 0;
-  /** Outcomes whose sessions or instruments have no prices here. */
+  /** Number of outcomes whose sessions or instruments have no prices in this market. */
   #unknown = 0;
   #largest = 0;
-  /** Failures by the index of the wrong settlement; a correction of it may be right. */
+  /** Failures by the index of the wrong settlement; a correct correction removes the failure. */
   readonly #failures = new Map<number, Check>();
 
-  constructor(market: SettledMarket) {
+  constructor(market: SettlementMarket) {
     this.#market = market;
     const records = market.recordsUntil(Number.POSITIVE_INFINITY);
     this.#symbols = new Set(records.map(({ instrument }) => instrument.symbol));
   }
 
-  /** Adds a settlement, which the next `compare` recomputes. */
+  /** Adds a settlement that the next call of `compare` recomputes. */
   add(settlement: LoggedSettlement): void {
     this.#queue.push(settlement);
   }
@@ -66,7 +66,8 @@ export class PriceCheck {
     }
     checkSessions(settlement, found);
     for (const [at, logged] of outcomes.entries()) {
-      const recomputed = excludedBy(statements[at]) ?? (found.outcomes[at] as Outcome);
+      const recomputed =
+        exclusionOutcome(statements[at]) ?? (found.outcomes[at] as SettlementOutcome);
       if (this.#symbols.has(symbols[at] as string)) {
         this.#compareOne(logged, recomputed, settlement.index + 1 + at);
       } else {
@@ -75,12 +76,12 @@ export class PriceCheck {
     }
   }
 
-  #compareOne(logged: Outcome, recomputed: Outcome, entry: number): void {
+  #compareOne(logged: SettlementOutcome, recomputed: SettlementOutcome, entry: number): void {
     const difference = differenceOf(logged, recomputed);
     this.#compared += 1;
     this.#largest = Math.max(this.#largest, difference);
     if (difference <= TOLERANCE) return;
-    const wrong = `entry ${entry} says ${told(logged)}, and the prices ${told(recomputed)}`;
+    const wrong = `entry ${entry} says ${outcomeText(logged)}, and the prices ${outcomeText(recomputed)}`;
     throw new CheckFailure(wrong, entry);
   }
 
@@ -97,7 +98,9 @@ export class PriceCheck {
 }
 
 /**
- * @throws {CheckFailure} If the returns are measured between other sessions than the prices give.
+ * Compares the sessions of a settlement with those of the prices.
+ *
+ * @throws {CheckFailure} If the returns are measured between other sessions.
  */
 function checkSessions({ index, leaf }: LoggedSettlement, { entry, exit }: RunOutcomes): void {
   if (leaf.entry === entry && leaf.exit === exit) return;
@@ -106,9 +109,10 @@ function checkSessions({ index, leaf }: LoggedSettlement, { entry, exit }: RunOu
 }
 
 /**
- * The largest difference between two outcomes; infinite if one has a figure that the other lacks.
+ * The largest difference between the figures of two outcomes; infinite if only one of them has a
+ * figure.
  */
-function differenceOf(a: Outcome, b: Outcome): number {
+function differenceOf(a: SettlementOutcome, b: SettlementOutcome): number {
   if (a.status !== "settled" || b.status !== "settled") {
     return a.status === b.status ? 0 : Number.POSITIVE_INFINITY;
   }
@@ -119,7 +123,7 @@ function differenceOf(a: Outcome, b: Outcome): number {
   return Math.max(Math.abs(a.followed - b.followed), fromClose);
 }
 
-const told = (outcome: Outcome): string =>
+const outcomeText = (outcome: SettlementOutcome): string =>
   outcome.status === "settled"
     ? `${outcome.followed} from the entry, ${outcome.fromClose} from the close, last price ${outcome.lastPrice ?? "at the exit"}`
     : outcome.status;

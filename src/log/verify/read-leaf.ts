@@ -1,7 +1,7 @@
 import canonicalize from "canonicalize";
 import { z } from "zod";
 import { HEADLINE_HORIZONS } from "../../grading/run-grade.ts";
-import { EXCLUSIONS, RECORD_RULES } from "../../grading/track-record.ts";
+import { EXCLUSION_REASONS, TRACK_RECORD_RULES } from "../../grading/track-record.ts";
 import { AssetClass } from "../../market/instrument.ts";
 import { MarketMode } from "../../market/market.ts";
 import { CheckFailure } from "./check.ts";
@@ -26,12 +26,12 @@ const Method = z.looseObject({
       horizons: z.partialRecord(AssetClass, z.array(z.int().min(1))),
       headline: z.partialRecord(AssetClass, z.int().min(1)).default(HEADLINE_HORIZONS),
       rules: z.looseObject({
-        significance: z.number().gt(0).lt(1).default(RECORD_RULES.significance),
+        significance: z.number().gt(0).lt(1).default(TRACK_RECORD_RULES.significance),
         /** Absent in methods from before corrections existed. */
-        correctedWithin: z.int().min(0).default(RECORD_RULES.correctedWithin),
-        minPeriods: z.number().min(0).default(RECORD_RULES.minPeriods),
-        maxIntervalWidth: z.number().min(0).default(RECORD_RULES.maxIntervalWidth),
-        seed: z.int().default(RECORD_RULES.seed),
+        correctedWithin: z.int().min(0).default(TRACK_RECORD_RULES.correctedWithin),
+        minPeriods: z.number().min(0).default(TRACK_RECORD_RULES.minPeriods),
+        maxIntervalWidth: z.number().min(0).default(TRACK_RECORD_RULES.maxIntervalWidth),
+        seed: z.int().default(TRACK_RECORD_RULES.seed),
       }),
       verdictDates: z.array(Instant),
     })
@@ -45,7 +45,7 @@ const Method = z.looseObject({
           horizon: z.int().min(1),
           fallPercent: z.number(),
           quantiles: z.array(z.number()).min(1),
-          /** Absent in methods of before reports were forecast. */
+          /** Absent in methods from before report dates were forecast. */
           reportDays: z
             .looseObject({ before: z.int().min(0), factors: z.array(z.number().positive()) })
             .nullable()
@@ -76,14 +76,14 @@ const Run = z.looseObject({
   results: Index,
 });
 
-/** Largest forecast standard deviation of a log return that is read: far beyond any price. */
+/** Maximum accepted forecast standard deviation of a log return: far beyond any price. */
 const MAX_SIGMA = 1_000;
-/** Most horizons of a class. */
+/** Maximum number of horizons of a class. */
 const MAX_HORIZONS = 8;
 
 const Sigma = z.number().positive().max(MAX_SIGMA);
 
-const ofSignal = {
+const signalMembers = {
   kind: z.literal("signal"),
   run: Index,
   close: Instant,
@@ -98,13 +98,13 @@ const ofSignal = {
 
 const Signal = z.discriminatedUnion("v", [
   z.looseObject({
-    ...ofSignal,
+    ...signalMembers,
     v: z.literal(1),
     sigma: Sigma.nullable().optional(),
     sigmas: z.undefined().optional(),
   }),
   z.looseObject({
-    ...ofSignal,
+    ...signalMembers,
     v: z.literal(2),
     sigma: z.undefined().optional(),
     sigmas: z.array(Sigma).max(MAX_HORIZONS).nullable().optional(),
@@ -126,7 +126,7 @@ const Settlement = z.looseObject({
   corrects: Index.optional(),
 });
 
-const ofOutcome = {
+const outcomeMembers = {
   kind: z.literal("outcome"),
   v: z.literal(1),
   settlement: Index,
@@ -136,13 +136,13 @@ const ofOutcome = {
 
 const OutcomeLeaf = z.discriminatedUnion("status", [
   z.looseObject({
-    ...ofOutcome,
+    ...outcomeMembers,
     status: z.literal("settled"),
     followed: z.number(),
     fromClose: z.number().nullable(),
     lastPrice: z.string().nullable(),
   }),
-  z.looseObject({ ...ofOutcome, status: z.enum(EXCLUSIONS) }),
+  z.looseObject({ ...outcomeMembers, status: z.enum(EXCLUSION_REASONS) }),
 ]);
 
 const Anchor = z.looseObject({
@@ -161,14 +161,14 @@ const SCHEMAS = {
   outcome: OutcomeLeaf,
 } as const;
 
-/** An entry of each kind, as it was read. */
+/** A parsed entry of kind `K`. */
 export type LeafOf<K extends keyof typeof SCHEMAS> = z.output<(typeof SCHEMAS)[K]>;
 type ParsedLeaf = { [K in keyof typeof SCHEMAS]: LeafOf<K> }[keyof typeof SCHEMAS];
 
 /**
- * Reads an entry.
+ * Parses an entry.
  *
- * @throws {CheckFailure} If it is not canonical JSON, or not of its kind's form.
+ * @throws {CheckFailure} If the text is not canonical JSON, or does not have the form of its kind.
  */
 export function readLeaf(text: string): ParsedLeaf | { readonly kind: "unknown" } {
   const content = parsed(text);
@@ -184,7 +184,7 @@ function parsed(text: string): unknown {
     const content: unknown = JSON.parse(text);
     if (canonicalize(content) === text) return content;
   } catch {
-    // Not JSON: reported below.
+    // Text that is not JSON fails with the error below.
   }
   throw new CheckFailure("is not canonical JSON");
 }

@@ -1,39 +1,39 @@
 import { isoInstant } from "../../answers/common.ts";
-import { figuresAnswer, TrackRecordAnswer } from "../../answers/track-record.ts";
+import { TrackRecordAnswer, trackRecordFiguresAnswer } from "../../answers/track-record.ts";
 import {
+  computeTrackRecordFigures,
   type GradedRun,
-  type RecordTerms,
-  recordFigures,
-  recordVerdicts,
+  type TrackRecordTerms,
+  trackRecordVerdicts,
 } from "../../grading/track-record.ts";
 import { type Check, CheckFailure, failedCheck } from "./check.ts";
-import type { VerifiedRecord } from "./settlement-verifier.ts";
+import type { VerifiedTrackRecord } from "./settlement-verifier.ts";
 
 const NAME = "record";
 
-/** Maximum difference between an answered figure and the recomputed one. */
+/** Maximum difference between a figure in the answer and the recomputed one. */
 const TOLERANCE = 1e-9;
 
 type AnsweredRecord = TrackRecordAnswer["records"][number];
 
-/** The graded runs of a log that was read. */
+/** The graded runs computed from the entries of a log. */
 interface GradedEntries {
-  /** Number of the first entries that the log no longer keeps. */
+  /** Number of entries at the start of the log that it no longer stores. */
   readonly skipped: number;
   /** The terms by which the log is graded; `undefined` if no method registers any. */
-  readonly terms: RecordTerms | undefined;
-  /** The track record from the first entries alone. */
-  records(size: number): readonly VerifiedRecord[];
+  readonly terms: TrackRecordTerms | undefined;
+  /** The track record computed from the first `size` entries. */
+  records(size: number): readonly VerifiedTrackRecord[];
 }
 
 /**
  * Compares a service's track record with the one recomputed from the same entries.
  *
  * @param size Number of entries that were read.
- * @param answer Answer of `GET /api/track-record`, fetched before the entries; `undefined` if there
- *   is none.
+ * @param answer Answer of `GET /api/track-record`, fetched before the entries; `undefined` if it
+ * was not fetched.
  */
-export function checkRecord(entries: GradedEntries, size: number, answer: unknown): Check {
+export function checkTrackRecord(entries: GradedEntries, size: number, answer: unknown): Check {
   const newest = entries.records(size);
   const of = `recomputed from ${newest.reduce((sum, { runs }) => sum + runs.length, 0)} graded runs`;
   const unproved = (detail: string): Check => ({ name: NAME, outcome: "not_proved", detail });
@@ -57,17 +57,21 @@ export function checkRecord(entries: GradedEntries, size: number, answer: unknow
   return { name: NAME, outcome: "proved", detail: `${of}, as the service answers it` };
 }
 
-/** @throws {CheckFailure} If a figure differs. */
+/**
+ * Compares the answered figures and verdicts with the recomputed ones.
+ *
+ * @throws {CheckFailure} If a figure or a verdict differs.
+ */
 function compare(
   answered: AnsweredRecord,
-  records: readonly VerifiedRecord[],
-  terms: RecordTerms | undefined,
+  records: readonly VerifiedTrackRecord[],
+  terms: TrackRecordTerms | undefined,
 ): void {
   const { assetClass, horizon } = answered;
   const mine = records.find(({ figures }) => isOf(figures, answered));
-  const figures = mine?.figures ?? recordFigures(assetClass, horizon, [], 0);
+  const figures = mine?.figures ?? computeTrackRecordFigures(assetClass, horizon, [], 0);
   const found = new Map(valuesIn(answered));
-  for (const [path, value] of valuesIn(figuresAnswer(figures))) {
+  for (const [path, value] of valuesIn(trackRecordFiguresAnswer(figures))) {
     const other = found.get(path) ?? null;
     if (isSame(value, other)) continue;
     const wrong = `${assetClass} over ${horizon} sessions: ${path} is ${value} by the entries, and answered as ${other}`;
@@ -76,12 +80,16 @@ function compare(
   compareVerdicts(answered, mine?.runs ?? [], terms);
 }
 
-/** @throws {CheckFailure} If a verdict differs, is missing, or has another date, or if verdicts are on
- *  another horizon. */
+/**
+ * Compares the answered verdicts with the recomputed ones.
+ *
+ * @throws {CheckFailure} If a verdict differs, is missing, has another date, or is on another
+ * horizon.
+ */
 function compareVerdicts(
   { assetClass, horizon, verdicts, ...answered }: AnsweredRecord,
   runs: readonly GradedRun[],
-  terms: RecordTerms | undefined,
+  terms: TrackRecordTerms | undefined,
 ): void {
   const isHeadline = terms?.headline[assetClass] === horizon;
   if (terms !== undefined && answered.isHeadline !== isHeadline) {
@@ -89,11 +97,11 @@ function compareVerdicts(
       `${assetClass} over ${horizon} sessions: verdicts are on the horizon of ${terms.headline[assetClass]}`,
     );
   }
-  // The market's clock is at least at the end of the last returns.
+  // The market's clock has reached at least the end of the last returns.
   const dueAt = [runs.at(-1)?.exit ?? 0, ...verdicts.map(({ at }) => Date.parse(at))];
   const due =
     terms !== undefined && isHeadline
-      ? recordVerdicts(horizon, runs, terms, Math.max(...dueAt))
+      ? trackRecordVerdicts(horizon, runs, terms, Math.max(...dueAt))
       : [];
   const expected = due.map(({ at, verdict }) => `${verdict} at ${isoInstant(at)}`);
   const found = verdicts.map(({ at, verdict }) => `${verdict} at ${at}`);
@@ -110,9 +118,13 @@ const isOf = (
   { assetClass, horizon }: Pick<AnsweredRecord, "assetClass" | "horizon">,
 ): boolean => figures.assetClass === assetClass && figures.horizon === horizon;
 
-/** @throws {CheckFailure} If the service does not answer a record that the log has. */
+/**
+ * Requires that the answer contains a record.
+ *
+ * @throws {CheckFailure} If the service omits a record that the log has.
+ */
 function requireAnswered(
-  figures: VerifiedRecord["figures"],
+  figures: VerifiedTrackRecord["figures"],
   answered: readonly AnsweredRecord[],
 ): void {
   if (answered.some((one) => isOf(one, figures))) return;
@@ -123,7 +135,7 @@ function requireAnswered(
 const isSame = (a: unknown, b: unknown): boolean =>
   typeof a === "number" && typeof b === "number" ? Math.abs(a - b) <= TOLERANCE : a === b;
 
-/** Every value in an answer that is not an object, by its path. */
+/** Every value in an answer that is not an object, with its path. */
 function valuesIn(value: unknown, path = ""): readonly (readonly [string, unknown])[] {
   if (typeof value !== "object" || value === null) return [[path, value]];
   return Object.entries(value).flatMap(([name, member]) =>

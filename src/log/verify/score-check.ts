@@ -1,18 +1,18 @@
 import { z } from "zod";
-import { commitment, type Opening } from "../leaves.ts";
+import { type CommitmentOpening, commitment } from "../leaves.ts";
 import { type Check, CheckFailure, failedCheck } from "./check.ts";
 
 const NAME = "scores";
 
-/** Maximum number of entries that are opened; each takes a request. */
-const OPENED = 20;
+/** Maximum number of entries whose factors are opened; each takes a request. */
+const MAX_OPENED_ENTRIES = 20;
 
-/** Half of the last digit of a published score, and rounding of sums. */
+/** Half a unit in the last digit of a published score, plus rounding of sums. */
 const TOLERANCE = 0.005 + 1e-9;
 
 const Factors = z.record(z.string(), z.looseObject({ contribution: z.number() }));
 
-/** A signal whose factors may be opened. */
+/** A signal whose factors can be opened. */
 export interface CommittedSignal {
   readonly index: number;
   /** SHA-256 of the factors, in hexadecimal. */
@@ -20,15 +20,18 @@ export interface CommittedSignal {
   readonly scoreRaw: number;
 }
 
-/** Opens the factors of an entry; resolves with `undefined` if they are not disclosed, or no longer
- *  kept. */
-export type OpenFactors = (index: number) => Promise<Opening | undefined>;
+/**
+ * Fetches the opening of an entry's commitment to its factors; resolves with `undefined` if the
+ * factors are not disclosed, or no longer stored.
+ */
+export type OpenFactors = (index: number) => Promise<CommitmentOpening | undefined>;
 
 /**
  * Recomputes the scores of a sample of entries from their factors: 50 plus the contributions.
  *
- * @param recent Signals that may still be opened. @param signals Number of all signals.
- * @param open Absent: nothing is opened.
+ * @param recent Signals that may still be opened.
+ * @param signals Number of all signals.
+ * @param open Without it, nothing is opened.
  */
 export async function checkScores(
   recent: readonly CommittedSignal[],
@@ -39,7 +42,7 @@ export async function checkScores(
   if (open === undefined) {
     return unproved("not recomputed: the factors are committed to, not told");
   }
-  const step = Math.max(1, Math.ceil(recent.length / OPENED));
+  const step = Math.max(1, Math.ceil(recent.length / MAX_OPENED_ENTRIES));
   let opened = 0;
   try {
     for (const one of recent.filter((_, at) => at % step === 0)) {
@@ -56,8 +59,12 @@ export async function checkScores(
   return opened === signals ? { name: NAME, outcome: "proved", detail } : unproved(detail);
 }
 
-/** @throws {CheckFailure} */
-function compare({ index, factors, scoreRaw }: CommittedSignal, opening: Opening): void {
+/**
+ * Compares a published score with the opened factors.
+ *
+ * @throws {CheckFailure} If the factors do not match the commitment or the score.
+ */
+function compare({ index, factors, scoreRaw }: CommittedSignal, opening: CommitmentOpening): void {
   if (commitment(opening) !== factors) {
     throw new CheckFailure(`entry ${index} commits to other factors than those shown`, index);
   }

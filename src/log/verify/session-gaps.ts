@@ -5,12 +5,16 @@ import type { Check } from "./check.ts";
 
 const DAY_MS = 86_400_000;
 
-/** A duration longer than any time to the next close and shorter than any time to the close after
- *  it, in milliseconds. It lets the usual case do without a calendar. */
+/**
+ * A duration, in milliseconds, that is longer than the time between two consecutive closes on most
+ * days, and shorter than the time between a close and the next but one. Usual cases therefore need
+ * no calendar.
+ */
 const NEXT_CLOSE_MS = 1.5 * DAY_MS;
 
 /**
- * Maximum number of missing sessions that are named; a service that was down for long lacks many.
+ * Maximum number of missing sessions listed in the result; a service that was down for a long time
+ * misses many.
  */
 const NAMED = 10;
 
@@ -30,7 +34,7 @@ export function sessionsWithin(
 }
 
 function daysWithin(after: number, before: number): readonly string[] {
-  // A day's close is its end, the first moment of the next one.
+  // The close of a UTC day is the first moment of the next day.
   const dayOf = (close: number) => Math.floor((close - 1) / DAY_MS);
   const first = dayOf(after) + 1;
   const count = Math.max(0, dayOf(before) - first);
@@ -39,14 +43,18 @@ function daysWithin(after: number, before: number): readonly string[] {
   );
 }
 
-/** Finds sessions without a run between the runs of a class. */
+/** Finds sessions without a run between consecutive runs of a class. */
 export class SessionGaps {
   readonly #lastCloses = new Map<AssetClass, number>();
   readonly #missing: string[] = [];
   #count = 0;
   #runs = 0;
 
-  /** Adds the next run. @param close Close of its session, Unix milliseconds. */
+  /**
+   * Adds the next run.
+   *
+   * @param close Close of the session of the run, Unix milliseconds.
+   */
   add(assetClass: AssetClass, close: number): void {
     this.#runs += 1;
     const last = this.#lastCloses.get(assetClass);
@@ -58,7 +66,12 @@ export class SessionGaps {
     this.#missing.push(...named.map((session) => `${assetClass} ${session}`));
   }
 
-  /** @param hasCalendar Whether sessions are those of the exchanges: not in the sandbox. */
+  /**
+   * Reports the missing sessions.
+   *
+   * @param hasCalendar Whether sessions follow the calendar of the exchanges; `false` for the
+   * sandbox.
+   */
   check(hasCalendar: boolean): Check {
     const name = "sessions";
     if (!hasCalendar) {

@@ -1,55 +1,58 @@
 import {
+  computeTrackRecordFigures,
   type GradedRun,
-  type RecordFigures,
-  type RecordTerms,
-  recordFigures,
+  type TrackRecordFigures,
+  type TrackRecordTerms,
 } from "../../grading/track-record.ts";
 import type { AssetClass } from "../../market/instrument.ts";
 import { type HorizonSpread, horizonVariance } from "../../risk/report-days.ts";
-import { excludedBy, gradeSettlement, type LoggedStatement } from "../graded-settlement.ts";
-import type { Outcome } from "../leaves.ts";
-import { CONFIRMED_AFTER, PATIENCE_SESSIONS } from "../outcomes.ts";
+import { exclusionOutcome, gradeSettlement, type LoggedStatement } from "../graded-settlement.ts";
+import type { SettlementOutcome } from "../leaves.ts";
+import { CONFIRMATION_SESSIONS, MAX_PRICE_WAIT_SESSIONS } from "../outcomes.ts";
 import { type Check, CheckFailure } from "./check.ts";
 import type { LeafOf } from "./read-leaf.ts";
 import { sessionsWithin } from "./session-gaps.ts";
 
-/** Difference that clocks may have, in milliseconds. */
+/** Tolerated difference between clocks, in milliseconds. */
 const CLOCK_TOLERANCE_MS = 300_000;
 
-/** A statement with its instrument. */
+/** A logged statement with the symbol of its instrument. */
 interface Statement extends LoggedStatement {
   readonly symbol: string;
 }
 
-/** A run, until it is settled over every horizon that the log registered. */
+/** A run and the state of its settlements. */
 interface RunToSettle {
   readonly index: number;
   readonly run: LeafOf<"run">;
-  /** Position among the runs of its class. */
+  /** Index among the runs of the asset class. */
   readonly place: number;
   /**
-   * The last method before it, by which it is graded; `undefined` if the log no longer keeps it.
+   * The last method before the run, by which it is graded; `undefined` if the log no longer stores
+   * it.
    */
   readonly method: LeafOf<"method"> | undefined;
-  /** Whether its method is known, and registers horizons. */
+  /** Whether the first known method registers horizons for the asset class. */
   readonly isJudged: boolean;
-  /** Horizons that are left, in sessions. */
+  /** Horizons that are not settled yet, in sessions, shortest first. */
   horizons: readonly number[];
-  /** Emptied when its settlements can no longer be corrected. */
+  /** Statements of the run; emptied when its settlements can no longer be corrected. */
   statements: Statement[];
-  /** Current settlements by the index of their leaf, each with its position among the graded runs
-   *  of its horizon. A corrected settlement is replaced. */
+  /**
+   * Settlements that can be corrected, by the index of their leaf, each with its horizon and its
+   * index among the graded runs of that horizon. A corrected settlement is removed.
+   */
   readonly settled: Map<number, { readonly horizon: number; readonly graded: number }>;
-  /** Time stated by the first of its settlements, Unix milliseconds. */
+  /** When the run was covered, as its first settlement states; Unix milliseconds. */
   coveredAt: number | undefined;
 }
 
-/** A settlement whose outcomes follow. */
+/** A settlement and its outcomes read so far. */
 interface OpenSettlement {
   readonly index: number;
   readonly leaf: LeafOf<"settlement">;
   readonly of: RunToSettle;
-  readonly outcomes: Outcome[];
+  readonly outcomes: SettlementOutcome[];
 }
 
 /** A settlement with all its outcomes, to be compared with prices. */
@@ -57,34 +60,36 @@ export interface LoggedSettlement {
   readonly index: number;
   readonly leaf: LeafOf<"settlement">;
   readonly statements: readonly Statement[];
-  readonly outcomes: readonly Outcome[];
-  /** Close of the newest run of the class when it was logged, Unix milliseconds. */
+  readonly outcomes: readonly SettlementOutcome[];
+  /** Close of the newest run of the class at the time of the settlement, Unix milliseconds. */
   readonly knownUntil: number;
 }
 
-/** Graded runs of a class over a horizon, oldest first. */
-export interface VerifiedRecord {
-  readonly figures: RecordFigures;
+/** The recomputed track record of a class over a horizon; runs are sorted oldest first. */
+export interface VerifiedTrackRecord {
+  readonly figures: TrackRecordFigures;
   readonly runs: readonly GradedRun[];
-  readonly terms: RecordTerms;
+  readonly terms: TrackRecordTerms;
 }
 
-/** The grades of a run, each with the index after its last outcome; the last grade counts. */
+/**
+ * The grades of a run, each with the index after its last outcome; the last grade is the valid one.
+ */
 type Grades = readonly { readonly end: number; readonly graded: GradedRun }[];
 
 /**
- * Checks that every run is settled over every horizon that the first method registered, once and in time,
- * with one outcome for each of its results, and grades what is settled.
+ * Checks that every run is settled over every horizon that the first method registered, once and in
+ * time, with one outcome for each of its results, and grades the settled runs.
  */
 export class SettlementVerifier {
   readonly #runs = new Map<number, RunToSettle>();
   /** Closes of the runs of each class, oldest first. */
   readonly #closes = new Map<AssetClass, number[]>();
-  /** Runs that are not settled over every horizon, oldest first. */
+  /** Runs by class that are not yet settled over every horizon, oldest first. */
   readonly #waiting = new Map<AssetClass, RunToSettle[]>();
-  /** Runs whose settlements can still be corrected, oldest first. */
+  /** Runs by class whose settlements can still be corrected, oldest first. */
   readonly #correctable = new Map<AssetClass, RunToSettle[]>();
-  /** By class and horizon, oldest first. */
+  /** Graded runs by class and horizon, oldest first. */
   readonly #graded = new Map<
     string,
     { readonly assetClass: AssetClass; readonly horizon: number; readonly runs: Grades[] }
@@ -92,19 +97,25 @@ export class SettlementVerifier {
   readonly #onSettled: ((settlement: LoggedSettlement) => void) | undefined;
   #method: LeafOf<"method"> | undefined;
   /** Terms that the first method registers, before the first statement. */
-  #terms: RecordTerms | undefined;
+  #terms: TrackRecordTerms | undefined;
   #last: RunToSettle | undefined;
   #open: OpenSettlement | undefined;
   #settlements = 0;
   #corrections = 0;
   /** Number of settlements whose entry or exit is a session without a run. */
   #unknownSessions = 0;
-  /** Number of runs without registered horizons, or whose method the log no longer keeps. */
+  /**
+   * Number of runs that cannot be checked, since no known method registers horizons for their
+   * class.
+   */
   #unjudged = 0;
-  /** The last settlement that cannot be judged, since its run cannot. */
+  /**
+   * Leaf index of the last settlement that is not checked, because its run is unknown or cannot be
+   * checked.
+   */
   #passed: number | undefined;
 
-  /** @param onSettled Called with every settlement that is complete. */
+  /** @param onSettled Called with every complete settlement. */
   constructor(onSettled: ((settlement: LoggedSettlement) => void) | undefined) {
     this.#onSettled = onSettled;
   }
@@ -114,16 +125,21 @@ export class SettlementVerifier {
     this.#terms ??= method.record;
   }
 
-  /** @throws {CheckFailure} If runs before this one should have been settled. */
+  /**
+   * Adds a run.
+   *
+   * @throws {CheckFailure} If an earlier run is overdue for settlement.
+   */
   addRun(index: number, run: LeafOf<"run">): void {
     const { assetClass } = run;
     const closes = this.#closes.get(assetClass) ?? [];
     const waiting = this.#waiting.get(assetClass) ?? [];
     const overdue = waiting.find(
-      (one) => this.#laterThan(one) >= dueAfter(one) + PATIENCE_SESSIONS,
+      (one) => this.#laterThan(one) >= dueAfter(one) + MAX_PRICE_WAIT_SESSIONS,
     );
     const method = this.#method;
-    // Those of the first method: a later one cannot drop a horizon whose outcomes are not liked.
+    // The horizons of the first method count: a later method cannot drop a horizon whose outcomes look
+    // bad.
     const horizons = this.#terms?.horizons[assetClass] ?? [];
     const isJudged = horizons.length > 0;
     const added = { index, run, place: closes.length, method, horizons, isJudged };
@@ -140,7 +156,11 @@ export class SettlementVerifier {
     throw new CheckFailure(wrong, overdue.index);
   }
 
-  /** @throws {CheckFailure} If its forecasts are not those of the horizons of its method. */
+  /**
+   * Adds a statement to the last run.
+   *
+   * @throws {CheckFailure} If its forecasts do not match the horizons of its method.
+   */
   addStatement(leaf: LeafOf<"signal">): void {
     const { symbol, status, signal, scoreRaw, coverage, sigmas, sigma } = leaf;
     const of = this.#last;
@@ -156,8 +176,8 @@ export class SettlementVerifier {
   /**
    * Begins a settlement.
    *
-   * @param skipped Entries before this index are no longer kept.
-   * @throws {CheckFailure}
+   * @param skipped Entries before this index are no longer stored.
+   * @throws {CheckFailure} If its run, horizon, times or sessions are wrong.
    */
   addSettlement(index: number, leaf: LeafOf<"settlement">, skipped: number): void {
     const of = this.#runs.get(leaf.run);
@@ -202,8 +222,8 @@ export class SettlementVerifier {
         `corrects ${corrects}, which is no settlement of run ${of.index} over ${horizon} sessions that can be corrected`,
       );
     }
-    // Otherwise the operator of the log could choose the day, and remove outcomes that it does not
-    // like.
+    // Otherwise the operator of the log could choose the day of a correction, and so remove unwelcome
+    // outcomes.
     if (this.#laterThan(of) < this.#correctedAfter(of)) {
       throw new CheckFailure(`corrects ${corrects} before it is looked at again`);
     }
@@ -211,7 +231,7 @@ export class SettlementVerifier {
   }
 
   #checkTimes(leaf: LeafOf<"settlement">, of: RunToSettle): void {
-    if (this.#laterThan(of) < leaf.horizon + CONFIRMED_AFTER) {
+    if (this.#laterThan(of) < leaf.horizon + CONFIRMATION_SESSIONS) {
       throw new CheckFailure(`settles run ${of.index} before its sessions have closed`);
     }
     if (!this.#canBeCovered(leaf, of)) {
@@ -222,7 +242,7 @@ export class SettlementVerifier {
 
   #canBeCovered({ coveredAt, close, at }: LeafOf<"settlement">, of: RunToSettle): boolean {
     if (of.coveredAt !== undefined && of.coveredAt !== coveredAt) return false;
-    // In other markets, the market's clock differs from that of the log.
+    // In other markets, the market's clock differs from the clock of the log.
     if (of.method?.market !== "live") return coveredAt >= close;
     const isAfterRun = coveredAt >= of.run.at - CLOCK_TOLERANCE_MS;
     return isAfterRun && coveredAt >= close && coveredAt <= at + CLOCK_TOLERANCE_MS;
@@ -250,10 +270,15 @@ export class SettlementVerifier {
     return this.#method?.market !== "sandbox";
   }
 
-  /** @throws {CheckFailure} */
+  /**
+   * Adds an outcome to the open settlement.
+   *
+   * @param skipped Entries before this index are no longer stored.
+   * @throws {CheckFailure} If the outcome does not belong there, or contradicts its statement.
+   */
   addOutcome(leaf: LeafOf<"outcome">, skipped: number): void {
     const open = this.#open;
-    // The first outcomes may belong to a settlement that the log no longer keeps.
+    // The first stored outcomes may belong to a settlement that the log no longer stores.
     const isPassed = leaf.settlement < skipped || leaf.settlement === this.#passed;
     if (open === undefined && isPassed) return;
     if (open === undefined || open.outcomes.length >= open.leaf.results) {
@@ -275,7 +300,11 @@ export class SettlementVerifier {
     if (outcomes.length === open.leaf.results) this.#complete(open);
   }
 
-  /** Ends a settlement. @throws {CheckFailure} If outcomes are missing. */
+  /**
+   * Ends a settlement.
+   *
+   * @throws {CheckFailure} If outcomes are missing.
+   */
   endSettlement(): void {
     const open = this.#open;
     this.#open = undefined;
@@ -295,7 +324,7 @@ export class SettlementVerifier {
     const place = settled.get(leaf.corrects ?? -1)?.graded ?? runs.length;
     const graded = gradeSettlement(statements, outcomes, terms, tables);
     runs[place] = [...(runs[place] ?? []), { end: index + 1 + outcomes.length, graded }];
-    // A correction is not corrected again.
+    // A correction cannot be corrected again.
     if (leaf.corrects === undefined) settled.set(index, { horizon, graded: place });
     else settled.delete(leaf.corrects);
     const knownUntil = this.#closes.get(assetClass)?.at(-1) ?? close;
@@ -313,13 +342,13 @@ export class SettlementVerifier {
   #correctedAfter({ run }: RunToSettle): number {
     const { horizons, rules } = this.#terms ?? {};
     const last = Math.max(0, ...(horizons?.[run.assetClass] ?? []));
-    return last + CONFIRMED_AFTER + (rules?.correctedWithin ?? 0);
+    return last + CONFIRMATION_SESSIONS + (rules?.correctedWithin ?? 0);
   }
 
-  /** Drops the statements of runs whose settlements can no longer be corrected. */
+  /** Discards the statements of runs whose settlements can no longer be corrected. */
   #letGo(assetClass: AssetClass): void {
     const left = (this.#correctable.get(assetClass) ?? []).filter((of) => {
-      if (this.#laterThan(of) <= this.#correctedAfter(of) + PATIENCE_SESSIONS) return true;
+      if (this.#laterThan(of) <= this.#correctedAfter(of) + MAX_PRICE_WAIT_SESSIONS) return true;
       of.statements = [];
       of.settled.clear();
       return false;
@@ -332,7 +361,7 @@ export class SettlementVerifier {
     return (this.#closes.get(run.assetClass)?.length ?? 0) - 1 - place;
   }
 
-  /** The check of the settlements when none is wrong. */
+  /** The result of the check, provided that no settlement is wrong. */
   check(): Check {
     const name = "settlements";
     const waiting = [...this.#waiting.values()].flat();
@@ -356,27 +385,35 @@ export class SettlementVerifier {
   }
 
   /** The terms by which the log is graded; `undefined` if no method registers any. */
-  get terms(): RecordTerms | undefined {
+  get terms(): TrackRecordTerms | undefined {
     return this.#terms;
   }
 
-  /** The track record, from the first `size` entries. */
-  records(size: number): readonly VerifiedRecord[] {
+  /** The track record of each class and horizon, computed from the first `size` entries. */
+  records(size: number): readonly VerifiedTrackRecord[] {
     const terms = this.#terms;
     if (terms === undefined) return [];
     return [...this.#graded.values()].flatMap(({ assetClass, horizon, runs: all }) => {
       const runs = all.flatMap((grades) => grades.findLast(({ end }) => end <= size)?.graded ?? []);
       if (runs.length === 0) return [];
-      return [{ figures: recordFigures(assetClass, horizon, runs, terms.rules.seed), runs, terms }];
+      return [
+        {
+          figures: computeTrackRecordFigures(assetClass, horizon, runs, terms.rules.seed),
+          runs,
+          terms,
+        },
+      ];
     });
   }
 }
 
-/** Difference of two forecasts that rounding explains, as a fraction. */
+/** Maximum relative difference between two variance ratios that rounding explains. */
 const SAME_FORECAST = 1e-9;
 
-/** Variances over the horizons in units of that over the first, without a report and with one at any
- *  distance that counts. */
+/**
+ * Registered forecast variances over each horizon, divided by that over the first one: once without
+ * an earnings report, and once for each distance of a report that affects a horizon.
+ */
 const ratios = new WeakMap<readonly HorizonSpread[], readonly (readonly number[])[]>();
 
 function ratiosOf(tables: readonly HorizonSpread[]): readonly (readonly number[])[] {
@@ -390,7 +427,7 @@ function ratiosOf(tables: readonly HorizonSpread[]): readonly (readonly number[]
   return known;
 }
 
-/** Distances of a report that count in any of the horizons. */
+/** Distances to an earnings report, in sessions, that affect at least one of the horizons. */
 function distancesOf(tables: readonly HorizonSpread[]): readonly number[] {
   const distances = tables.flatMap(({ horizon, reportDays }) => {
     if (reportDays === null) return [];
@@ -402,10 +439,10 @@ function distancesOf(tables: readonly HorizonSpread[]): readonly number[] {
 }
 
 /**
- * Forecasts over all horizons follow from that of a session, as the method registered it: otherwise
- * the operator could choose the width of each range.
+ * Checks that forecasts over all horizons follow from the forecast of one session, as the method
+ * registered it: otherwise the operator could choose the width of each range.
  *
- * @throws {CheckFailure}
+ * @throws {CheckFailure} If the forecasts cannot come from the method.
  */
 function checkForecast(sigmas: readonly number[], tables: readonly HorizonSpread[]): void {
   if (sigmas.length !== tables.length) {
@@ -421,7 +458,11 @@ function checkForecast(sigmas: readonly number[], tables: readonly HorizonSpread
   throw new CheckFailure(`forecasts ${sigmas.join(" and ")}, which its method cannot`);
 }
 
-/** @throws {CheckFailure} If a settlement belongs to another run. */
+/**
+ * Checks that a settlement belongs to a run.
+ *
+ * @throws {CheckFailure} If its class, close or number of results differs.
+ */
 function checkIsOf(
   { assetClass, close, results }: LeafOf<"settlement">,
   { index, run }: Pick<RunToSettle, "index" | "run">,
@@ -432,9 +473,12 @@ function checkIsOf(
 
 /** Number of later runs after which the next settlement of a run is due. */
 const dueAfter = ({ horizons }: RunToSettle): number =>
-  (horizons[0] ?? Number.POSITIVE_INFINITY) + CONFIRMED_AFTER;
+  (horizons[0] ?? Number.POSITIVE_INFINITY) + CONFIRMATION_SESSIONS;
 
-/** Sessions of the calendar without a run, from a run until `horizon + 1` runs later. */
+/**
+ * Number of sessions of the calendar without a run, between a run and the one `horizon + 1` runs
+ * later.
+ */
 function sessionsWithoutRun(
   closes: readonly number[],
   { run, place }: RunToSettle,
@@ -448,9 +492,13 @@ function sessionsWithoutRun(
   );
 }
 
-/** @throws {CheckFailure} If an outcome is excluded for a reason that its statement contradicts. */
+/**
+ * Checks the status of an outcome.
+ *
+ * @throws {CheckFailure} If the statement contradicts the reason for excluding the outcome.
+ */
 function checkReason({ status }: LeafOf<"outcome">, { leaf, of, outcomes }: OpenSettlement): void {
-  const wanted = excludedBy(of.statements[outcomes.length - 1])?.status;
+  const wanted = exclusionOutcome(of.statements[outcomes.length - 1])?.status;
   const isOfStatement = status === "failed" || status === "unscored";
   const isRight =
     wanted === undefined

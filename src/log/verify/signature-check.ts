@@ -6,13 +6,17 @@ import { type KnownLog, withSighting } from "./known-log.ts";
 
 /** The keys and earlier observations that a log is verified against. */
 export interface KeyTrust {
-  /** Verifier keys that the caller knows from elsewhere (C2SP signed-note). */
+  /** Verifier keys that the caller obtained from another source (C2SP signed-note). */
   readonly keys: readonly string[];
-  /** The log as kept from earlier verifications. */
+  /** State of the log stored by earlier verifications; `undefined` before the first one. */
   readonly known: KnownLog | undefined;
 }
 
-/** The checkpoint of a log. @throws {CheckFailure} If the text is not a checkpoint. */
+/**
+ * Parses the checkpoint of a log.
+ *
+ * @throws {CheckFailure} If the text is not a checkpoint.
+ */
 export function readCheckpoint(text: string): SignedCheckpoint {
   try {
     return parseCheckpoint(text);
@@ -21,22 +25,24 @@ export function readCheckpoint(text: string): SignedCheckpoint {
   }
 }
 
-/** A verification of a log without a failure. */
-interface Look {
+/** The result of a verification without a failure. */
+interface SignatureCheckInput {
   readonly known: KnownLog | undefined;
   /** The keys that the checkpoint was verified with. */
   readonly keys: readonly string[];
   /** The keys that the log publishes. */
   readonly published: readonly string[];
-  /** Clock of the verifier, Unix milliseconds. */
+  /** When the checkpoint was seen, Unix milliseconds by the clock of the verifier. */
   readonly seenAt: number;
 }
 
-/** The state to keep for the next verification: after a rotation, it includes the new key, which
- *  signs beside the old one. */
-export function knownAfter(
+/**
+ * The state to store for the next verification. After a rotation it includes the new key, which
+ * signs together with the old one.
+ */
+export function knownLogAfter(
   { note, origin, size, root }: SignedCheckpoint,
-  { known, keys, published, seenAt }: Look,
+  { known, keys, published, seenAt }: SignatureCheckInput,
 ): KnownLog {
   const signing = published.filter((text) => {
     const { keyId } = readVerifier(text);
@@ -47,7 +53,11 @@ export function knownAfter(
   return withSighting(known, seen, { size, root: Buffer.from(root).toString("base64"), seenAt });
 }
 
-/** Whether a log has signed a checkpoint. @param keys The keys to verify it with. */
+/**
+ * Checks whether a log has signed a checkpoint.
+ *
+ * @param keys The keys to verify it with.
+ */
 export function checkSignature(
   { origin, note }: SignedCheckpoint,
   { keys: pinned, known }: KeyTrust,
@@ -74,7 +84,11 @@ export function checkSignature(
   }
 }
 
-/** @throws {CheckFailure} If no key has signed, or the signature of one is wrong. */
+/**
+ * The known keys that have signed a note.
+ *
+ * @throws {CheckFailure} If no known key has signed, or the signature of one is wrong.
+ */
 function signedBy(note: SignedCheckpoint["note"], keys: readonly NoteVerifier[], origin: string) {
   try {
     return verifyNote(
@@ -86,7 +100,11 @@ function signedBy(note: SignedCheckpoint["note"], keys: readonly NoteVerifier[],
   }
 }
 
-/** A key of a log. @throws {CheckFailure} If the text is not one. */
+/**
+ * Parses the verifier key of a log.
+ *
+ * @throws {CheckFailure} If the text is not such a key.
+ */
 export function readVerifier(text: string): NoteVerifier {
   try {
     return parseVerifier(text);

@@ -4,9 +4,9 @@ import { splitHashes, TILE_WIDTH, type Tile } from "../tiles.ts";
 import { CheckFailure } from "./check.ts";
 import type { BundleContent, TreeReader } from "./tree-walk.ts";
 
-/** Reads the files of a log from an address or a folder, with the paths of C2SP tlog-tiles. */
+/** Reads the files of a log from a URL or a folder, with the paths of C2SP tlog-tiles. */
 export interface LogSource {
-  /** `undefined` if there is no such file. */
+  /** Reads a file; `undefined` if there is no such file. */
   read(path: string): Promise<Uint8Array | undefined>;
 }
 
@@ -17,7 +17,7 @@ async function readWhole({ read }: LogSource, path: string): Promise<Uint8Array>
   return bytes;
 }
 
-/** A text of the log, such as `checkpoint`. */
+/** Reads a text file of the log, such as `checkpoint`. */
 export const readText = async (source: LogSource, path: string): Promise<string> =>
   Buffer.from(await readWhole(source, path)).toString("utf8");
 
@@ -40,7 +40,7 @@ export function treeReader(source: LogSource): TreeReader {
   };
 }
 
-/** The hashes of a tile. A partial tile may since have been replaced by the full one. */
+/** Reads the hashes of a tile. A partial tile may meanwhile have been replaced by the full one. */
 async function readTile(source: LogSource, tile: Tile): Promise<readonly Hash[]> {
   const path = tilePath(tile);
   const part = await findPart(source, tile.width, path, tilePath(full(tile)));
@@ -54,7 +54,7 @@ async function readTile(source: LogSource, tile: Tile): Promise<readonly Hash[]>
   throw new CheckFailure(`tile ${path}, from entry ${entry} on, is not whole`, entry);
 }
 
-/** The entries of a bundle; `undefined` if there is no such bundle. */
+/** Reads the entries of a bundle; `undefined` if there is no such bundle. */
 async function readBundle(source: LogSource, bundle: Bundle): Promise<BundleContent | undefined> {
   const path = bundlePath(bundle);
   const part = await findPart(source, bundle.width, path, bundlePath(full(bundle)));
@@ -80,7 +80,7 @@ async function readBundle(source: LogSource, bundle: Bundle): Promise<BundleCont
 
 const full = <T extends Bundle>(part: T): T => ({ ...part, width: TILE_WIDTH });
 
-/** A tile or bundle; instead of a partial one, possibly the full one. */
+/** Reads a tile or bundle. If a partial one is missing, the full one is read. */
 async function findPart(source: LogSource, width: number, path: string, whole: string) {
   const bytes = await source.read(`tile/${path}`);
   if (bytes !== undefined) return { bytes, isExact: true };

@@ -3,60 +3,73 @@ import { type Hash, isSameHash, leafHash } from "../merkle.ts";
 import type { Bundle } from "../tile-path.ts";
 import { allTiles, type FilledTile, TILE_WIDTH, type Tile, TreeEdge, widthAt } from "../tiles.ts";
 import { type Check, CheckFailure, failedCheck } from "./check.ts";
-import type { Sighting } from "./known-log.ts";
+import type { CheckpointSighting } from "./known-log.ts";
 
 /** The entries of a bundle, as far as they can be read. */
 export interface BundleContent {
-  /** By position; `undefined` for an entry that is no longer kept. */
+  /** Entries by position in the bundle; `undefined` for an entry that is no longer stored. */
   readonly entries: readonly (string | undefined)[];
-  /** Why there are too few or too many. */
+  /** Why the bundle has too few or too many entries. */
   readonly fault?: CheckFailure;
 }
 
 /**
- * Reads a tree. Both methods reject with a `CheckFailure` if something is missing or incomplete.
+ * Reads the hashes and entries of a tree. Both methods reject with a `CheckFailure` if something is
+ * missing or incomplete.
  */
 export interface TreeReader {
   hashes(tile: Tile): Promise<readonly Hash[]>;
   entries(bundle: Bundle): Promise<BundleContent>;
 }
 
-/** Callbacks of a walk. */
+/** Callbacks of a tree walk. */
 interface WalkListener {
-  /** Called with every entry, in order, and the root of those before it; `undefined` for an entry
-   *  that the log no longer keeps. */
+  /**
+   * Called with every entry, in order, and the root of the tree before it; the entry is `undefined`
+   * if the log no longer stores it.
+   */
   readonly onEntry?: (entry: string | undefined, rootBefore: () => Hash) => void;
-  /** Called after some entries; the walk goes on when it resolves. */
+  /** Called at intervals; the walk continues when the promise resolves. */
   readonly onPause?: (() => Promise<void>) | undefined;
-  /** Called with the index of an entry that does not match the tree; then the walk continues.
-   *  Without it, the first such entry ends the walk. */
+  /**
+   * Called with the index of an entry that does not match the tree, after which the walk continues.
+   * Without this callback, the first such entry ends the walk.
+   */
   readonly onOther?: (index: number) => void;
-  /** Called with how many entries were read, and how many there are. */
+  /** Called with the number of entries read so far, and the number of all entries. */
   readonly onProgress?: (done: number, total: number) => void;
 }
 
 /**
- * Reads all entries of a log and builds its tree from them: every tile and the root of the checkpoint have
- * to be the same, and so have the roots that were seen before.
+ * Reads all entries of a log and rebuilds its tree from them. Every tile, the root of the
+ * checkpoint and the roots seen earlier must match the rebuilt tree.
  */
 export class TreeWalk {
   readonly #reader: TreeReader;
   readonly #checkpoint: SignedCheckpoint;
-  readonly #sightings: readonly Sighting[];
+  readonly #sightings: readonly CheckpointSighting[];
   readonly #edge = new TreeEdge();
-  /** Earlier observations of the tree, by size. */
-  readonly #seen: ReadonlyMap<number, readonly Sighting[]>;
+  /** Earlier observations of the tree, by number of leaves. */
+  readonly #seen: ReadonlyMap<number, readonly CheckpointSighting[]>;
   #history: Check | undefined;
 
-  /** @param sightings Earlier observations of the log, in order of size. */
-  constructor(reader: TreeReader, checkpoint: SignedCheckpoint, sightings: readonly Sighting[]) {
+  /** @param sightings Earlier observations of the log, in ascending order of size. */
+  constructor(
+    reader: TreeReader,
+    checkpoint: SignedCheckpoint,
+    sightings: readonly CheckpointSighting[],
+  ) {
     this.#reader = reader;
     this.#checkpoint = checkpoint;
     this.#sightings = sightings;
     this.#seen = Map.groupBy(sightings, ({ size: of }) => of);
   }
 
-  /** @returns The checks of the tree and of the earlier observations. */
+  /**
+   * Walks the tree.
+   *
+   * @returns The checks of the tree and of the earlier observations.
+   */
   async run(listener: WalkListener): Promise<readonly Check[]> {
     const name = "tree";
     const { size, root } = this.#checkpoint;
@@ -98,7 +111,11 @@ export class TreeWalk {
     if (fault !== undefined) throw fault;
   }
 
-  /** @throws {CheckFailure} If a tile above the leaves does not match their hashes. */
+  /**
+   * Compares a tile with the stored one.
+   *
+   * @throws {CheckFailure} If a tile above the leaves does not match their hashes.
+   */
   async #compareTile(tile: FilledTile): Promise<void> {
     if (tile.level === 0) return;
     const found = await this.#reader.hashes(tile);
@@ -152,5 +169,5 @@ export class TreeWalk {
   }
 }
 
-const whenAndBy = ({ seenAt, by }: Sighting): string =>
+const whenAndBy = ({ seenAt, by }: CheckpointSighting): string =>
   `at ${new Date(seenAt).toISOString()}${by === undefined ? "" : ` by the witness ${by}`}`;

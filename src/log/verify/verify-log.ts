@@ -1,66 +1,68 @@
 import type { SignedCheckpoint } from "../checkpoint.ts";
 import { type Hash, leafHash, verifyInclusion } from "../merkle.ts";
-import type { SettledMarket } from "../outcomes.ts";
+import type { SettlementMarket } from "../outcomes.ts";
 import { parseProof } from "../tlog-proof.ts";
-import type { Policy } from "../witness/policy.ts";
+import type { WitnessPolicy } from "../witness/policy.ts";
 import { type Check, CheckFailure, failedCheck } from "./check.ts";
 import { EntryVerifier } from "./entry-verifier.ts";
-import type { KnownLog, Sighting } from "./known-log.ts";
+import type { CheckpointSighting, KnownLog } from "./known-log.ts";
 import { NO_PRICES, PriceCheck } from "./price-check.ts";
-import { checkRecord } from "./record-check.ts";
+import { checkTrackRecord } from "./record-check.ts";
 import { checkScores, type OpenFactors } from "./score-check.ts";
-import type { VerifiedRecord } from "./settlement-verifier.ts";
+import type { VerifiedTrackRecord } from "./settlement-verifier.ts";
 import {
   checkSignature,
   type KeyTrust,
-  knownAfter,
+  knownLogAfter,
   readCheckpoint,
   readVerifier,
 } from "./signature-check.ts";
 import { type LogSource, readText, treeReader } from "./source.ts";
 import { TreeWalk } from "./tree-walk.ts";
-import { checkCosignatures, viewOfWitnesses, type WitnessQuestion } from "./witness-check.ts";
+import { checkCosignatures, type WitnessCheckInput, witnessViewOf } from "./witness-check.ts";
 
-/** What a log is verified against. */
-export interface Trust extends KeyTrust {
-  /** Witnesses whose cosignatures count; absent for none. */
-  readonly policy?: Policy | undefined;
+/** Keys, earlier observations and witnesses that a log is verified against. */
+export interface VerificationTrust extends KeyTrust {
+  /** Policy with the trusted witnesses; without it, no cosignatures count. */
+  readonly policy?: WitnessPolicy | undefined;
 }
 
-/** How to verify a log. */
-export interface VerifyOptions extends Trust {
+/** Options of `verifyLog`. */
+export interface VerifyOptions extends VerificationTrust {
   readonly source: LogSource;
   /** Clock of the verifier, Unix milliseconds. */
   readonly now: () => number;
-  /** Reads an address of a witness; without it, witnesses are not asked. */
-  readonly ask?: WitnessQuestion["ask"];
+  /** Fetches a URL of a witness; without it, witnesses are not asked. */
+  readonly ask?: WitnessCheckInput["ask"];
   /** Prices from which outcomes are recomputed; without them, outcomes are not recomputed. */
-  readonly prices?: SettledMarket | undefined;
+  readonly prices?: SettlementMarket | undefined;
   /** Opens the factors of entries; without it, scores are not recomputed. */
   readonly openFactors?: OpenFactors | undefined;
   /** Fetches the track record of the service; without it, the record is not compared. */
   readonly trackRecord?: (() => Promise<unknown>) | undefined;
-  /** Called with how many entries were read, and how many there are. */
+  /** Called with the number of entries read so far, and the number of all entries. */
   readonly onProgress?: (done: number, total: number) => void;
 }
 
 /** The result of a verification. */
-export interface Verified {
+export interface VerificationResult {
   readonly origin: string | undefined;
   readonly size: number | undefined;
   readonly checks: readonly Check[];
-  /** The track record from the entries alone; absent for one entry. */
-  readonly records?: readonly VerifiedRecord[];
-  /** State to keep for the next verification; absent if something failed. */
+  /** The track record computed from the entries alone; absent if only one entry was verified. */
+  readonly records?: readonly VerifiedTrackRecord[];
+  /** State to store for the next verification; absent if a check failed. */
   readonly known?: KnownLog;
 }
 
-/** Verifies a whole log: its signature, its tree, earlier observations of it, and its entries. */
-export async function verifyLog(options: VerifyOptions): Promise<Verified> {
+/**
+ * Verifies a whole log: its signature, its tree, earlier observations of the log, and its entries.
+ */
+export async function verifyLog(options: VerifyOptions): Promise<VerificationResult> {
   const { source, known, now, onProgress = () => undefined } = options;
   let checkpoint: SignedCheckpoint;
   let keys: readonly string[];
-  // Fetched before the checkpoint, which then covers the entries of the record.
+  // Fetched before the checkpoint, so that the checkpoint covers the entries of the record.
   const answered = await options.trackRecord?.();
   try {
     checkpoint = readCheckpoint(await readText(source, "checkpoint"));
@@ -72,7 +74,7 @@ export async function verifyLog(options: VerifyOptions): Promise<Verified> {
   const { origin, size } = checkpoint;
   const { policy } = options;
   const signature = checkSignature(checkpoint, options, keys);
-  const view = await viewOfWitnesses({
+  const view = await witnessViewOf({
     checkpoint,
     policy,
     keys: signature.outcome === "failed" ? [] : keys.map(readVerifier),
@@ -94,7 +96,7 @@ export async function verifyLog(options: VerifyOptions): Promise<Verified> {
   const tree = await walk.run({ onEntry, onProgress, onPause: async () => prices?.compare() });
   const outcomes = prices?.check() ?? NO_PRICES;
   const records = entries.records(size);
-  const record = checkRecord(entries, size, answered);
+  const record = checkTrackRecord(entries, size, answered);
   const scores = await checkScores(entries.recentSignals, entries.signals, options.openFactors);
   const checks = [
     ...[signature, view.check, ...tree, ...entries.checks()],
@@ -102,15 +104,15 @@ export async function verifyLog(options: VerifyOptions): Promise<Verified> {
   ];
   if (checks.some(({ outcome }) => outcome === "failed")) return { origin, size, checks, records };
   const published = (await source.read("keys")) === undefined ? [] : await publishedKeys(source);
-  const after = knownAfter(checkpoint, { known, keys, published, seenAt: now() });
+  const after = knownLogAfter(checkpoint, { known, keys, published, seenAt: now() });
   return { origin, size, checks, records, known: after };
 }
 
-const inOrder = (sightings: readonly Sighting[]): readonly Sighting[] =>
+const inOrder = (sightings: readonly CheckpointSighting[]): readonly CheckpointSighting[] =>
   sightings.toSorted((a, b) => a.size - b.size || a.seenAt - b.seenAt);
 
-/** Verifies one entry with its proof, offline. */
-export function verifyProofFile(text: string, trust: Trust): Verified {
+/** Verifies one entry with its proof, without network access. */
+export function verifyProofFile(text: string, trust: VerificationTrust): VerificationResult {
   let proof: ReturnType<typeof parseProof>;
   try {
     proof = parseProof(text);
@@ -146,7 +148,7 @@ async function publishedKeys(source: LogSource): Promise<readonly string[]> {
   return text.split("\n").filter((line) => line !== "");
 }
 
-/** Compares the checkpoint of a proof with one of the same size that was seen. */
+/** Compares the checkpoint of a proof with an earlier one of the same size. */
 function checkSightingOf({ size, root }: SignedCheckpoint, known: KnownLog | undefined): Check {
   const name = "history";
   const seen = known?.sightings.find((one) => one.size === size);

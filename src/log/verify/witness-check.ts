@@ -1,18 +1,20 @@
 import { parseCheckpoint, type SignedCheckpoint } from "../checkpoint.ts";
 import type { NoteVerifier } from "../note-keys.ts";
 import { verifyNote } from "../note-signatures.ts";
-import { hashOf } from "../witness/add-checkpoint-request.ts";
+import { hashLogOrigin } from "../witness/add-checkpoint-request.ts";
 import { cosignaturesOf } from "../witness/cosignature.ts";
-import type { Policy, PolicyWitness } from "../witness/policy.ts";
+import type { PolicyWitness, WitnessPolicy } from "../witness/policy.ts";
 import { type Check, CheckFailure, failedCheck } from "./check.ts";
-import type { Sighting } from "./known-log.ts";
+import type { CheckpointSighting } from "./known-log.ts";
 
 const NAME = "witnesses";
 
-/** Time that a log has to publish what a witness has cosigned, in milliseconds. */
+/**
+ * Time within which a log has to publish a checkpoint that a witness has cosigned, in milliseconds.
+ */
 const PUBLISHING_MS = 600_000;
 
-/** Result without witnesses: only the log itself states when an entry existed. */
+/** Result when no witness is trusted: only the log itself states when an entry existed. */
 const NO_WITNESSES: Check = {
   name: NAME,
   outcome: "not_proved",
@@ -20,37 +22,39 @@ const NO_WITNESSES: Check = {
 };
 
 /** Input of the witness check. */
-export interface WitnessQuestion {
+export interface WitnessCheckInput {
   readonly checkpoint: SignedCheckpoint;
-  /** Absent if no witness is trusted. */
-  readonly policy: Policy | undefined;
-  /** Keys of the log. */
+  /** Policy with the trusted witnesses; `undefined` if no witness is trusted. */
+  readonly policy: WitnessPolicy | undefined;
+  /** Verifier keys of the log. */
   readonly keys: readonly NoteVerifier[];
   /** Clock of the verifier, Unix milliseconds. */
   readonly now: number;
-  /** Reads an address of a witness; absent when offline. Without an answer it rejects, or resolves
-   *  with `undefined`. */
+  /**
+   * Fetches a URL of a witness; absent when offline. If there is no answer, it rejects or resolves
+   * with `undefined`.
+   */
   readonly ask?: ((url: string) => Promise<string | undefined>) | undefined;
 }
 
 /** Result of checking the cosignatures of a checkpoint. */
-export interface Cosigned {
+export interface CosignatureCheck {
   readonly check: Check;
-  /** When the quorum had seen the checkpoint. */
-  readonly quorum?: Sighting;
+  /** The checkpoint, and when a quorum had seen it. */
+  readonly quorum?: CheckpointSighting;
 }
 
-/** What witnesses state about a log. */
-export interface WitnessView extends Cosigned {
-  /** Checkpoints that witnesses hold, not larger than that of the log. */
-  readonly sightings: readonly Sighting[];
+/** Evidence of witnesses about a log. */
+export interface WitnessView extends CosignatureCheck {
+  /** Last checkpoints that witnesses return, if not larger than the checkpoint of the log. */
+  readonly sightings: readonly CheckpointSighting[];
 }
 
-/** Whether a quorum of witnesses has cosigned a checkpoint. */
+/** Checks whether a quorum of witnesses has cosigned a checkpoint. */
 export function checkCosignatures(
   { note, size, root }: SignedCheckpoint,
-  policy: Policy | undefined,
-): Cosigned {
+  policy: WitnessPolicy | undefined,
+): CosignatureCheck {
   if (policy === undefined) return { check: NO_WITNESSES };
   try {
     const cosignatures = cosignaturesOf(note, policy.verifiers);
@@ -72,7 +76,7 @@ export function checkCosignatures(
 
 /** Compares a checkpoint with its own cosignatures, and with the checkpoints that witnesses return
  *  when asked. */
-export async function viewOfWitnesses(question: WitnessQuestion): Promise<WitnessView> {
+export async function witnessViewOf(question: WitnessCheckInput): Promise<WitnessView> {
   const { policy, checkpoint } = question;
   const cosigned = checkCosignatures(checkpoint, policy);
   try {
@@ -84,17 +88,19 @@ export async function viewOfWitnesses(question: WitnessQuestion): Promise<Witnes
 }
 
 /**
- * The checkpoint that a witness holds, if it answers with one that the log signed. @throws
- * {CheckFailure} If the witness has held a larger tree for so long that the log should have
+ * The last checkpoint that a witness cosigned; empty if the witness does not return one that the
+ * log signed, or if it is larger than the one being verified.
+ *
+ * @throws {CheckFailure} If the witness cosigned a larger tree so long ago that the log should have
  * published it.
  */
 async function heldBy(
   { name, url, verifier }: PolicyWitness,
-  { checkpoint, keys, now, ask }: WitnessQuestion,
-): Promise<readonly Sighting[]> {
+  { checkpoint, keys, now, ask }: WitnessCheckInput,
+): Promise<readonly CheckpointSighting[]> {
   if (url === undefined || ask === undefined) return [];
   const { origin, size } = checkpoint;
-  const held = await ask(`${url}/${hashOf(origin)}/checkpoint`).then(
+  const held = await ask(`${url}/${hashLogOrigin(origin)}/checkpoint`).then(
     (text) => (text === undefined ? undefined : readHeld(text, verifier, keys)),
     () => undefined,
   );
@@ -109,7 +115,11 @@ async function heldBy(
   throw new CheckFailure(`the log was rolled back: ${seen}, and it shows ${size}`, size);
 }
 
-/** @throws {Error} Unless both the log and the witness have signed. */
+/**
+ * Parses the checkpoint that a witness returns.
+ *
+ * @throws {Error} If the log has not signed it, or a signature is wrong.
+ */
 function readHeld(text: string, witness: NoteVerifier, keys: readonly NoteVerifier[]) {
   const checkpoint = parseCheckpoint(text);
   verifyNote(checkpoint.note, keys);

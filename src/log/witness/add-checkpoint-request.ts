@@ -3,32 +3,39 @@ import { parseCheckpoint, parseDecimal, type SignedCheckpoint } from "../checkpo
 import { HASH_BYTES, type Hash } from "../merkle.ts";
 import { decodeBase64 } from "../signed-note.ts";
 
-/** Longest consistency proof that C2SP tlog-witness allows. */
+/** Maximum number of hashes in a consistency proof that C2SP tlog-witness allows. */
 const MAX_HASHES = 63;
 
-/** Media type of the answer to a request with an outdated size: the size that the witness has. */
+/**
+ * Media type of the response to a request with an outdated size; its body is the size that the
+ * witness has cosigned.
+ */
 export const SIZE_TYPE = "text/x.tlog.size";
 
-/** Name of a log in the addresses of a witness: SHA-256 of its origin. */
-export const hashOf = (origin: string): string => hash("sha256", origin, "hex");
+/** Identifier of a log in the URLs of a witness: SHA-256 of its origin, in hexadecimal. */
+export const hashLogOrigin = (origin: string): string => hash("sha256", origin, "hex");
 
 /** A log's request to a witness to cosign a checkpoint (C2SP tlog-witness, "add-checkpoint"). */
 export interface AddCheckpoint {
-  /** Size of the checkpoint that the witness cosigned last. */
+  /** Size of the last checkpoint of the log that the witness cosigned. */
   readonly old: number;
-  /** Consistency from the old size to that of the checkpoint. */
+  /** Consistency proof from the old size to the size of the checkpoint. */
   readonly proof: readonly Hash[];
-  /** The signed note. */
+  /** The signed note of the checkpoint. */
   readonly note: string;
 }
 
-/** The body of the request. */
+/** The body of an add-checkpoint request. */
 export function addCheckpointText({ old, proof, note }: AddCheckpoint): string {
   const hashes = proof.map((hash) => `${Buffer.from(hash).toString("base64")}\n`);
   return `old ${old}\n${hashes.join("")}\n${note}`;
 }
 
-/** @throws {Error} If the body is not such a request; nothing in it is verified. */
+/**
+ * Parses the body of an add-checkpoint request without verifying it.
+ *
+ * @throws {Error} If the body is malformed.
+ */
 export function parseAddCheckpoint(
   body: string,
 ): AddCheckpoint & { readonly signed: SignedCheckpoint } {

@@ -4,22 +4,22 @@ import type { Cosignature } from "./cosignature.ts";
 /** Control characters other than tab and newline, which a policy must not contain. */
 const CONTROL = /[^\t\n\u{20}-\u{7e}\u{80}-\u{10ffff}]/u;
 
-/** Name of the quorum that needs no witness. */
+/** Name of the quorum that requires no witness. */
 const NONE = "none";
 
 /** A log that a policy accepts. */
 export interface PolicyLog {
-  /** Verifier key as it stands in the file. */
+  /** Verifier key as written in the file. */
   readonly key: string;
   readonly verifier: NoteVerifier;
 }
 
-/** A witness that a policy knows. */
+/** A witness that a policy defines. */
 export interface PolicyWitness {
-  /** Name within the file. */
+  /** Name of the witness within the file. */
   readonly name: string;
   readonly verifier: NoteVerifier;
-  /** Prefix of its addresses (C2SP tlog-witness), without a trailing slash. */
+  /** URL prefix of the witness (C2SP tlog-witness), without a trailing slash. */
   readonly url: string | undefined;
 }
 
@@ -29,14 +29,18 @@ interface Group {
   readonly members: readonly string[];
 }
 
-/** Which logs are accepted, and whose cosignatures a checkpoint needs (C2SP tlog-policy). */
-export class Policy {
+/** The logs that are accepted, and the cosignatures that a checkpoint needs (C2SP tlog-policy). */
+export class WitnessPolicy {
   readonly logs: readonly PolicyLog[];
   readonly witnesses: readonly PolicyWitness[];
   readonly #groups: ReadonlyMap<string, Group>;
   readonly #quorum: string;
 
-  /** @throws {Error} If the text is not a policy, with the line that is wrong. */
+  /**
+   * Parses a policy.
+   *
+   * @throws {Error} If the text is not a policy; the message gives the wrong line.
+   */
   constructor(text: string) {
     const file = new PolicyFile();
     if (CONTROL.test(text)) throw new Error("the policy has a control character");
@@ -54,12 +58,12 @@ export class Policy {
     this.#quorum = file.quorum;
   }
 
-  /** Keys of all witnesses. */
+  /** Verifier keys of all witnesses. */
   get verifiers(): readonly NoteVerifier[] {
     return this.witnesses.map(({ verifier }) => verifier);
   }
 
-  /** Whether these cosignatures reach the quorum. */
+  /** Whether the cosignatures reach the quorum. */
   hasQuorum(cosignatures: readonly Cosignature[]): boolean {
     const cosigned = new Set(cosignatures.map(({ verifier }) => verifier));
     return this.#quorum === NONE || this.#isMet(this.#quorum, cosigned);
@@ -67,7 +71,7 @@ export class Policy {
 
   /**
    * When the cosignatures reached the quorum, Unix milliseconds; `undefined` if they have not, or
-   * if none is needed.
+   * if the policy requires no witness.
    */
   quorumAt(cosignatures: readonly Cosignature[]): number | undefined {
     if (this.#quorum === NONE) return undefined;
@@ -87,7 +91,7 @@ export class Policy {
   }
 }
 
-/** A policy file while it is read, line by line. */
+/** Parser state of a policy file, which is read line by line. */
 class PolicyFile {
   readonly logs: PolicyLog[] = [];
   readonly witnesses: PolicyWitness[] = [];
@@ -171,7 +175,10 @@ function thresholdOf(count: string, members: number): number {
   return threshold;
 }
 
-/** OpenSSL compares keys of one kind only; comparing others makes a later call fail. */
+/**
+ * Whether two keys are equal. OpenSSL can compare only keys of one type; comparing other keys makes
+ * a later call fail.
+ */
 const isSameKey = (one: NoteVerifier, other: NoteVerifier): boolean =>
   one.type === other.type && one.publicKey.equals(other.publicKey);
 
@@ -179,10 +186,14 @@ function checkUrl(url: string): void {
   if (!/^https?:$/.test(URL.parse(url)?.protocol ?? "")) throw new Error(`"${url}" is no address`);
 }
 
-/** @throws {Error} If the text is not a policy, with the name of its file. */
-export function readPolicy(text: string, path: string): Policy {
+/**
+ * Parses the policy in a file.
+ *
+ * @throws {Error} If the text is not a policy; the message gives the path of the file.
+ */
+export function parseWitnessPolicy(text: string, path: string): WitnessPolicy {
   try {
-    return new Policy(text);
+    return new WitnessPolicy(text);
   } catch (error) {
     throw new Error(`${path}: ${(error as Error).message}.`);
   }

@@ -1,64 +1,71 @@
-import { wholeBody } from "../../outbound/whole-body.ts";
+import { readWholeBody } from "../../outbound/whole-body.ts";
 import { parseCheckpoint, parseDecimal, type SignedCheckpoint } from "../checkpoint.ts";
-import { contradictionOf } from "../fork-check.ts";
-import type { LogStore, SignedState } from "../log-store.ts";
+import { forkReason } from "../fork-check.ts";
+import type { LogStore, StoredCheckpoint } from "../log-store.ts";
 import { consistencyPath } from "../merkle.ts";
 import type { NoteVerifier } from "../note-keys.ts";
 import { verifyNote } from "../note-signatures.ts";
 import { parseNote } from "../signed-note.ts";
 import { rangeHashes } from "../tiles.ts";
-import { addCheckpointText, hashOf } from "./add-checkpoint-request.ts";
+import { addCheckpointText, hashLogOrigin } from "./add-checkpoint-request.ts";
 import { type Cosignature, cosignaturesOf } from "./cosignature.ts";
-import type { Policy, PolicyWitness } from "./policy.ts";
+import type { PolicyWitness, WitnessPolicy } from "./policy.ts";
 
-/** Time for one request, in milliseconds. */
+/** Timeout of a request, in milliseconds. */
 const TIMEOUT_MS = 5_000;
 
-/** Largest answer in bytes; a cosignature has 200. */
+/** Maximum size of a response body in bytes; a cosignature has about 200. */
 const MAX_BYTES = 64 * 1024;
 
-/** Pause before a witness that did not cosign is asked again, in milliseconds. */
+/** Pause before a request to a witness that did not cosign is repeated, in milliseconds. */
 const RETRY_MS = 10_000;
 
-/** Time for which a witness may claim something about the log without proof, in milliseconds: a
- *  request may be lost. */
+/**
+ * How long a witness's unproved claim about the log blocks signing, in milliseconds: the request
+ * for the proof may be lost and repeated.
+ */
 const PATIENCE_MS = 60_000;
 
 /** Time without a quorum after which the log counts as unwitnessed, in milliseconds. */
 const LATE_MS = 600_000;
 
-/** Dependencies of the client. */
+/** Dependencies of `WitnessClient`. */
 export interface WitnessClientOptions {
   readonly store: LogStore;
-  readonly policy: Policy;
-  /** The keys of this log; every checkpoint of the log is signed by at least one of them. */
+  readonly policy: WitnessPolicy;
+  /**
+   * Verifier keys of a log by origin; every checkpoint of the log is signed by at least one of
+   * them.
+   */
   readonly verifiersOf: (origin: string) => readonly NoteVerifier[];
-  /** Milliseconds since the epoch. */
+  /** Returns the current time in Unix milliseconds. */
   readonly now: () => number;
   readonly fetch: typeof fetch;
-  /** Called when a witness does not cosign, once for each reason. */
+  /** Called when a witness does not cosign, once per reason. */
   readonly onProblem: (witness: string, problem: string) => void;
 }
 
-/** What a witness answers. */
+/** Response of a witness. */
 interface Answer {
   readonly status: number;
   readonly body: string;
 }
 
-/** A witness and its state. */
-interface Asked {
+/** A witness and its state in this client. */
+interface WitnessRequest {
   readonly witness: PolicyWitness;
   readonly url: string;
-  /** Size of the checkpoint that it cosigned last. */
+  /** Size of the last checkpoint that the witness cosigned. */
   size: number;
   cosignature: Cosignature | undefined;
-  /** Why it has not cosigned; `undefined` before it was asked. */
+  /** Why the witness has not cosigned; `undefined` before the first request. */
   problem: string | undefined;
-  /** Description of a checkpoint that the witness showed, which was signed here but is missing in
-   *  this log. */
+  /**
+   * Description of a checkpoint that the witness returned and that was signed here, but is missing
+   * in this log.
+   */
   contradiction: string | undefined;
-  /** When the witness first made a claim without showing a checkpoint for it, Unix milliseconds. */
+  /** When the witness first made a claim without a checkpoint that proves it, Unix milliseconds. */
   doubtedSince: number | undefined;
   retryAt: number;
 }
@@ -74,16 +81,20 @@ const UNKNOWN = {
 } as const;
 
 /**
- * Gets each checkpoint cosigned for the leader, and publishes it once a quorum has cosigned. A
- * witness's claim about the log is believed only with a checkpoint that this log signed. A witness
- * that lies or errs counts as one that does not cosign, and blocks nothing else.
+ * Collects cosignatures on each checkpoint for the leader, and publishes the checkpoint once a
+ * quorum has cosigned. A witness's claim about the log is believed only if it comes with a
+ * checkpoint that this log signed. A dishonest or faulty witness only counts as one that does not
+ * cosign, and blocks nothing else.
  */
 export class WitnessClient {
   readonly #options: WitnessClientOptions;
-  readonly #asked: readonly Asked[];
+  readonly #asked: readonly WitnessRequest[];
   /** The checkpoint that is being cosigned. */
-  #checkpoint: SignedState | undefined;
-  /** Time since which checkpoints have waited for a quorum, Unix milliseconds. */
+  #checkpoint: StoredCheckpoint | undefined;
+  /**
+   * Since when checkpoints have been waiting for a quorum, Unix milliseconds; `undefined` if none
+   * is waiting.
+   */
   #waitingSince: number | undefined;
   #running: Promise<number> | undefined;
 
@@ -97,7 +108,8 @@ export class WitnessClient {
   }
 
   /**
-   * Why a log must not be signed: a witness showed that a larger or a different tree was signed.
+   * Why a log must not be signed: a witness returned, or has just claimed to have, a larger or
+   * different tree that was signed. `undefined` if it may be signed.
    */
   refusal(id: string): string | undefined {
     if (this.#checkpoint?.id !== id) return undefined;
@@ -108,14 +120,14 @@ export class WitnessClient {
     return reasons[0];
   }
 
-  #doubt({ problem, doubtedSince }: Asked): string | undefined {
+  #doubt({ problem, doubtedSince }: WitnessRequest): string | undefined {
     if (problem === undefined || doubtedSince === undefined) return undefined;
     const until = doubtedSince + PATIENCE_MS;
     if (this.#options.now() >= until) return undefined;
     return `${problem}; it has until ${new Date(until).toISOString()}`;
   }
 
-  /** Why there has been no quorum for too long; `undefined` if there is one. */
+  /** Why there has been no quorum for too long; `undefined` if that is not the case. */
   get fault(): string | undefined {
     const since = this.#waitingSince;
     if (since === undefined || this.#options.now() - since < LATE_MS) return undefined;
@@ -126,7 +138,11 @@ export class WitnessClient {
     return `no quorum of witnesses since ${begun} (${problems.join("; ") || "none has an address"})`;
   }
 
-  /** Asks the witnesses that have not cosigned the last checkpoint. @returns 0: the next round comes after a pause. */
+  /**
+   * Sends requests to the witnesses that have not cosigned the last checkpoint.
+   *
+   * @returns 0, so that the next round follows after a pause.
+   */
   tick(): Promise<number> {
     this.#running ??= this.#round().finally(() => {
       this.#running = undefined;
@@ -154,7 +170,7 @@ export class WitnessClient {
     return 0;
   }
 
-  #begin(checkpoint: SignedState): void {
+  #begin(checkpoint: StoredCheckpoint): void {
     const isOther = checkpoint.id !== this.#checkpoint?.id;
     this.#checkpoint = checkpoint;
     this.#waitingSince ??= this.#options.now();
@@ -166,7 +182,7 @@ export class WitnessClient {
     }
   }
 
-  async #ask(asked: Asked, checkpoint: SignedState): Promise<void> {
+  async #ask(asked: WitnessRequest, checkpoint: StoredCheckpoint): Promise<void> {
     const before = asked.problem;
     try {
       asked.problem = await this.#cosigned(asked, checkpoint);
@@ -178,8 +194,15 @@ export class WitnessClient {
     if (asked.problem !== before) this.#options.onProblem(asked.witness.name, asked.problem);
   }
 
-  /** @returns Why it was not cosigned. */
-  async #cosigned(asked: Asked, checkpoint: SignedState): Promise<string | undefined> {
+  /**
+   * Requests the cosignature of a witness.
+   *
+   * @returns Why the witness did not cosign; `undefined` if it did.
+   */
+  async #cosigned(
+    asked: WitnessRequest,
+    checkpoint: StoredCheckpoint,
+  ): Promise<string | undefined> {
     const first = await this.#post(asked, checkpoint);
     if (first.status !== 409) return this.#taken(asked, checkpoint, first);
     const size = parseDecimal(first.body.trim());
@@ -192,8 +215,8 @@ export class WitnessClient {
   }
 
   async #taken(
-    asked: Asked,
-    checkpoint: SignedState,
+    asked: WitnessRequest,
+    checkpoint: StoredCheckpoint,
     { status, body }: Answer,
   ): Promise<string | undefined> {
     const { verifier } = asked.witness;
@@ -210,8 +233,16 @@ export class WitnessClient {
     return undefined;
   }
 
-  /** Compares the log with the checkpoint that a witness shows. @returns The finding in words. */
-  async #examine(asked: Asked, { id, origin }: SignedState, says: string): Promise<string> {
+  /**
+   * Compares the log with the checkpoint that a witness returns.
+   *
+   * @returns The finding in words.
+   */
+  async #examine(
+    asked: WitnessRequest,
+    { id, origin }: StoredCheckpoint,
+    says: string,
+  ): Promise<string> {
     const held = await this.#heldBy(asked, origin).catch(() => undefined);
     const { store, now } = this.#options;
     if (held === undefined) {
@@ -219,25 +250,28 @@ export class WitnessClient {
       return `${says}, and shows no checkpoint of them that was signed here`;
     }
     const state = (await store.state())?.value;
-    const found = state?.id === id ? await contradictionOf(store, state, held) : undefined;
+    const found = state?.id === id ? await forkReason(store, state, held) : undefined;
     asked.contradiction = found && `has a checkpoint that was signed here: ${found}`;
     return asked.contradiction ?? `${says}, and shows a checkpoint that this log extends`;
   }
 
   /**
-   * The checkpoint that a witness holds (C2SP tlog-witness, "Monitor Retrieval Mechanism").
+   * The last checkpoint that a witness cosigned (C2SP tlog-witness, "Monitor Retrieval Mechanism").
    *
-   * @throws {Error} If it shows none, or one that this log has not signed.
+   * @throws {Error} If the witness returns none, or one that this log has not signed.
    */
-  async #heldBy({ url }: Asked, origin: string): Promise<SignedCheckpoint> {
-    const { body } = await this.#request(`${url}/${hashOf(origin)}/checkpoint`);
+  async #heldBy({ url }: WitnessRequest, origin: string): Promise<SignedCheckpoint> {
+    const { body } = await this.#request(`${url}/${hashLogOrigin(origin)}/checkpoint`);
     const held = parseCheckpoint(body);
     if (held.origin !== origin) throw new Error("this is a checkpoint of another log");
     verifyNote(held.note, this.#options.verifiersOf(origin));
     return held;
   }
 
-  async #post({ url, size: old }: Asked, { id, size, note }: SignedState): Promise<Answer> {
+  async #post(
+    { url, size: old }: WitnessRequest,
+    { id, size, note }: StoredCheckpoint,
+  ): Promise<Answer> {
     const { store } = this.#options;
     const path = old > 0 ? consistencyPath(old, size) : [];
     const proof = await rangeHashes(path, size, (tile) => store.tile(id, tile));
@@ -251,7 +285,7 @@ export class WitnessClient {
       redirect: "error",
       signal: AbortSignal.timeout(TIMEOUT_MS),
     });
-    const body = await (response.body ? wholeBody(response.body, MAX_BYTES) : "");
+    const body = await (response.body ? readWholeBody(response.body, MAX_BYTES) : "");
     return { status: response.status, body: String(body) };
   }
 }

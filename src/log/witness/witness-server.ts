@@ -1,23 +1,29 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
-import { wholeBody } from "../../outbound/whole-body.ts";
+import { readWholeBody } from "../../outbound/whole-body.ts";
 import type { Witness, WitnessAnswer } from "./witness.ts";
 
-/** Largest request in bytes: 63 hashes and a checkpoint with many signatures are far smaller. */
+/**
+ * Maximum size of a request body in bytes; 63 hashes and a checkpoint with many signatures are far
+ * smaller.
+ */
 const MAX_BYTES = 64 * 1024;
 
-/** Time for a whole request, in milliseconds. */
+/** Timeout for receiving a complete request, in milliseconds. */
 const REQUEST_MS = 10_000;
 
-/** Open connections at a time. */
+/** Maximum number of concurrent connections. */
 const MAX_CONNECTIONS = 100;
 
-/** Path of the last checkpoint of a log. */
+/** URL path of the last checkpoint of a log. */
 const CHECKPOINT = /^\/([0-9a-f]{64})\/checkpoint$/;
 
-/** Answers requests. */
+/** The part of a witness that answers requests. */
 type Answers = Pick<Witness, "addCheckpoint" | "checkpoint">;
 
-/** The HTTP server of a witness; its root serves as both prefixes of C2SP tlog-witness. */
+/**
+ * The HTTP server of a witness; its root is both the submission and the monitoring prefix of C2SP
+ * tlog-witness.
+ */
 export function witnessServer(witness: Answers): Server {
   const limits = { requestTimeout: REQUEST_MS, headersTimeout: REQUEST_MS };
   const server = createServer(
@@ -37,7 +43,7 @@ async function answerTo(req: IncomingMessage, witness: Answers): Promise<Witness
   const [path = ""] = (req.url ?? "").split("?");
   const [, originHash] = CHECKPOINT.exec(path) ?? [];
   if (req.method === "POST" && path === "/add-checkpoint") {
-    const body = await wholeBody(req, MAX_BYTES);
+    const body = await readWholeBody(req, MAX_BYTES);
     return witness.addCheckpoint(body.toString("utf8"));
   }
   if (req.method === "GET" && originHash !== undefined) return witness.checkpoint(originHash);

@@ -7,7 +7,7 @@ import { verifyNote } from "../note-signatures.ts";
 import { signatureLine } from "../signed-note.ts";
 import {
   type AddCheckpoint,
-  hashOf,
+  hashLogOrigin,
   parseAddCheckpoint,
   SIZE_TYPE,
 } from "./add-checkpoint-request.ts";
@@ -15,7 +15,7 @@ import { cosign } from "./cosignature.ts";
 
 const TEXT = "text/plain; charset=utf-8";
 
-/** A response of a witness. */
+/** HTTP response of a witness. */
 export interface WitnessAnswer {
   readonly status: number;
   readonly type: string;
@@ -24,19 +24,19 @@ export interface WitnessAnswer {
 
 /** Options of a witness. */
 export interface WitnessOptions {
-  /** File of the checkpoints that it cosigned; created if missing. */
+  /** Path of the SQLite file with the cosigned checkpoints; created if missing. */
   readonly path: string;
-  /** Keys of the logs that it watches. */
+  /** Verifier keys of the logs that the witness watches. */
   readonly logs: readonly NoteVerifier[];
-  /** Keys with which it cosigns, all of them. */
+  /** Keys that the witness cosigns with; each adds a signature. */
   readonly signers: readonly NoteSigner[];
-  /** Milliseconds since the epoch. */
+  /** Returns the current time in Unix milliseconds. */
   readonly now: () => number;
-  /** Called when a log shows a tree that contradicts one that was cosigned, with its signed note. */
+  /** Called with the signed note when a log shows a tree that contradicts a cosigned one. */
   readonly onContradiction: (note: string) => void;
 }
 
-/** Refuses a request with an HTTP status. */
+/** A request refused with an HTTP status. */
 class Refusal extends Error {
   override readonly name = "Refusal";
   readonly status: number;
@@ -48,19 +48,23 @@ class Refusal extends Error {
 }
 
 /**
- * Watches logs: cosigns a checkpoint only if it extends the last one that it cosigned of the log (C2SP
- * tlog-witness). A cosigned checkpoint is on disk before the witness answers. Only one process can
- * open the file.
+ * Watches logs: cosigns a checkpoint only if it extends the last cosigned checkpoint of the log
+ * (C2SP tlog-witness). A cosigned checkpoint is on disk before the witness answers. Only one
+ * process can open the file.
  */
 export class Witness {
   readonly #options: WitnessOptions;
   readonly #database: DatabaseSync;
 
-  /** @throws {Error} If another process has opened the file. */
+  /**
+   * Opens the file of cosigned checkpoints.
+   *
+   * @throws {Error} If another process has opened the file.
+   */
   constructor(options: WitnessOptions) {
     this.#options = options;
     this.#database = new DatabaseSync(options.path, { timeout: 0 });
-    // An exclusive transaction takes the lock, which this mode then never releases.
+    // An exclusive transaction takes the file lock, and in this locking mode it is never released.
     this.#database.exec(`
       PRAGMA locking_mode = EXCLUSIVE;
       PRAGMA synchronous = EXTRA;
@@ -72,7 +76,7 @@ export class Witness {
       COMMIT;`);
   }
 
-  /** POST <prefix>/add-checkpoint. */
+  /** Handles POST <prefix>/add-checkpoint. */
   addCheckpoint(body: string): WitnessAnswer {
     let request: AddCheckpoint & { readonly signed: SignedCheckpoint };
     try {
@@ -89,7 +93,7 @@ export class Witness {
     }
   }
 
-  /** GET <prefix>/<SHA-256 of the origin>/checkpoint. */
+  /** Handles GET <prefix>/<SHA-256 of the origin>/checkpoint. */
   checkpoint(originHash: string): WitnessAnswer {
     const note = this.#cosigned(originHash);
     if (note === undefined) return refused(404, "no checkpoint of this log was cosigned");
@@ -104,7 +108,7 @@ export class Witness {
     const { origin, size, root, note } = signed;
     const keys = this.#verifiersOf(signed);
     if (old > size) throw new Refusal(400, "the old size is larger than the checkpoint");
-    const originHash = hashOf(origin);
+    const originHash = hashLogOrigin(origin);
     const before = this.#cosigned(originHash);
     const last = before === undefined ? undefined : parseCheckpoint(before);
     if (old !== (last?.size ?? 0)) {
@@ -129,7 +133,7 @@ export class Witness {
     return { status: 200, type: TEXT, body: cosignatures };
   }
 
-  /** The keys of the log that have signed. */
+  /** The known keys of the log that have signed a checkpoint. */
   #verifiersOf({ origin, note }: SignedCheckpoint): readonly NoteVerifier[] {
     const verifiers = this.#options.logs.filter(({ name }) => name === origin);
     if (verifiers.length === 0) throw new Refusal(404, `${origin} is not watched here`);

@@ -1,16 +1,16 @@
 import { z } from "zod";
 import { paths } from "../../../wellknown/paths.ts";
-import { Instant } from "../../answers/common.ts";
+import { InstantAnswer } from "../../answers/common.ts";
 import { ApplicationFields, InquiryFields } from "../../applications/fields.ts";
-import { focuses } from "../../applications/intake-records.ts";
+import { applicantFocuses } from "../../applications/intake-records.ts";
 import { LIMIT_HEADERS } from "../headers.ts";
 import { jsonContent, jsonResponse, type Operation } from "../operation.ts";
 import { BODY_PROBLEMS, PUBLIC_PROBLEMS } from "../problems.ts";
 
 const Email = (field: z.ZodType) => field.meta({ format: "email" });
 
-/** An application for access. */
-export const Application = z.object({
+/** Schema of an application for access. */
+export const ApplicationBody = z.object({
   name: ApplicationFields.shape.name.describe(
     "A person or an organization: 1 to 100 characters on one line, without markup and web addresses.",
   ),
@@ -18,7 +18,7 @@ export const Application = z.object({
   focus: ApplicationFields.shape.focus,
 });
 
-/** The response to an application. */
+/** Schema of the response to an application. */
 export const AcceptedApplication = z.object({
   success: z.literal(true),
   message: z.string(),
@@ -30,31 +30,31 @@ export const AcceptedApplication = z.object({
       ),
     name: z.string().describe("The name after normalization."),
     email: z.string().describe("As it was sent."),
-    focus: z.enum(focuses).optional(),
-    registeredAt: Instant.optional(),
+    focus: z.enum(applicantFocuses).optional(),
+    registeredAt: InstantAnswer.optional(),
     credential: z
       .object({
         type: z.literal("api_key"),
         header: z.literal("x-api-key").describe("Header to send queueToken in."),
         scope: z.string().describe("Its scopes, separated by spaces."),
-        expiresAt: Instant.describe("When it expires as an API key."),
+        expiresAt: InstantAnswer.describe("When it expires as an API key."),
       })
       .optional()
       .describe("How to use queueToken as an API key; present in the sandbox only."),
   }),
 });
 
-/** An inquiry. */
-export const Inquiry = z.object({
+/** Schema of an inquiry. */
+export const InquiryBody = z.object({
   email: Email(InquiryFields.shape.email),
   message: InquiryFields.shape.message.describe("1 to 5,000 characters, without markup."),
 });
 
-/** The response to an inquiry. */
+/** Schema of the response to an inquiry. */
 export const RecordedInquiry = z.object({
   success: z.literal(true),
   message: z.string(),
-  data: z.object({ reference: z.string(), receivedAt: Instant }),
+  data: z.object({ reference: z.string(), receivedAt: InstantAnswer }),
 });
 
 const common = {
@@ -70,7 +70,7 @@ const common = {
   ],
 } as const;
 
-/** The intake operations. */
+/** Operations for applications for access and for inquiries. */
 export const applicationOperations = [
   {
     ...common,
@@ -80,7 +80,7 @@ export const applicationOperations = [
     summary: "Apply for early access",
     description:
       "Reserves a place in the queue; sending the same application again changes nothing. Unknown members are ignored.",
-    body: jsonContent(Application),
+    body: jsonContent(ApplicationBody),
     answers: {
       200: jsonResponse("The place is reserved.", AcceptedApplication, LIMIT_HEADERS),
     },
@@ -92,7 +92,7 @@ export const applicationOperations = [
     path: paths.contact,
     summary: "Ask a question",
     description: "Records an inquiry for the operator.",
-    body: jsonContent(Inquiry),
+    body: jsonContent(InquiryBody),
     answers: {
       200: jsonResponse("The inquiry was recorded.", RecordedInquiry, LIMIT_HEADERS),
     },

@@ -1,14 +1,14 @@
 import { z } from "zod";
 import { paths } from "../../../wellknown/paths.ts";
-import { Instant } from "../../answers/common.ts";
+import { InstantAnswer } from "../../answers/common.ts";
 import { LIMIT_HEADERS } from "../headers.ts";
 import { jsonContent, jsonResponse, type Operation, TEMPORARY_ERRORS } from "../operation.ts";
 import { OAUTH_BODY_PROBLEMS } from "../problems.ts";
 
 const AgentId = z.string().max(200).describe("The client_id of the agent.");
 
-/** A request that completes a claim. */
-export const Claim = z.object({
+/** Schema of a request that completes a claim. */
+export const ClaimBody = z.object({
   agent_id: AgentId,
   claim_code: z
     .string()
@@ -17,14 +17,14 @@ export const Claim = z.object({
     .describe("8 characters; upper and lower case, spaces and hyphens make no difference."),
 });
 
-/** The response to a completed claim. */
-export const Claimed = z.object({
+/** Schema of the response to a completed claim. */
+export const ClaimedBody = z.object({
   agent_id: z.string(),
   status: z.literal("claimed"),
   identity_type: z.enum(["anonymous", "agent", "service_auth", "identity_assertion"]),
   subject: z.string().describe("The account that owns it."),
   scope: z.string().describe("Scopes that its tokens can have from now on."),
-  claimed_at: Instant,
+  claimed_at: InstantAnswer,
   claimed_through: z
     .string()
     .optional()
@@ -40,8 +40,8 @@ export const Claimed = z.object({
     ),
 });
 
-/** A request for a new claim code. */
-export const ClaimStart = z.object({
+/** Schema of a request for a new claim code. */
+export const ClaimStartBody = z.object({
   agent_id: AgentId,
   login_hint: z
     .string()
@@ -50,19 +50,19 @@ export const ClaimStart = z.object({
     .describe("Email address of the only person who can claim it."),
 });
 
-/** The response to a started claim. */
-export const ClaimStarted = z.object({
+/** Schema of the response with a new claim code. */
+export const ClaimStartedBody = z.object({
   agent_id: z.string(),
   status: z.literal("pending_claim"),
   claim: z.object({
     code: z.string().describe("Code with which a person completes the claim."),
-    expires_at: Instant,
+    expires_at: InstantAnswer,
   }),
   verification_uri: z
     .string()
     .meta({ format: "uri" })
     .describe("Page where a person confirms, and gets a code to tell the agent."),
-  expires_at: Instant,
+  expires_at: InstantAnswer,
 });
 
 const common = {
@@ -73,7 +73,7 @@ const common = {
   problems: OAUTH_BODY_PROBLEMS,
 } as const;
 
-/** Operations by which a person claims an agent. */
+/** Operations for claiming an agent. */
 export const claimOperations = [
   {
     ...common,
@@ -82,9 +82,9 @@ export const claimOperations = [
     summary: "Complete a claim",
     description:
       "Makes a person the owner of an agent. Takes the person's token, from a sign-in within five minutes, and the agent's code; or the agent's token and the code that was shown to the person. The agent's earlier tokens are revoked, including its registration access token; the response has a new one. An agent that an application claims with a person's token is deleted with that person's grant to the application.",
-    body: jsonContent(Claim),
+    body: jsonContent(ClaimBody),
     answers: {
-      200: jsonResponse("The agent is claimed.", Claimed, LIMIT_HEADERS),
+      200: jsonResponse("The agent is claimed.", ClaimedBody, LIMIT_HEADERS),
     },
     errorsByStatus: {
       400: ["invalid_request", "invalid_claim_code"],
@@ -101,9 +101,9 @@ export const claimOperations = [
     summary: "Start a claim",
     description:
       "Takes the agent's own token or its registration access token. The code is valid for ten minutes and five attempts; it replaces the previous one.",
-    body: jsonContent(ClaimStart),
+    body: jsonContent(ClaimStartBody),
     answers: {
-      200: jsonResponse("A new code.", ClaimStarted, LIMIT_HEADERS),
+      200: jsonResponse("A new code.", ClaimStartedBody, LIMIT_HEADERS),
     },
     errorsByStatus: {
       400: ["invalid_request"],

@@ -2,21 +2,21 @@ import { z } from "zod";
 import { skillPath } from "../../../wellknown/agent-skills/skill.ts";
 import { skills } from "../../../wellknown/agent-skills/skills.ts";
 import { paths } from "../../../wellknown/paths.ts";
-import type { Content, Operation } from "../operation.ts";
+import type { BodyContent, Operation } from "../operation.ts";
 import { PUBLIC_PROBLEMS } from "../problems.ts";
 
 const JsonObject = z.looseObject({});
 const Text = z.string();
 
-/** Id and summary of a document. */
+/** Operation id and summary of a document. */
 interface DocumentInfo {
   readonly id: string;
   readonly summary: string;
-  /** Shape of a JSON document that is not an object. */
+  /** Schema of a JSON document that is not an object. */
   readonly schema?: z.ZodType;
 }
 
-/** Id and summary of each document, by path. */
+/** Operation id and summary of each document, by path. */
 const documentInfo: Readonly<Record<string, DocumentInfo>> = {
   [paths.protectedResource]: {
     id: "get_protected_resource",
@@ -94,7 +94,7 @@ export const authorizationServerDocuments: readonly DocumentRoute[] = [
   { path: paths.jwks, mediaTypes: ["application/jwk-set+json"] },
 ];
 
-/** The API reference. Its page is not open to other origins, because people sign in on it. */
+/** The API reference. Its HTML page does not allow other origins, because people sign in on it. */
 const reference: readonly DocumentRoute[] = [
   { path: paths.reference, mediaTypes: ["text/html", "text/markdown"] },
   { path: `${paths.reference}.md`, mediaTypes: ["text/markdown"] },
@@ -111,7 +111,7 @@ const extraResponses: Readonly<Record<string, Operation["answers"]>> = {
 };
 
 /**
- * The operations that serve documents.
+ * The operations that return documents.
  *
  * @param documents The discovery documents.
  */
@@ -142,16 +142,22 @@ function operationOf({ path, mediaTypes }: DocumentRoute): Operation {
   };
 }
 
-/** Finds the description of a document. @throws {Error} If a served document has none. */
+/**
+ * Finds the operation id and summary of a document.
+ * @throws {Error} If `documentInfo` has no entry for a served document.
+ */
 function infoOf(path: string): DocumentInfo {
   const about = documentInfo[path];
   if (about === undefined) throw new Error(`The document ${path} has no operation.`);
   return about;
 }
 
-/** The content of a media type, without its parameters, which do not matter to clients.
- *  @param json Shape of the document if the type is JSON. */
-function contentOf(mediaType: string, json: z.ZodType): Content {
+/**
+ * Describes the content with a media type. The parameters of the media type are omitted, since they
+ * do not matter to clients.
+ * @param json Schema of the document if it is JSON.
+ */
+function contentOf(mediaType: string, json: z.ZodType): BodyContent {
   const [name = mediaType] = mediaType.split(";");
   const isJson = /[/+]json$/.test(name);
   return { mediaType: name, schema: isJson ? json : Text };

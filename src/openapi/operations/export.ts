@@ -7,7 +7,7 @@ import { PROTECTED_PROBLEMS } from "../problems.ts";
 import { anyCredentialWith, scopeSentence } from "../security.ts";
 import { binaryContent, csvContent } from "../tables.ts";
 
-/** The export of scores for research. */
+/** The operation that exports scores for research. */
 export const exportOperations = [
   {
     id: "export_panel",

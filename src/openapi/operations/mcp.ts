@@ -5,7 +5,7 @@ import { jsonContent, type Operation } from "../operation.ts";
 import { BODY_PROBLEMS, PROTECTED_PROBLEMS } from "../problems.ts";
 import { anyCredentialWith } from "../security.ts";
 
-/** A message of JSON-RPC 2.0. */
+/** Schema of a JSON-RPC 2.0 message. */
 export const JsonRpcMessage = z.looseObject({
   jsonrpc: z.literal("2.0"),
   id: z.union([z.string(), z.number()]).optional(),
@@ -13,7 +13,7 @@ export const JsonRpcMessage = z.looseObject({
   params: z.looseObject({}).optional(),
 });
 
-/** An error response of JSON-RPC 2.0. */
+/** Schema of a JSON-RPC 2.0 error response. */
 export const JsonRpcError = z.object({
   jsonrpc: z.literal("2.0"),
   id: z
@@ -36,7 +36,7 @@ const Headers = z.object({
     .describe("Since 2026-07-28: the tool, prompt or resource it names."),
 });
 
-/** The MCP endpoint; the server card describes it in detail. */
+/** The operations of the MCP endpoint; the server card describes the endpoint in detail. */
 export const mcpOperations = [
   {
     id: "call_mcp",

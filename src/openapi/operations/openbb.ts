@@ -10,7 +10,7 @@ const Widget = z
   .enum(widgetSources.map(({ name }) => name))
   .describe("Name of a widget of /widgets.json, or symbols for the list of instruments.");
 
-/** All parameters that some widget has, as texts. */
+/** Schema of all parameters of all widgets, each as a string. */
 const Params = z.object(
   Object.fromEntries(
     widgetSources
@@ -22,7 +22,7 @@ const Params = z.object(
   ),
 );
 
-/** What OpenBB Workspace draws. */
+/** The operations whose results OpenBB Workspace displays. */
 export const openbbOperations = [
   {
     id: "get_openbb_widget",

@@ -1,8 +1,8 @@
 import { z } from "zod";
 import { paths } from "../../../wellknown/paths.ts";
-import { Instant } from "../../answers/common.ts";
+import { InstantAnswer } from "../../answers/common.ts";
 import { ID_JAG, JWT_BEARER } from "../../auth/assertions/oauth-urns.ts";
-import { allScopes, scopes } from "../../auth/scopes.ts";
+import { allScopes, scopeDescriptions } from "../../auth/scopes.ts";
 import { LIMIT_HEADERS } from "../headers.ts";
 import { jsonContent, type Operation, TEMPORARY_ERRORS } from "../operation.ts";
 import { OAUTH_BODY_PROBLEMS, PUBLIC_PROBLEMS } from "../problems.ts";
@@ -11,11 +11,11 @@ const Names = z.array(z.string());
 
 const ScopeText = z
   .string()
-  .describe(`Names separated by spaces: ${Object.keys(scopes).join(", ")}.`);
+  .describe(`Names separated by spaces: ${Object.keys(scopeDescriptions).join(", ")}.`);
 
 const Grant = z.enum(["client_credentials", "authorization_code", "refresh_token", JWT_BEARER]);
 
-/** Client metadata, in requests and responses. */
+/** Client metadata members that occur in both requests and responses. */
 const Metadata = {
   client_name: z
     .string()
@@ -35,7 +35,7 @@ const Metadata = {
 };
 
 /** A registration request of an agent or application (RFC 7591). */
-export const Registration = z.looseObject({
+export const RegistrationBody = z.looseObject({
   ...Metadata,
   grant_types: z
     .array(Grant)
@@ -57,15 +57,15 @@ export const Registration = z.looseObject({
 
 const Unix = z.int().min(0);
 
-/** State of a possible or completed claim. */
+/** Schema of the state of a possible or completed claim. */
 const ClaimState = z.object({
   status: z.enum(["unclaimed", "claimed"]),
   code: z
     .string()
     .optional()
     .describe("Claim code, to be given to the person who claims the agent; shown once."),
-  expires_at: Instant.optional().describe("When the code expires."),
-  claimed_at: Instant.optional(),
+  expires_at: InstantAnswer.optional().describe("When the code expires."),
+  claimed_at: InstantAnswer.optional(),
   url: z.string().optional().describe("Endpoint that completes a claim."),
   start_url: z.string().optional().describe("Endpoint where the agent gets a new code."),
   page: z.string().optional().describe("Page where a person claims the agent with the code."),
@@ -114,7 +114,7 @@ const CLIENT = {
   headers: LIMIT_HEADERS,
 } as const;
 
-const BODY = jsonContent(Registration);
+const BODY = jsonContent(RegistrationBody);
 
 const METADATA_ERRORS = [
   "invalid_client_metadata",
@@ -123,7 +123,7 @@ const METADATA_ERRORS = [
   "unapproved_software_statement",
 ] as const;
 
-/** Client registration and management. */
+/** Operations for client registration and management. */
 export const registrationOperations = [
   {
     id: "register_client",

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { paths } from "../../../wellknown/paths.ts";
-import { Instant } from "../../answers/common.ts";
-import { Method, MethodQuery, MethodVersion } from "../../answers/method.ts";
+import { InstantAnswer } from "../../answers/common.ts";
+import { MethodDocument, MethodQuery, MethodVersion } from "../../answers/method.ts";
 import { MarketMode } from "../../market/market.ts";
 import { METHOD_VERSION } from "../../score/snapshot.ts";
 import { LIMIT_HEADERS } from "../headers.ts";
@@ -9,8 +9,8 @@ import { jsonContent, jsonResponse, type Operation } from "../operation.ts";
 import { PROTECTED_PROBLEMS, TRANSIENT_PROBLEMS } from "../problems.ts";
 import { anyCredentialWith } from "../security.ts";
 
-/** Health of the service. */
-export const Health = z.object({
+/** Schema of the health of the service. */
+export const HealthBody = z.object({
   status: z
     .enum(["ok", "degraded"])
     .describe("`degraded`: requests are answered, but a component fails its check."),
@@ -19,17 +19,17 @@ export const Health = z.object({
     .optional()
     .describe("What is wrong, one entry per component; absent if the status is `ok`."),
   engine: z.string().describe("Name, version and market."),
-  timestamp: Instant,
+  timestamp: InstantAnswer,
   security: z.string().describe("Whether sanitization and rate limiting are active."),
   market: MarketMode,
   simulated: z.boolean(),
-  asOf: Instant.describe("Instant up to which data are complete."),
+  asOf: InstantAnswer.describe("Instant up to which data are complete."),
   instruments: z.int().min(0).describe("Number of covered instruments."),
   methodVersion: z.string(),
 });
 
-/** Readiness of the service. */
-export const Readiness = z.object({
+/** Schema of the readiness of the service. */
+export const ReadinessBody = z.object({
   status: z
     .enum(["ready", "degraded", "unavailable"])
     .describe("`degraded`: requests are served, but an optional component fails its check."),
@@ -38,12 +38,12 @@ export const Readiness = z.object({
     .describe("Status of each component."),
 });
 
-/** Liveness of the process. */
+/** Schema of the liveness of the process. */
 export const Liveness = z.object({ status: z.literal("alive") });
 
-const READINESS = [jsonContent(Readiness)];
+const READINESS = [jsonContent(ReadinessBody)];
 
-/** Operations on the service's status and method. */
+/** Operations that return the status of the service and its scoring method. */
 export const serviceOperations = [
   {
     id: "get_method",
@@ -63,7 +63,7 @@ export const serviceOperations = [
     }),
     query: MethodQuery,
     answers: {
-      200: jsonResponse("The method with the requested tables.", Method, [
+      200: jsonResponse("The method with the requested tables.", MethodDocument, [
         "ETag",
         ...LIMIT_HEADERS,
       ]),
@@ -82,7 +82,7 @@ export const serviceOperations = [
     security: [],
     allowsAnyOrigin: true,
     answers: {
-      200: jsonResponse("The health of the service.", Health),
+      200: jsonResponse("The health of the service.", HealthBody),
     },
     problems: TRANSIENT_PROBLEMS,
   },

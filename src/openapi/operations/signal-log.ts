@@ -10,21 +10,21 @@ const BYTES = [
   { mediaType: "application/octet-stream", schema: z.string().meta({ format: "binary" }) },
 ];
 
-/** Size of a tree, or index of a leaf. */
+/** Schema of the size of a Merkle tree, or of the index of a leaf. */
 const Count = z.coerce.number().int().min(0).max(Number.MAX_SAFE_INTEGER);
 
-/** Sizes of a consistency proof. */
+/** Schema of the query with the two tree sizes of a consistency proof. */
 export const ConsistencyQuery = z.strictObject({
   from: Count.describe("Size of the earlier tree."),
   to: Count.describe("Size of the later tree, at most that of the checkpoint."),
 });
 
-/** Index of a leaf, in a path. */
+/** Schema of the index of a leaf, as a path parameter. */
 export const LeafIndex = Count.describe("Index of the entry, from 0.");
 
 const Hash = z.base64().describe("SHA-256 in base64.");
 
-/** A consistency proof. */
+/** Schema of a consistency proof. */
 export const LogConsistency = z.object({
   origin: z.string().describe("The log."),
   from: z.int().min(0),
@@ -34,7 +34,7 @@ export const LogConsistency = z.object({
   proof: z.array(Hash).describe("RFC 6962 section 2.1.2."),
 });
 
-/** The transparency log of signals (C2SP tlog-tiles). */
+/** Operations on the transparency log of signals (C2SP tlog-tiles). */
 export const signalLogOperations = [
   {
     id: "get_log_checkpoint",

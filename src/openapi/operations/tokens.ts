@@ -21,7 +21,7 @@ const ClientAuthentication = {
     .describe("With client_secret_post; client_secret_basic sends it in the header."),
 };
 
-/** The response that replaces a JSON error for a browser. */
+/** Response for a browser in place of a JSON error. */
 const ERROR_PAGE = {
   description: "With `Accept: text/html`, a page that explains the failure and the next step.",
   content: [{ mediaType: "text/html", schema: z.string() }],
@@ -57,7 +57,7 @@ export const AccessToken = z.object({
 });
 
 /** Schema of a revocation request (RFC 7009). */
-export const Revocation = z.looseObject({
+export const RevocationBody = z.looseObject({
   token: z.string().describe("An access token, a refresh token, or an API key."),
   token_type_hint: z.string().optional().describe("access_token or refresh_token."),
   ...ClientAuthentication,
@@ -78,7 +78,9 @@ const AuthorizationQuery = z.object({
 
 const UserInfo = z.object({ sub: z.string().describe("Id of the account, as in the ID token.") });
 
-/** Members that the GET and POST operations share (OpenID Connect Core 1.0 section 5.3.1). */
+/**
+ * Members that the GET and POST operations have in common (OpenID Connect Core 1.0 section 5.3.1).
+ */
 const userInfo = {
   path: paths.userInfo,
   tag: "Access",
@@ -96,13 +98,13 @@ const userInfo = {
   problems: PUBLIC_PROBLEMS,
 } as const;
 
-/** The UserInfo endpoint. */
+/** The operations of the UserInfo endpoint. */
 export const userInfoOperations = [
   { id: "get_user_info", method: "get", allowsAnyOrigin: true, ...userInfo },
   { id: "post_user_info", method: "post", ...userInfo },
 ] as const satisfies readonly Operation[];
 
-/** The token endpoint. */
+/** The operation of the token endpoint. */
 export const getToken = {
   id: "get_token",
   method: "post",
@@ -128,7 +130,7 @@ export const getToken = {
   problems: OAUTH_BODY_PROBLEMS,
 } as const satisfies Operation;
 
-/** Revocation and authorization. */
+/** The operations of the revocation and authorization endpoints. */
 export const authorizationOperations = [
   {
     id: "revoke_token",
@@ -141,7 +143,7 @@ export const authorizationOperations = [
       "The holder of a credential can revoke it. A client that authenticates can only revoke its own. Unknown and expired tokens get the same response (RFC 7009).",
     security: [],
     allowsAnyOrigin: true,
-    body: { mediaType: FORM_TYPE, schema: Revocation },
+    body: { mediaType: FORM_TYPE, schema: RevocationBody },
     answers: { 200: { description: "The credential is no longer valid.", headers: LIMIT_HEADERS } },
     errorsByStatus: {
       400: ["invalid_request"],

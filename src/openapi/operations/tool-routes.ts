@@ -3,17 +3,17 @@ import type { ToolRoute } from "../../tool.ts";
 
 /** Overrides of a tool's description for one of its routes. */
 export interface RouteNotes {
-  /** Default: the name of the tool. */
+  /** Operation id. Default: the name of the tool. */
   readonly id?: string;
-  /** Default: the title of the tool. */
+  /** Summary. Default: the title of the tool. */
   readonly summary?: string;
-  /** Default: the description of the tool. */
+  /** Description. Default: the description of the tool. */
   readonly description?: string;
   /** Names of the input members that the route accepts. Default: all. */
   readonly inputs?: readonly string[];
   /** Indexes of the tool's outputs that the route returns. Default: all. */
   readonly outputs?: readonly number[];
-  /** Query of an example, where none is recorded. */
+  /** Example query, for an operation without a recorded example. */
   readonly exampleQuery?: Readonly<Record<string, string>>;
   /** Problems in addition to those of every tool. */
   readonly problems?: readonly ProblemCode[];
@@ -23,13 +23,13 @@ const SYMBOL_PROBLEMS: readonly ProblemCode[] = ["unknown_symbol", "ambiguous_sy
 
 const WEBHOOK_PROBLEMS: readonly ProblemCode[] = ["not_found", "wrong_state"];
 
-/** Overrides by method and path. Other routes use the description of their tool. */
+/** Overrides by method and path. A route without overrides uses the description of its tool. */
 const notes: Readonly<Record<string, RouteNotes>> = {
   "GET /api/signals": { problems: [...SYMBOL_PROBLEMS, "not_found", "not_available_then"] },
   "GET /api/factors": { problems: [...SYMBOL_PROBLEMS, "not_available_then"] },
   "GET /api/darkpool": { problems: [...SYMBOL_PROBLEMS, "not_available_then"] },
   "GET /api/signals/verify": {
-    // Its answer has signatures, which are new in each record.
+    // No recorded example: the response contains signatures, which differ in each recording.
     exampleQuery: { symbol: "ALDER.SIM" },
     problems: [...SYMBOL_PROBLEMS, "not_found", "not_available_then"],
   },
@@ -172,9 +172,9 @@ const notes: Readonly<Record<string, RouteNotes>> = {
   },
 };
 
-/** The overrides of a route. */
+/** The overrides for a route; empty if there are none. */
 export const routeNotesOf = ({ method, path }: ToolRoute): RouteNotes =>
   notes[`${method} ${path}`] ?? {};
 
-/** Routes that have overrides. */
+/** Method and path of the routes that have overrides. */
 export const notedRoutes: readonly string[] = Object.keys(notes);

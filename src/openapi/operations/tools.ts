@@ -10,7 +10,10 @@ import { type RouteNotes, routeNotesOf } from "./tool-routes.ts";
 
 const JSON_TYPE = { mediaType: "application/json" } as const;
 
-/** Header by which a creation can be retried safely (draft-ietf-httpapi-idempotency-key-header). */
+/**
+ * Schema of the header that makes it safe to retry a creation
+ * (draft-ietf-httpapi-idempotency-key-header).
+ */
 const IdempotencyHeader = z.object({
   "Idempotency-Key": z
     .string()
@@ -50,7 +53,7 @@ const hasBody = ({ method }: ToolRoute): boolean => method === "POST" || method 
 
 type Request = Pick<Operation, "pathMembers" | "query" | "header" | "body">;
 
-/** Splits the input of a route into path parameters and the rest of the request. */
+/** Splits the input of a route into path parameters and query or body members. */
 function requestOf({ input, tables }: Tool, route: ToolRoute, { inputs }: RouteNotes): Request {
   const names = Object.keys(input.shape);
   const inPath = names.filter((name) => route.path.includes(`{${name}}`));
@@ -67,7 +70,7 @@ function requestOf({ input, tables }: Tool, route: ToolRoute, { inputs }: RouteN
   };
 }
 
-/** Selected members of an input. */
+/** The schema of selected members of an input. */
 function partOf(input: z.ZodObject, names: readonly string[]): z.ZodObject {
   const mask: Record<string, true> = Object.fromEntries(names.map((name) => [name, true]));
   return input.pick(mask as Parameters<typeof input.pick>[0]);

@@ -1,7 +1,7 @@
 import { mean } from "../../factors/statistics.ts";
 
 /** A forecast probability and its outcome. */
-export interface Forecast {
+export interface ProbabilityForecast {
   /** Forecast probability, in [0, 1]. */
   readonly probability: number;
   /** 1 if the event happened, else 0. */
@@ -12,18 +12,18 @@ export interface Forecast {
 interface ReliabilityBin {
   readonly forecasts: number;
   readonly meanProbability: number;
-  /** Share of the events that happened. */
+  /** Fraction of the events that happened, in [0, 1]. */
   readonly frequency: number;
 }
 
-/** Accuracy of probability forecasts. */
+/** Accuracy of a set of probability forecasts. */
 export interface Calibration {
   readonly forecasts: number;
-  /** Mean squared error of the probabilities; 0 is perfect, lower is better. */
+  /** Brier score, the mean squared error of the probabilities; 0 is perfect. */
   readonly brier: number;
-  /** Brier score of the constant forecast of the overall frequency, f (1 - f). */
+  /** Brier score of always forecasting the overall frequency f of the event: f (1 - f). */
   readonly climatology: number;
-  /** 1 - brier / climatology: above 0 is better than the constant forecast. */
+  /** 1 - brier / climatology; positive if the forecasts beat the constant forecast. */
   readonly skill: number;
   /** Ten bins with the same number of forecasts, from the lowest probabilities to the highest. */
   readonly bins: readonly ReliabilityBin[];
@@ -32,11 +32,12 @@ export interface Calibration {
 const BINS = 10;
 
 /**
- * Brier score (1950), its skill against climatology, and reliability.
+ * Computes the Brier score (1950), its skill against climatology, and reliability.
  *
- * @returns `undefined` without forecasts, or if all outcomes are equal: climatology is then perfect.
+ * @returns `undefined` without forecasts, or if all outcomes are equal, since climatology is then
+ * perfect.
  */
-export function calibrate(forecasts: readonly Forecast[]): Calibration | undefined {
+export function calibrate(forecasts: readonly ProbabilityForecast[]): Calibration | undefined {
   const frequency = mean(forecasts.map(({ outcome }) => outcome));
   const climatology = frequency * (1 - frequency);
   if (!(climatology > 0)) return undefined;
@@ -45,20 +46,22 @@ export function calibrate(forecasts: readonly Forecast[]): Calibration | undefin
     forecasts: forecasts.length,
     brier,
     climatology,
-    skill: skillOf(forecasts, climatology),
+    skill: brierSkillOf(forecasts, climatology),
     bins: reliability(forecasts),
   };
 }
 
 /** Mean squared error of probabilities (Brier, 1950). */
-const brierOf = (forecasts: readonly Forecast[]): number =>
+const brierOf = (forecasts: readonly ProbabilityForecast[]): number =>
   mean(forecasts.map(({ probability, outcome }) => (probability - outcome) ** 2));
 
-/** 1 - Brier score / climatology. */
-export const skillOf = (forecasts: readonly Forecast[], climatology: number): number =>
-  1 - brierOf(forecasts) / climatology;
+/** Brier skill of forecasts: 1 - Brier score / climatology. */
+export const brierSkillOf = (
+  forecasts: readonly ProbabilityForecast[],
+  climatology: number,
+): number => 1 - brierOf(forecasts) / climatology;
 
-function reliability(forecasts: readonly Forecast[]): readonly ReliabilityBin[] {
+function reliability(forecasts: readonly ProbabilityForecast[]): readonly ReliabilityBin[] {
   const sorted = forecasts.toSorted((a, b) => a.probability - b.probability);
   const edge = (bin: number) => Math.round((bin * sorted.length) / BINS);
   return Array.from({ length: BINS }, (_, bin) => sorted.slice(edge(bin), edge(bin + 1)))

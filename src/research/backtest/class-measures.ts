@@ -1,23 +1,23 @@
 import { normalCdf } from "../../factors/statistics.ts";
 import { bootstrapInterval, type ConfidenceInterval } from "../../grading/bootstrap.ts";
-import type { Indistinct } from "../../grading/distinct.ts";
+import type { IndistinctSymbols } from "../../grading/distinct.ts";
 import {
   datesPerHorizon,
   type SeriesSummary,
   summarizeSeries,
 } from "../../grading/series-summary.ts";
-import type { RecordFigures } from "../../grading/track-record.ts";
+import type { TrackRecordFigures } from "../../grading/track-record.ts";
 import type { AssetClass } from "../../market/instrument.ts";
 import type { InstrumentRecords } from "../../market/records.ts";
-import { type Calibration, calibrate, skillOf } from "./calibration.ts";
-import { type Coverage, coverageOf, type DatedValue } from "./coverage.ts";
+import { brierSkillOf, type Calibration, calibrate } from "./calibration.ts";
+import { coverageOf, type DatedValue, type SubjectCoverage } from "./coverage.ts";
 import { type DecileBook, decileBook } from "./decile-book.ts";
 import { type HitRates, hitRates } from "./hit-rates.ts";
 import {
   crossSections,
-  outcomesOver,
+  datesWithCrossSection,
+  joinOutcomes,
   timeSeriesCoefficient,
-  withCrossSection,
 } from "./outcomes.ts";
 import { type ProbabilityCalibration, type WalkForward, walkForward } from "./probabilities.ts";
 import { type BacktestQuestion, headlineHorizon, horizonsOf, sessionsPerDate } from "./question.ts";
@@ -26,14 +26,17 @@ import type { ReturnGrid } from "./return-grid.ts";
 import { gradeRisk } from "./risk/grade.ts";
 import type { RiskMeasures } from "./risk/measures.ts";
 import type { SignalCount } from "./signal-count.ts";
-import { byRegime, byYear, type Slice } from "./slices.ts";
-import type { Panel } from "./statement-panel.ts";
+import { type Slice, slicesByRegime, slicesByYear } from "./slices.ts";
+import type { StatementPanel } from "./statement-panel.ts";
 
-/** Measures of the returns over one horizon. */
+/** Measures of a class's returns over one horizon. */
 export interface HorizonMeasures {
-  /** Length in sessions. */
+  /** Length of the horizon in sessions. */
   readonly horizon: number;
-  /** Rank information coefficient per date; `null` without enough dates, as all below. */
+  /**
+   * Rank information coefficients by date, summarized. Like the `null` members below, `null` if
+   * there are too few dates.
+   */
   readonly ic: SeriesSummary | null;
   readonly neutralIc: SeriesSummary | null;
   readonly shuffledIc: SeriesSummary | null;
@@ -48,55 +51,68 @@ export interface HorizonMeasures {
 interface ProbabilityMeasures extends Calibration {
   /** Horizon in sessions. */
   readonly horizon: number;
-  /** 95 % interval of the mean skill of a date. A probability is published only while it lies above 0. */
+  /**
+   * 95 % interval of the mean skill over dates. A probability is published only if the whole
+   * interval is above 0.
+   */
   readonly skillInterval: ConfidenceInterval | null;
   readonly years: WalkForward["years"];
-  /** Calibration for the service's next probabilities. */
+  /** Calibration for the probabilities after the backtest. */
   readonly next: ProbabilityCalibration;
 }
 
 /** Measures of one asset class, before the verdict. */
 export interface ClassMeasures {
   readonly assetClass: AssetClass;
-  /** What statements are compared with: other instruments at the same date, or other dates of one instrument. */
+  /**
+   * What statements are compared with: those about other instruments on the same date, or those
+   * about the same instrument on other dates.
+   */
   readonly comparison: "cross_section" | "through_time";
-  /** Sessions from one graded date to the next. */
+  /** Number of sessions from one graded date to the next. */
   readonly step: number;
-  readonly coverage: Coverage;
-  /** Instruments excluded as duplicates or pegged. */
-  readonly leftOut: Indistinct;
-  /** The horizon of the verdict, in sessions. */
+  readonly coverage: SubjectCoverage;
+  /** Instruments excluded because they duplicate another instrument or are pegged. */
+  readonly leftOut: IndistinctSymbols;
+  /** The horizon on which the verdict is based, in sessions. */
   readonly headline: number;
   readonly horizons: readonly HorizonMeasures[];
   readonly probabilities: ProbabilityMeasures | null;
-  /** Shares of the scores from 0 up to 10 points, from 10 up to 20, ... from 90 to 100. */
+  /** Fraction of the scores in each of ten bands: 0 to 10 points, 10 to 20, ..., 90 to 100. */
   readonly scoreShares: readonly number[];
-  /** By horizon; of the composite alone, since risk belongs to no factor. */
+  /** Risk measures by horizon; only for the composite, since risk belongs to no factor. */
   readonly risk: readonly RiskMeasures[];
-  /** Accuracy of the expected filings; only for stocks and the composite. */
+  /** Accuracy of the predicted filing dates; only for stocks and the composite. */
   readonly reports: ReportAccuracy | null;
-  /** The figures by which the track record of the log grades the same sessions; only for the
-   *  composite. */
-  readonly record: readonly RecordFigures[];
-  /** Statistics of the published signals of the graded instruments, whatever the subject. */
+  /**
+   * The figures that the public track record would show for the same sessions; only for the
+   * composite.
+   */
+  readonly record: readonly TrackRecordFigures[];
+  /** Statistics of the published signals of the graded instruments; independent of the subject. */
   readonly signals: SignalCount;
-  /** Only for social: sentiment against the return of the same session. */
+  /**
+   * Only for the subject `social`: correlation of sentiment with the return of the same session.
+   */
   readonly sameDay: SeriesSummary | null;
-  /** Only for off-exchange pressure: the short ratio against the first session after it. */
+  /**
+   * Only for the subject `darkpool`: correlation of the short ratio with the return of the first
+   * session after its publication.
+   */
   readonly nextOpen: SeriesSummary | null;
 }
 
-/** A replayed class. */
+/** An asset class after its replay. */
 export interface ReplayedClass {
   readonly question: BacktestQuestion;
   readonly grid: ReturnGrid;
   readonly records: readonly InstrumentRecords[];
-  readonly panel: Panel;
-  /** Rows of the grid that are graded. */
+  readonly panel: StatementPanel;
+  /** Indices of the graded rows of the grid. */
   readonly graded: ReadonlySet<number>;
-  readonly leftOut: Indistinct;
+  readonly leftOut: IndistinctSymbols;
   readonly reports: ReportAccuracy | null;
-  readonly record: readonly RecordFigures[];
+  readonly record: readonly TrackRecordFigures[];
   readonly sameDay: SeriesSummary | null;
   readonly nextOpen: SeriesSummary | null;
 }
@@ -132,14 +148,16 @@ export function measureClass(replayed: ReplayedClass): ClassMeasures {
   };
 }
 
-/** A single instrument has no peer on the same day. */
+/**
+ * Whether statements are compared through time: a single instrument has no peers on the same day.
+ */
 const isThroughTime = ({ graded }: ReplayedClass): boolean => graded.size === 1;
 
 function measureHorizon(replayed: ReplayedClass, horizon: number): HorizonMeasures {
   const { question, grid, panel } = replayed;
   const { seed } = question;
   const overlap = { horizon, step: sessionsPerDate(question.pace, grid.assetClass) };
-  const dates = outcomesOver(panel.dates, grid, horizon);
+  const dates = joinOutcomes(panel.dates, grid, horizon);
   const series = isThroughTime(replayed)
     ? timeSeriesCoefficient(dates, seed)
     : crossSections(dates, grid, seed);
@@ -154,8 +172,8 @@ function measureHorizon(replayed: ReplayedClass, horizon: number): HorizonMeasur
     shuffledIc: summary(series.shuffled),
     hits: hitRates(dates) ?? null,
     book: decileBook(dates, overlap, seed) ?? null,
-    years: byYear(series.raw, grid),
-    regimes: byRegime(series.raw, grid),
+    years: slicesByYear(series.raw, grid),
+    regimes: slicesByRegime(series.raw, grid),
     history: series.raw.map(({ place, value }) => ({
       date: grid.sessions[place]?.label ?? "",
       value,
@@ -170,21 +188,21 @@ function measureProbabilities({
 }: ReplayedClass): ProbabilityMeasures | null {
   const horizon = headlineHorizon(question.subject, grid.assetClass);
   const overlap = { horizon, step: sessionsPerDate(question.pace, grid.assetClass) };
-  const dates = withCrossSection(outcomesOver(panel.dates, grid, horizon));
+  const dates = datesWithCrossSection(joinOutcomes(panel.dates, grid, horizon));
   if (dates.length === 0) return null;
   const { raw } = crossSections(dates, grid, question.seed);
   const { years, next, forecasts } = walkForward({ dates, coefficients: raw, grid, overlap });
   const calibration = calibrate(forecasts.flat());
   if (calibration === undefined) return null;
-  const skills = forecasts.map((ofDate) => skillOf(ofDate, calibration.climatology));
+  const skills = forecasts.map((ofDate) => brierSkillOf(ofDate, calibration.climatology));
   const skillInterval = bootstrapInterval(skills, datesPerHorizon(overlap), question.seed) ?? null;
   return { ...calibration, skillInterval, horizon, years, next };
 }
 
-/** Bands of the distribution of scores. */
+/** Number of bands in the distribution of scores. */
 const BANDS = 10;
 
-function scoreShares({ dates }: Panel): readonly number[] {
+function scoreShares({ dates }: StatementPanel): readonly number[] {
   const counts = new Array<number>(BANDS).fill(0);
   let total = 0;
   for (const statement of dates.flatMap(({ statements }) => statements)) {

@@ -1,40 +1,41 @@
 import { datesPerHorizon } from "../../grading/series-summary.ts";
 import type { AssetClass } from "../../market/instrument.ts";
-import type { Verdict } from "../../score/backtest-verdicts.ts";
+import type { BacktestVerdict } from "../../score/backtest-verdicts.ts";
 import type { ClassMeasures, HorizonMeasures } from "./class-measures.ts";
 import { deflatedSharpe } from "./deflated-sharpe.ts";
 import { type BacktestQuestion, horizonsOf, SESSIONS_PER_YEAR } from "./question.ts";
 import { countTrials, type Trial, type TrialCount, variantOf } from "./trials.ts";
 import { verdictOf } from "./verdict.ts";
 
-/** One horizon with its verdict. */
+/** Measures over one horizon, with the verdict. */
 export interface HorizonResult extends HorizonMeasures {
-  readonly verdict: Verdict;
-  /** Deflated Sharpe ratio of the decile book; `null` without a book. */
+  readonly verdict: BacktestVerdict;
+  /** Deflated Sharpe ratio of the decile book; `null` if there is no book. */
   readonly deflatedSharpe: number | null;
 }
 
-/** One asset class with its verdict. */
+/** Measures of one asset class, with the verdict. */
 export interface ClassResult extends ClassMeasures {
   readonly horizons: readonly HorizonResult[];
-  /** Verdict of the headline horizon. */
-  readonly verdict: Verdict;
-  /** Entry of this variant in the log of variants. */
+  /** Verdict on the headline horizon. */
+  readonly verdict: BacktestVerdict;
+  /** Entry for this variant in the log of tried variants. */
   readonly trial: Trial;
   readonly trials: TrialCount;
 }
 
-/** Inputs of a verdict besides the measures. */
+/** Inputs of a verdict other than the measures. */
 interface Circumstances {
   readonly question: BacktestQuestion;
   readonly methodVersion: string;
   readonly dataHash: string;
-  /** Variants tried before. */
+  /** Variants that were tried before this run. */
   readonly earlier: readonly Trial[];
 }
 
 /**
- * Adds the verdicts to the measures of one run. Every measured class counts as a tried variant.
+ * Adds verdicts to the measures of one run. Every class that could be measured counts as a tried
+ * variant.
  */
 export function classResults(
   classes: readonly ClassMeasures[],
@@ -58,7 +59,10 @@ function resultOfClass(measures: ClassMeasures, trial: Trial, trials: TrialCount
   return { ...measures, horizons, verdict: verdict ?? "insufficient_data", trial, trials };
 }
 
-/** The headline horizon was fixed in advance; any other horizon counts as a search over all of them. */
+/**
+ * Adds the verdict to one horizon. The headline horizon was fixed in advance; any other horizon
+ * counts as found by searching all horizons, which multiplies the number of variants.
+ */
 function resultOfHorizon(
   measures: HorizonMeasures,
   { assetClass, step, headline }: ClassMeasures,
@@ -87,7 +91,7 @@ function yearlySharpe(measures: ClassMeasures): number | null {
     : sharpe * Math.sqrt(booksPerYear(assetClass, { horizon, step }));
 }
 
-/** Consecutive holding periods of the decile book in a year. */
+/** Number of consecutive holding periods of the decile book in a year. */
 const booksPerYear = (
   assetClass: AssetClass,
   overlap: { readonly horizon: number; readonly step: number },

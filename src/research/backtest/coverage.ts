@@ -2,37 +2,37 @@ import { mean } from "../../factors/statistics.ts";
 import { medianOf } from "../../grading/median.ts";
 import { rankCorrelation } from "../../grading/rank-correlation.ts";
 import type { ReturnGrid } from "./return-grid.ts";
-import type { PanelDate, Statement } from "./statement-panel.ts";
+import type { PanelDate, SignalStatement } from "./statement-panel.ts";
 
-/** A figure of one date. */
+/** A value on one date. */
 export interface DatedValue {
   /** ISO date of the score. */
   readonly date: string;
   readonly value: number;
 }
 
-/** Coverage of a class by the subject. */
-export interface Coverage {
-  /** Graded instruments that have traded. */
+/** How many instruments and dates of a class have a value of the subject. */
+export interface SubjectCoverage {
+  /** Number of graded instruments that have traded. */
   readonly instruments: number;
-  /** Instruments among them that stopped trading before the last session of the class. */
+  /** Number of those that stopped trading before the last session of the class. */
   readonly ended: number;
   readonly dates: number;
-  /** Number of instruments with a value, by date and summarized. */
+  /** Number of instruments with a value: by date, and summarized. */
   readonly history: readonly DatedValue[];
   readonly names: { readonly fewest: number; readonly median: number; readonly most: number };
-  /** Mean share of the trading instruments that had a value, in [0, 1]; 0 without dates. */
+  /** Mean fraction of the trading instruments that had a value, in [0, 1]; 0 without dates. */
   readonly share: number;
-  /** Mean rank correlation of the values between consecutive dates, `null` if there is none. */
+  /** Mean rank correlation of the values on consecutive dates; `null` if it cannot be measured. */
   readonly autocorrelation: number | null;
 }
 
-/** Counts graded instruments as of each date, without hindsight. */
+/** Counts the graded instruments as of each date, without hindsight. */
 export function coverageOf(
   dates: readonly PanelDate[],
   grid: ReturnGrid,
   graded: ReadonlySet<number>,
-): Coverage {
+): SubjectCoverage {
   const names = dates.map(({ statements }) => statements.filter(isPresent).length);
   const lastPlace = grid.sessions.length - 1;
   const ends = [...graded].map((row) => grid.rows[row]?.last ?? -1).filter((last) => last >= 0);
@@ -57,7 +57,7 @@ export function coverageOf(
   };
 }
 
-const isPresent = (statement: Statement | undefined) => statement !== undefined;
+const isPresent = (statement: SignalStatement | undefined) => statement !== undefined;
 
 function autocorrelation(dates: readonly PanelDate[]): number | null {
   const coefficients = dates.slice(1).flatMap(({ statements }, index) => {

@@ -5,9 +5,9 @@ import {
   type SeriesSummary,
   summarizeSeries,
 } from "../../grading/series-summary.ts";
-import { type SharpeFinding, sharpeOf } from "./deflated-sharpe.ts";
+import { type SharpeEstimate, sharpeOf } from "./deflated-sharpe.ts";
 import { maxDrawdown } from "./drawdown.ts";
-import { type DatedOutcomes, type Outcome, withCrossSection } from "./outcomes.ts";
+import { type DatedOutcomes, datesWithCrossSection, type StatementOutcome } from "./outcomes.ts";
 
 /** One-way trading costs in basis points. */
 const COSTS_BP = [0, 5, 10, 20] as const;
@@ -15,51 +15,61 @@ const COSTS_BP = [0, 5, 10, 20] as const;
 const DECILES = 10;
 const BASIS_POINT = 1e-4;
 
-/** Long the top decile and short the bottom decile of the scores, equally weighted. */
+/**
+ * A simulated book: long the top decile and short the bottom decile of the scores, equally
+ * weighted.
+ */
 export interface DecileBook {
   /** Mean number of instruments in a decile. */
   readonly names: number;
-  /** Mean simple return of each decile less that of all, per date, from the lowest to the highest. */
+  /**
+   * Mean over dates of each decile's simple return minus the mean return of all instruments, from
+   * the lowest decile to the highest.
+   */
   readonly excess: readonly number[];
-  /** Top minus bottom decile per date, before costs. */
+  /** Simple return of the top decile minus the bottom decile by date, before costs, summarized. */
   readonly spread: SeriesSummary;
-  /** Share of a leg that is replaced per holding period, in [0, 1]: sum |dw| / 2. */
+  /**
+   * Fraction of a leg that is replaced per holding period, in [0, 1]: sum |dw| / 2 over the weights
+   * w.
+   */
   readonly turnover: number;
   /** Mean spread after costs, in the order of `COSTS_BP`. */
   readonly net: readonly { readonly costBp: number; readonly mean: number }[];
-  /** Non-overlapping consecutive spreads, before costs and at 10 bp. */
+  /** Consecutive spreads that do not overlap, before costs and at 10 bp. */
   readonly path: readonly PathPoint[];
   readonly maxDrawdown: number;
   /** Sharpe ratio of the path before costs; `null` if it cannot be measured. */
-  readonly sharpe: SharpeFinding | null;
+  readonly sharpe: SharpeEstimate | null;
 }
 
-/** One step of the book's path. */
+/** One holding period on the path of the book. */
 interface PathPoint {
   /** ISO date of the scores. */
   readonly date: string;
-  /** Simple returns over the holding period. */
+  /** Simple returns over the holding period, before costs and after 10 bp. */
   readonly gross: number;
   readonly net10: number;
 }
 
-/** One date of the book. */
+/** The book formed on one date. */
 interface Holding {
   readonly date: string;
   /** Mean number of instruments in a decile. */
   readonly names: number;
-  /** Excess return by decile. */
+  /** Mean return by decile minus the mean return of all, simple returns. */
   readonly excess: readonly number[];
   readonly gross: number;
-  /** Mean of the two legs. */
+  /** Mean turnover of the two legs, in [0, 1]. */
   readonly turnover: number;
 }
 
 /**
- * Measures the book over all dates with a cross-section. A book is held for the whole horizon, so its
- * turnover is against the book that it replaces; with a horizon below the step it is sold at its end.
+ * Measures the book over all dates with a cross-section. A book is held for the whole horizon, so
+ * its turnover is measured against the book that it replaces. If the horizon is shorter than the
+ * step between dates, the book is sold at the end of the horizon, which is full turnover.
  *
- * @returns `undefined` with too few dates.
+ * @returns `undefined` if there are too few dates.
  */
 export function decileBook(
   dates: readonly DatedOutcomes[],
@@ -95,16 +105,16 @@ export function decileBook(
   };
 }
 
-/** Spread less the costs of selling and buying the turnover in both legs. */
+/** The spread minus the cost of selling and buying the turnover in both legs. */
 const netOf = ({ gross, turnover }: Holding, costBp: number): number =>
   gross - 4 * turnover * costBp * BASIS_POINT;
 
 function holdingsOf(dates: readonly DatedOutcomes[], overlap: HorizonOverlap): readonly Holding[] {
-  const full = withCrossSection(dates);
+  const full = datesWithCrossSection(dates);
   const deciles = full.map(({ outcomes }) => splitInDeciles(outcomes));
   const distance = datesPerHorizon(overlap);
   return full.map(({ date, outcomes }, index) => {
-    const now = deciles[index] as readonly (readonly Outcome[])[];
+    const now = deciles[index] as readonly (readonly StatementOutcome[])[];
     const all = meanReturn(outcomes);
     const excess = now.map((decile) => meanReturn(decile) - all);
     const before = overlap.horizon < overlap.step ? undefined : deciles[index - distance];
@@ -119,8 +129,13 @@ function holdingsOf(dates: readonly DatedOutcomes[], overlap: HorizonOverlap): r
   });
 }
 
-/** Deciles by score, the lowest first; with at least ten names none is empty. */
-function splitInDeciles(outcomes: readonly Outcome[]): readonly (readonly Outcome[])[] {
+/**
+ * Splits instruments into deciles by score, lowest first; with at least ten instruments no decile
+ * is empty.
+ */
+function splitInDeciles(
+  outcomes: readonly StatementOutcome[],
+): readonly (readonly StatementOutcome[])[] {
   const sorted = outcomes.toSorted((a, b) => a.z - b.z);
   const edge = (decile: number) => Math.round((decile * sorted.length) / DECILES);
   return Array.from({ length: DECILES }, (_, decile) =>
@@ -128,21 +143,27 @@ function splitInDeciles(outcomes: readonly Outcome[]): readonly (readonly Outcom
   );
 }
 
-const meanReturn = (outcomes: readonly Outcome[]): number =>
+const meanReturn = (outcomes: readonly StatementOutcome[]): number =>
   mean(outcomes.map(({ followed }) => Math.expm1(followed)));
 
-/** Mean turnover of the outer deciles; the first book only buys, which is a half. */
+/**
+ * Mean turnover of the top and bottom decile. The first book only buys, which counts as a turnover
+ * of 0.5.
+ */
 function legTurnover(
-  now: readonly (readonly Outcome[])[],
-  before: readonly (readonly Outcome[])[] | undefined,
+  now: readonly (readonly StatementOutcome[])[],
+  before: readonly (readonly StatementOutcome[])[] | undefined,
 ): number {
   if (before === undefined) return 0.5;
   const leg = (decile: number) => turnover(before.at(decile) ?? [], now.at(decile) ?? []);
   return (leg(0) + leg(-1)) / 2;
 }
 
-/** sum |dw| / 2 between consecutive equal-weighted books, ignoring the drift of weights. */
-function turnover(before: readonly Outcome[], now: readonly Outcome[]): number {
+/**
+ * Turnover between consecutive equal-weighted books, sum |dw| / 2 over the weights w; the drift of
+ * weights is ignored.
+ */
+function turnover(before: readonly StatementOutcome[], now: readonly StatementOutcome[]): number {
   const weights = new Map(now.map(({ row }) => [row, 1 / now.length]));
   for (const { row } of before) weights.set(row, (weights.get(row) ?? 0) - 1 / before.length);
   return [...weights.values()].reduce((sum, change) => sum + Math.abs(change), 0) / 2;

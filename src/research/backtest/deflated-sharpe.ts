@@ -1,30 +1,32 @@
 import { mean, normalCdf, normalQuantile, sampleSd } from "../../factors/statistics.ts";
 import { hasVariance } from "../../grading/series-summary.ts";
 
-/** Euler's constant. */
+/** The Euler-Mascheroni constant. */
 const EULER_GAMMA = 0.5772156649015329;
 
-/** A Sharpe ratio with the moments of its sample. */
-export interface SharpeFinding {
-  /** Per period, not annualized. */
+/** A Sharpe ratio with the sample moments that determine its standard error. */
+export interface SharpeEstimate {
+  /** Sharpe ratio per period, not annualized. */
   readonly sharpe: number;
-  /** Periods behind it, at least two. */
+  /** Number of periods in the sample, at least two. */
   readonly periods: number;
   /** Third and fourth standardized moments of the returns; 0 and 3 for a normal distribution. */
   readonly skew: number;
   readonly kurtosis: number;
 }
 
-/** The search for variants in which a Sharpe ratio was found. */
+/** How many variants were tried before a Sharpe ratio was found, and how much they differed. */
 export interface VariantSearch {
   /** Number of variants tried, including this one. */
   readonly variants: number;
-  /** Standard deviation of their Sharpe ratios per period. */
+  /** Standard deviation of the variants' Sharpe ratios per period. */
   readonly sharpeSd: number;
 }
 
 /**
- * Expected maximum Sharpe ratio per period of this many variants without skill: sd ((1 - g) q(1 - 1/N) + g q(1 - 1/(N e))) (Bailey & Lopez de Prado, 2014); 0 for one.
+ * Expected maximum of the Sharpe ratios per period of N variants without skill: sd ((1 - g) q(1 -
+ * 1/N) + g q(1 - 1/(N e))), with g the Euler-Mascheroni constant and q the normal quantile (Bailey
+ * & Lopez de Prado, 2014); 0 for one variant.
  */
 export function expectedMaxSharpe({ variants, sharpeSd }: VariantSearch): number {
   if (variants < 2) return 0;
@@ -35,11 +37,12 @@ export function expectedMaxSharpe({ variants, sharpeSd }: VariantSearch): number
 }
 
 /**
- * Deflated Sharpe ratio: the probability in [0, 1] that the true ratio exceeds the expected maximum of
- * variants without skill. With `expectedMaxSharpe` 0 it is the probabilistic Sharpe ratio.
+ * Deflated Sharpe ratio: the probability in [0, 1] that the true Sharpe ratio exceeds the expected
+ * maximum of variants without skill. If `expectedMaxSharpe` is 0, it is the probabilistic Sharpe
+ * ratio.
  */
 export function deflatedSharpe(
-  { sharpe, periods, skew, kurtosis }: SharpeFinding,
+  { sharpe, periods, skew, kurtosis }: SharpeEstimate,
   search: VariantSearch,
 ): number {
   const spread = 1 - skew * sharpe + ((kurtosis - 1) / 4) * sharpe ** 2;
@@ -50,9 +53,9 @@ export function deflatedSharpe(
 /**
  * The Sharpe ratio per period of a series of returns, with its higher moments.
  *
- * @returns `undefined` with fewer than three returns, or without variance.
+ * @returns `undefined` with fewer than three returns, or if they do not vary.
  */
-export function sharpeOf(returns: readonly number[]): SharpeFinding | undefined {
+export function sharpeOf(returns: readonly number[]): SharpeEstimate | undefined {
   const periods = returns.length;
   if (periods < 3 || !hasVariance(returns)) return undefined;
   const center = mean(returns);

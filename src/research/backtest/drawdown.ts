@@ -1,6 +1,6 @@
 /**
- * Wealth after each return, from 1 before the first; returns are simple fractions. After a
- * loss of more than 100 %, possible with short positions, wealth stays at 0.
+ * Wealth after each return, starting from 1. Returns are simple fractions. After a loss of more
+ * than 100 %, which is possible with short positions, wealth stays at 0.
  */
 export function wealthPath(returns: readonly number[]): readonly number[] {
   let value = 1;
@@ -11,10 +11,10 @@ export function wealthPath(returns: readonly number[]): readonly number[] {
 }
 
 /**
- * Maximum drawdown from a peak, as a fraction in [0, 1]; 0 if wealth never falls or there
- * are no returns.
+ * Maximum drawdown from a peak, as a fraction in [0, 1]; 0 if wealth never falls or there are no
+ * returns.
  *
- * @param returns Simple fractions in chronological order.
+ * @param returns Simple returns as fractions, in chronological order.
  */
 export function maxDrawdown(returns: readonly number[]): number {
   let peak = 1;

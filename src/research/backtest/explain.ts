@@ -4,26 +4,29 @@ import type { InstrumentRecords } from "../../market/records.ts";
 import { ScoringEngine } from "../../score/scoring-engine.ts";
 import { METHOD_VERSION, type Snapshot } from "../../score/snapshot.ts";
 
-/** Derivation of one score. */
-export interface Explanation {
+/** How one score was computed. */
+export interface ScoreExplanation {
   readonly methodVersion: string;
-  /** ISO date of the requested session, or of the last one before it. */
+  /** ISO date of the requested session, or of the last session before the requested date. */
   readonly session: string;
-  /** The service's own snapshot at the close of the session, with the tables it used. */
+  /**
+   * The snapshot that the service computes at the close of the session, with the tables it used.
+   */
   readonly snapshot: Snapshot;
-  /** sum(w c z) and sqrt(sum(w^2)): their quotient is Z, and 100 Phi(Z) the score. */
+  /** The sums sum(w c z) and sqrt(sum(w^2)). Their quotient is Z, and 100 Phi(Z) is the score. */
   readonly evidence: number;
   readonly scale: number;
 }
 
 /**
- * Scores a market as the service does at the close of a session and returns one instrument.
+ * Scores a market as the service does at the close of a session, and explains the score of one
+ * instrument.
  *
- * @param symbol As the market spells it.
+ * @param symbol As spelled in the market.
  * @param date ISO date.
- * @throws {Error} If the instrument had not traded by then.
+ * @throws {Error} If the instrument had not traded by that date.
  */
-export function explain(market: Market, symbol: string, date: string): Explanation {
+export function explainScore(market: Market, symbol: string, date: string): ScoreExplanation {
   const records = market.recordsUntil(Number.MAX_SAFE_INTEGER);
   const { session, close } = sessionBy(records, symbol, date);
   const kept: Snapshot[] = [];
@@ -50,7 +53,7 @@ export function explain(market: Market, symbol: string, date: string): Explanati
   };
 }
 
-/** The last session of the instrument's class by a date. */
+/** The last session, on or before a date, of the asset class to which the instrument belongs. */
 function sessionBy(records: readonly InstrumentRecords[], symbol: string, date: string) {
   const own = records.find(({ instrument }) => instrument.symbol === symbol);
   const first = own?.bars.at(0)?.session;

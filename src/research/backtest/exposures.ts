@@ -1,23 +1,24 @@
 import type { GridRow, ReturnGrid } from "./return-grid.ts";
 
-/** Risk factor exposures of an instrument, known at the close of a session. */
+/** Exposures of an instrument to common risk factors, as known at the close of a session. */
 export interface Exposures {
-  /** Slope on the class's equal-weighted return over 252 sessions. */
+  /** Beta: slope of its returns on the class's equal-weighted return over 252 sessions. */
   readonly beta: number;
-  /** Log of the daily volatility over 63 sessions. */
+  /** Natural logarithm of the daily volatility over 63 sessions. */
   readonly logVolatility: number;
-  /** Mean log value traded over 63 sessions, a proxy of size. */
+  /** Mean of the log traded value over 63 sessions, a proxy for size. */
   readonly size: number;
 }
 
 const BETA_SESSIONS = 252;
 const RECENT_SESSIONS = 63;
-/** Minimum share of a window with bars. */
+/** Minimum fraction of the sessions in a window that must have a bar. */
 const MIN_PRESENT = 0.5;
 
 /**
- * Exposures of an instrument at the close of a session, from data up to it.
+ * Computes the exposures of an instrument at the close of a session, from data known by then.
  *
+ * @param place Index of the session in the grid.
  * @returns `undefined` if a window has too few bars or no variance.
  */
 export function exposuresAt(grid: ReturnGrid, row: GridRow, place: number): Exposures | undefined {
@@ -49,7 +50,7 @@ function slope(returns: Float64Array, market: Float64Array, place: number): numb
   return (sumXY - (sumX * sumY) / count) / spread;
 }
 
-/** Zero-mean variance of the recent window, 0 if it has too few bars. */
+/** Variance over the last 63 sessions, assuming a zero mean; 0 if there are too few bars. */
 function varianceOf(returns: Float64Array, place: number): number {
   const squares = returns.subarray(Math.max(0, place - RECENT_SESSIONS + 1), place + 1);
   return recentMean(squares.map((value) => value * value)) ?? 0;
@@ -68,7 +69,7 @@ function recentMean(values: Float64Array, place: number = values.length - 1): nu
 }
 
 /**
- * Volatility of the class's equal-weighted return over 63 sessions, per session.
+ * Volatility per session of the class's equal-weighted return over 63 sessions.
  *
  * @returns `undefined` in the first 31 sessions.
  */

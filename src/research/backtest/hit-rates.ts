@@ -1,36 +1,40 @@
 import { medianOf } from "../../grading/median.ts";
-import { type DatedOutcomes, type Outcome, withCrossSection } from "./outcomes.ts";
+import { type DatedOutcomes, datesWithCrossSection, type StatementOutcome } from "./outcomes.ts";
 
-/** Hit rate of calls, with its base rate. */
+/** Hit rate of LONG or SHORT calls, with the base rate. */
 export interface HitRate {
   readonly calls: number;
-  /** Share of hits, in [0, 1]; `null` without calls. */
+  /** Fraction of the calls that were right, in [0, 1]; `null` without calls. */
   readonly rate: number | null;
-  /** Share of all outcomes for which the same call would have been right, in [0, 1]. */
+  /** Fraction of all outcomes for which the same call would have been right, in [0, 1]. */
   readonly baseRate: number;
   /** Mean simple return after the calls, as a fraction; `null` without calls. */
   readonly meanReturn: number | null;
 }
 
-/** Hit rates of one horizon. */
+/** Hit rates over one horizon. */
 export interface HitRates {
-  /** LONG, and a price that rose. */
+  /** LONG signals; a hit if the price rose. */
   readonly long: HitRate;
-  /** SHORT, and a price that fell. */
+  /** SHORT signals; a hit if the price fell. */
   readonly short: HitRate;
-  /** Always LONG: the uninformed benchmark. */
+  /** The uninformed benchmark, which always calls LONG. */
   readonly alwaysLong: HitRate;
-  /** Whether score and return lie on the same side of the medians of the date. */
+  /** A hit if the score and the return are on the same side of their medians on the date. */
   readonly median: HitRate;
 }
 
-/** Counts hits. @returns `undefined` without any outcome. */
+/**
+ * Computes hit rates.
+ *
+ * @returns `undefined` without any outcome.
+ */
 export function hitRates(dates: readonly DatedOutcomes[]): HitRates | undefined {
   const all = dates.flatMap(({ outcomes }) => outcomes);
   if (all.length === 0) return undefined;
-  const rose = ({ followed }: Outcome) => followed > 0;
-  const fell = ({ followed }: Outcome) => followed < 0;
-  const sides = withCrossSection(dates).flatMap(({ outcomes }) => medianSides(outcomes));
+  const rose = ({ followed }: StatementOutcome) => followed > 0;
+  const fell = ({ followed }: StatementOutcome) => followed < 0;
+  const sides = datesWithCrossSection(dates).flatMap(({ outcomes }) => medianSides(outcomes));
   return {
     long: hitRate(all, ({ call }) => call === 1, rose),
     short: hitRate(all, ({ call }) => call === -1, fell),
@@ -45,9 +49,9 @@ export function hitRates(dates: readonly DatedOutcomes[]): HitRates | undefined 
 }
 
 function hitRate(
-  all: readonly Outcome[],
-  isCalled: (outcome: Outcome) => boolean,
-  isHit: (outcome: Outcome) => boolean,
+  all: readonly StatementOutcome[],
+  isCalled: (outcome: StatementOutcome) => boolean,
+  isHit: (outcome: StatementOutcome) => boolean,
 ): HitRate {
   const called = all.filter(isCalled);
   const gains = called.map(({ followed }) => Math.expm1(followed));
@@ -60,8 +64,11 @@ function hitRate(
   };
 }
 
-/** For each instrument off both medians, whether score and return lie on the same side. */
-function medianSides(outcomes: readonly Outcome[]): readonly boolean[] {
+/**
+ * For each instrument that is at neither median: whether its score and its return are on the same
+ * side of their medians.
+ */
+function medianSides(outcomes: readonly StatementOutcome[]): readonly boolean[] {
   const middleZ = medianOf(outcomes.map(({ z }) => z));
   const middleReturn = medianOf(outcomes.map(({ followed }) => followed));
   return outcomes

@@ -1,10 +1,10 @@
-import { createShortPressure } from "../../factors/short-pressure.ts";
+import { createShortPressureTracker } from "../../factors/short-pressure.ts";
 import type { InstrumentRecords, RecordList, ShortVolume } from "../../market/records.ts";
 import {
   crossSections,
   type DatedOutcomes,
   type DateFigure,
-  type Outcome,
+  type StatementOutcome,
   timeSeriesCoefficient,
 } from "./outcomes.ts";
 import type { GridRow, ReturnGrid } from "./return-grid.ts";
@@ -13,19 +13,19 @@ import type { GridRow, ReturnGrid } from "./return-grid.ts";
 interface NextOpenOptions {
   readonly records: readonly InstrumentRecords[];
   readonly grid: ReturnGrid;
-  /** Rows of the grid that are graded; one alone is followed through time. */
+  /** Indices of the graded rows of the grid; a single row is analyzed through time. */
   readonly graded: ReadonlySet<number>;
-  /** ISO date of the first session whose open counts. */
+  /** ISO date of the first session whose open-to-close return counts. */
   readonly from: string;
   readonly seed: number;
 }
 
 /**
- * For each date, the rank correlation of the negated z of the short ratio (as in the score, high is
- * bullish) with the return from the first open after its publication to the close of that session.
- * It is measured separately because short volume is published after the close: the score at a close
- * has only that of the session before, and when the ordinary returns begin, the effect of one
- * session is over.
+ * For each date, the rank correlation of the short ratio's negated z (negated as in the score, so
+ * that high is bullish) with the return from the first open after its publication to the close of
+ * that session. It is measured separately because short volume is published after the close: the
+ * score at a close can use only the short volume of the previous session, and the effect, which
+ * lasts one session, is over when the ordinary returns begin.
  */
 export function shortRatioNextOpenCorrelations(wanted: NextOpenOptions): readonly DateFigure[] {
   const { records, grid, graded, from, seed } = wanted;
@@ -47,10 +47,10 @@ export function shortRatioNextOpenCorrelations(wanted: NextOpenOptions): readonl
     : crossSections(dates, grid, seed).raw;
 }
 
-/** Newest statement before the open of each session, by place. */
+/** The newest statement before the open of each session, by index of the session. */
 function outcomesOf(volumes: RecordList<ShortVolume>, { daytime }: GridRow, grid: ReturnGrid) {
-  const pressure = createShortPressure();
-  const outcomes = new Map<number, Omit<Outcome, "row">>();
+  const pressure = createShortPressureTracker();
+  const outcomes = new Map<number, Omit<StatementOutcome, "row">>();
   let place = 0;
   for (const volume of volumes) {
     pressure.add(volume);

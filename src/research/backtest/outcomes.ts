@@ -1,30 +1,30 @@
 import { shuffled } from "../../grading/random.ts";
 import { rankCorrelation, rankProducts } from "../../grading/rank-correlation.ts";
-import { returnAfter } from "../../grading/session-returns.ts";
+import { returnAfterStatement } from "../../grading/session-returns.ts";
 import { type Exposures, exposuresAt } from "./exposures.ts";
 import { residualize } from "./residuals.ts";
 import type { ReturnGrid } from "./return-grid.ts";
-import type { PanelDate, Statement } from "./statement-panel.ts";
+import type { PanelDate, SignalStatement } from "./statement-panel.ts";
 
-/** One statement and the return after it. */
-export interface Outcome extends Statement {
-  /** Row of the instrument in the grid. */
+/** A statement and the return after it. */
+export interface StatementOutcome extends SignalStatement {
+  /** Index of the instrument's row in the grid. */
   readonly row: number;
-  /** Log total return from the close after the statement. */
+  /** Log total return over the horizon, which starts at the close after the statement. */
   readonly followed: number;
 }
 
-/** All statements of one date that can be graded. */
+/** All statements of one date for which the return is known. */
 export interface DatedOutcomes {
   /** Index of the date's session in the grid. */
   readonly place: number;
-  /** Its ISO date. */
+  /** ISO date of the session. */
   readonly date: string;
-  readonly outcomes: readonly Outcome[];
+  readonly outcomes: readonly StatementOutcome[];
 }
 
-/** Joins the statements of a panel with the returns after them. */
-export function outcomesOver(
+/** Joins the statements in a panel with the returns after them. */
+export function joinOutcomes(
   dates: readonly PanelDate[],
   grid: ReturnGrid,
   horizon: number,
@@ -35,41 +35,44 @@ export function outcomesOver(
     outcomes: statements.flatMap((statement, row) => {
       if (statement === undefined) return [];
       const gridRow = grid.rows[row];
-      const followed = gridRow ? returnAfter(gridRow.returns, place, horizon) : Number.NaN;
+      const followed = gridRow ? returnAfterStatement(gridRow.returns, place, horizon) : Number.NaN;
       return Number.isNaN(followed) ? [] : [{ ...statement, row, followed }];
     }),
   }));
 }
 
-/** One figure of one date. */
+/** A value for one graded date. */
 export interface DateFigure {
   readonly place: number;
   readonly value: number;
 }
 
-/** Minimum instruments of a cross-section. */
+/** Minimum number of instruments in a cross-section. */
 const MIN_NAMES = 10;
 
 /** The dates with enough instruments for a cross-section. */
-export const withCrossSection = (dates: readonly DatedOutcomes[]): readonly DatedOutcomes[] =>
+export const datesWithCrossSection = (dates: readonly DatedOutcomes[]): readonly DatedOutcomes[] =>
   dates.filter(({ outcomes }) => outcomes.length >= MIN_NAMES);
 
 /** Rank information coefficients of one horizon, one per date that has a cross-section. */
 export interface CoefficientSeries {
   readonly raw: readonly DateFigure[];
-  /** Against volatility-scaled returns, residual on beta, volatility, size and sector. */
+  /**
+   * Coefficients against volatility-scaled returns, after regressing out beta, volatility, size and
+   * sector.
+   */
   readonly neutral: readonly DateFigure[];
   /** Coefficients of the same statements shuffled among instruments, as a placebo. */
   readonly shuffled: readonly DateFigure[];
 }
 
-/** Measures every date's cross-section by Spearman's rank correlation. */
+/** Computes Spearman's rank correlation for the cross-section of every date. */
 export function crossSections(
   dates: readonly DatedOutcomes[],
   grid: ReturnGrid,
   seed: number,
 ): CoefficientSeries {
-  const full = withCrossSection(dates);
+  const full = datesWithCrossSection(dates);
   const series = (coefficient: (date: DatedOutcomes) => number | undefined) =>
     full.flatMap((date): DateFigure[] => {
       const value = coefficient(date);
@@ -84,8 +87,9 @@ export function crossSections(
   };
 }
 
-const zOf = (outcomes: readonly Outcome[]) => outcomes.map(({ z }) => z);
-const followedOf = (outcomes: readonly Outcome[]) => outcomes.map(({ followed }) => followed);
+const zOf = (outcomes: readonly StatementOutcome[]) => outcomes.map(({ z }) => z);
+const followedOf = (outcomes: readonly StatementOutcome[]) =>
+  outcomes.map(({ followed }) => followed);
 
 function neutralCoefficient(
   { place, outcomes }: DatedOutcomes,
@@ -111,8 +115,8 @@ function neutralCoefficient(
 }
 
 /**
- * For one instrument: the contribution of each date to the rank correlation between scores and later
- * returns over time. The mean of the contributions is the coefficient.
+ * For a single instrument, the contribution of each date to the rank correlation over time between
+ * scores and the returns after them. The mean of the contributions is the coefficient.
  */
 export function timeSeriesCoefficient(
   dates: readonly DatedOutcomes[],

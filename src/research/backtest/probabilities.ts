@@ -1,34 +1,34 @@
 import { mean, normalCdf } from "../../factors/statistics.ts";
 import { medianOf } from "../../grading/median.ts";
 import { datesPerHorizon, type HorizonOverlap } from "../../grading/series-summary.ts";
-import type { Forecast } from "./calibration.ts";
+import type { ProbabilityForecast } from "./calibration.ts";
 import type { DatedOutcomes, DateFigure } from "./outcomes.ts";
 import type { ReturnGrid } from "./return-grid.ts";
 import { MIN_PERIODS } from "./verdict.ts";
 
-/** Prior information coefficient. */
+/** Rank information coefficient that is assumed before any measurement. */
 const PRIOR_IC = 0.02;
-/** Weight of the prior against the measured coefficient. */
+/** Weight of the prior coefficient; the measured coefficient has the rest. */
 const PRIOR_WEIGHT = 0.5;
 
 /**
  * Probability of beating the class's median: Phi(rho z / sqrt(1 - rho^2)), in (0, 1).
  *
- * @param z Normal score of the score: Phi^-1(score / 100).
+ * @param z z of the score: Phi^-1(score / 100).
  * @param rho Rank correlation of the score with the return, in [0, 1).
  */
 export const pOutperform = (z: number, rho: number): number =>
   normalCdf((rho * z) / Math.sqrt(1 - rho * rho));
 
-/** Calibration of the probabilities. */
+/** The correlation from which probabilities are computed. */
 export interface ProbabilityCalibration {
-  /** Mean of the measured coefficient and .02, at least 0; .02 without measurements. */
+  /** Mean of the measured coefficient and .02, at least 0; .02 if too little was measured. */
   readonly rho: number;
-  /** Number of dates that it is based on. */
+  /** Number of dates on which `rho` is based. */
   readonly dates: number;
 }
 
-/** Calibration of one year, from dates that had ended before it. */
+/** Calibration for one year, from dates whose returns had ended before that year. */
 interface YearlyRho extends ProbabilityCalibration {
   readonly year: string;
 }
@@ -39,7 +39,7 @@ export interface WalkForward {
   /** Calibration for probabilities after the last date. */
   readonly next: ProbabilityCalibration;
   /** Forecasts by date, in chronological order. */
-  readonly forecasts: readonly (readonly Forecast[])[];
+  readonly forecasts: readonly (readonly ProbabilityForecast[])[];
 }
 
 /** Inputs of the walk-forward calibration. */
@@ -51,9 +51,9 @@ interface WalkInput {
 }
 
 /**
- * Forecasts every year with the coefficient of earlier years, shrunk by half toward .02 and floored at
- * 0; with fewer than 30 independent periods the prior is used. Dates whose returns reach into the year
- * are purged. No embargo is needed, since later data are never used.
+ * Forecasts every year with the coefficient of earlier years, shrunk halfway toward .02 and floored
+ * at 0. With fewer than 30 independent periods, the prior .02 is used. Dates whose returns reach
+ * into the forecast year are purged. No embargo is needed, since later data are never used.
  */
 export function walkForward(input: WalkInput): WalkForward {
   const { dates, coefficients, grid, overlap } = input;
@@ -86,8 +86,11 @@ function calibrated(
   return { rho, dates: figures.length };
 }
 
-/** An instrument at the median is excluded: with few names either side would be a bias. */
-function forecastsOf({ outcomes }: DatedOutcomes, rho: number): readonly Forecast[] {
+/**
+ * Forecasts of one date. An instrument at the median return is excluded: with few instruments,
+ * counting it on either side would bias the result.
+ */
+function forecastsOf({ outcomes }: DatedOutcomes, rho: number): readonly ProbabilityForecast[] {
   const middle = medianOf(outcomes.map(({ followed }) => followed));
   return outcomes
     .filter(({ followed }) => followed !== middle)

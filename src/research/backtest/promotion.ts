@@ -3,17 +3,21 @@ import type { ClassMeasures } from "./class-measures.ts";
 import type { BacktestQuestion } from "./question.ts";
 
 /**
- * Status of the candidate under its registered rule. `not_live`: the run includes sessions up to the
- * registration. `too_early`: fewer sessions than the rule requires. `held`, `failed`: whether the rule
- * is met.
+ * Status of the candidate under its registered promotion rule:
+ * - `not_live`: the run includes sessions up to the registration
+ * - `too_early`: there are fewer sessions than the rule requires
+ * - `held`: the rule is met
+ * - `failed`: the rule is not met
  */
-export type Promotion = "not_live" | "too_early" | "held" | "failed";
+export type PromotionStatus = "not_live" | "too_early" | "held" | "failed";
 
-/** Applies the candidate's registered rule; `undefined` for other subjects and classes. */
-export function promotionOf(
+/**
+ * Applies the candidate's registered promotion rule; `undefined` for other subjects and classes.
+ */
+export function promotionStatusOf(
   { assetClass, step, horizons }: Pick<ClassMeasures, "assetClass" | "step" | "horizons">,
   { subject, from }: Pick<BacktestQuestion, "subject" | "from">,
-): Promotion | undefined {
+): PromotionStatus | undefined {
   if (subject !== CANDIDATE.name || assetClass !== "stock") return undefined;
   if (from <= CANDIDATE.registered) return "not_live";
   const { horizon, minSessions, costBp } = CANDIDATE.rule;

@@ -1,7 +1,5 @@
 import {
-  type DaysAround,
   daysAfter,
-  daysAround,
   expectedFiling,
   medianLag,
   type QuarterlyFiling,
@@ -9,31 +7,37 @@ import {
   REPORT_RULES,
   type ReportBasis,
   type ReportWindow,
+  type ReportWindowDays,
+  reportWindowDays,
 } from "../../factors/next-report.ts";
 import type { InstrumentRecords } from "../../market/records.ts";
 
-/** Nominal coverage of a window. */
+/** Nominal coverage of a prediction window, as a fraction. */
 const WINDOW_SHARE = 0.95;
 
-/** Minimum errors to fit a window. */
+/** Minimum number of prediction errors needed to fit a window. */
 const MIN_ERRORS = 100;
 
-/** A prediction and the filing that followed. */
+/** A predicted filing and the filing that followed. */
 export interface ReportOutcome {
   readonly symbol: string;
-  /** When the previous filing became known, and the prediction from then on; Unix milliseconds. */
+  /**
+   * When the previous filing became known, from which the prediction was made; Unix milliseconds.
+   */
   readonly predictedAt: number;
   readonly basis: ReportBasis;
   /** When the next filing became known, Unix milliseconds. */
   readonly filedAt: number;
-  /** Days after the expected day; `null` if the filing is for a later quarter, so that the expected one
-   *  is missing. */
+  /**
+   * Days from the expected day to the filing; `null` if the filing is for a later quarter, so that
+   * the expected filing is missing.
+   */
   readonly errorDays: number | null;
-  /** `errorDays` by the median-lag basis; `null` if there are too few lags. */
+  /** `errorDays` of a prediction by median lag; `null` if there are too few lags. */
   readonly lagErrorDays: number | null;
 }
 
-/** All predicted filings of some companies with their outcomes. */
+/** All predicted filings of the given companies, with the filings that followed. */
 export const reportOutcomes = (
   records: readonly InstrumentRecords[],
   dayMs: number,
@@ -71,8 +75,8 @@ function outcomesOf(
 }
 
 /**
- * The window of each year, fitted on earlier filings: the shortest window in whole days with at most 2.5 %
- * of the errors on either side. A basis with too few errors has no window.
+ * Fits the window for each year on earlier filings: the shortest window in whole days with at most
+ * 2.5 % of the errors on either side. A basis with too few errors has no window.
  */
 export const fitReportWindows = (
   outcomes: readonly ReportOutcome[],
@@ -91,7 +95,7 @@ export const fitReportWindows = (
     return Object.keys(days).length === 0 ? [] : [{ from, days }];
   });
 
-function daysHolding(errors: readonly (number | null)[]): DaysAround | undefined {
+function daysHolding(errors: readonly (number | null)[]): ReportWindowDays | undefined {
   const sorted = Float64Array.from(errors.filter((error) => error !== null)).sort();
   if (sorted.length < MIN_ERRORS) return undefined;
   const outside = Math.floor((sorted.length * (1 - WINDOW_SHARE)) / 2);
@@ -100,34 +104,36 @@ function daysHolding(errors: readonly (number | null)[]): DaysAround | undefined
 
 /** Accuracy of the predicted filing dates. */
 export interface ReportAccuracy {
-  /** Predicted filings that came. */
+  /** Number of predicted filings that came. */
   readonly filings: number;
-  /** Predicted filings that had not come before that of the next quarter. */
+  /** Number of predicted filings that had not come when the following quarter was filed. */
   readonly missing: number;
   /** Median of the absolute errors, in days. */
   readonly medianError: number;
   readonly meanError: number;
-  /** Shares of the filings within 3 and 7 days. */
+  /** Fraction of the filings that came within 3 and within 7 days of the expected day. */
   readonly within3: number;
   readonly within7: number;
-  /** Share inside the predicted window, of the filings and of all predictions. */
+  /**
+   * Fraction inside the predicted window: of the filings that came, and of all predicted filings.
+   */
   readonly inside: number;
   readonly insideOfExpected: number;
-  /** Mean window length in days, both ends included. */
+  /** Mean length of the window in days, including both ends. */
   readonly windowDays: number;
 }
 
 /**
- * Grades predictions against filings.
+ * Grades predicted filing dates.
  *
- * @param outcomes Those without a predicted window are ignored.
+ * @param outcomes Predictions for which no window exists are ignored.
  */
-export function gradeReports(
+export function gradeReportPredictions(
   outcomes: readonly ReportOutcome[],
   windows: readonly ReportWindow[],
 ): ReportAccuracy {
   const predictions = outcomes.flatMap(({ predictedAt, basis, errorDays }) => {
-    const days = daysAround(windows, predictedAt)?.[basis];
+    const days = reportWindowDays(windows, predictedAt)?.[basis];
     return days === undefined ? [] : [{ errorDays, days }];
   });
   const came = predictions.flatMap(({ errorDays, days }) =>

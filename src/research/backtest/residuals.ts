@@ -1,16 +1,19 @@
 import { mean } from "../../factors/statistics.ts";
 
-/** Share of a column's variation below which it counts as collinear with earlier columns. */
+/**
+ * A column counts as collinear with earlier columns if less than this fraction of its variation
+ * remains.
+ */
 const REDUNDANT = 1e-9;
 
 /**
- * Residuals of a linear regression on columns with a fixed effect per group: least squares on deviations
- * from the group means (Frisch & Waugh, 1933), with the columns orthogonalized (Gram and Schmidt).
- * Collinear and constant columns are ignored.
+ * Residuals of a linear regression on columns with a fixed effect per group: least squares on
+ * deviations from the group means (Frisch & Waugh, 1933), with columns orthogonalized by
+ * Gram-Schmidt. Collinear and constant columns are ignored.
  *
- * @param values, groups One per row; a row alone in its group has residual 0.
- * @param columns Each as long as the values.
- * @returns Residuals, one per row.
+ * @param values, groups One element per row; a row that is alone in its group has residual 0.
+ * @param columns Each has one element per row.
+ * @returns One residual per row.
  */
 export function residualize(
   values: readonly number[],
@@ -37,7 +40,7 @@ function withoutGroupMeans(
   return values.map((value, row) => value - (means.get(groups[row] as string) as number));
 }
 
-/** The component of the values orthogonal to a nonzero direction. */
+/** The component of the values that is orthogonal to a nonzero direction. */
 function withoutPartAlong(
   values: readonly number[],
   direction: readonly number[],

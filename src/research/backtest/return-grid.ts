@@ -1,6 +1,6 @@
 import {
-  placesOf,
-  returnsOn,
+  logReturnsBySession,
+  positionsBySession,
   SessionCalendar,
   type SessionGrid,
   type SessionReturns,
@@ -10,11 +10,11 @@ import type { Bar, InstrumentRecords } from "../../market/records.ts";
 
 /** One instrument on the calendar of its class; every array has one element per session. */
 export interface GridRow extends SessionReturns {
-  /** Log returns from open to close, `NaN` without a bar. */
+  /** Log returns from open to close; `NaN` without a bar. */
   readonly daytime: Float64Array;
-  /** Log of the value traded in quote currency, `NaN` without a bar or a trade. */
+  /** Log of the value traded, in quote currency; `NaN` without a bar or a trade. */
   readonly tradedValue: Float64Array;
-  /** Index of the newest bar, -1 without any. */
+  /** Index of the newest bar; -1 if there is none. */
   readonly last: number;
 }
 
@@ -22,14 +22,14 @@ export interface GridRow extends SessionReturns {
 export interface ReturnGrid extends SessionGrid {
   readonly assetClass: AssetClass;
   readonly rows: readonly GridRow[];
-  /** Equal-weighted mean log return of the class per session; 0 where nothing traded. */
+  /** Equal-weighted mean log return of the class by session; 0 if nothing traded. */
   readonly market: Float64Array;
 }
 
 /**
  * Aligns the bars of a class on its calendar.
  *
- * @param to Sessions after this ISO date are excluded.
+ * @param to ISO date; later sessions are excluded.
  */
 export function createReturnGrid(
   records: readonly InstrumentRecords[],
@@ -40,7 +40,7 @@ export function createReturnGrid(
   const calendar = new SessionCalendar();
   for (const { bars } of group) calendar.add(bars);
   const sessions = calendar.sessions().filter(({ label }) => label <= to);
-  const places = placesOf(sessions);
+  const places = positionsBySession(sessions);
   const rows = group.map((one) => createRow(one, places));
   return { assetClass, sessions, rows, market: equalWeighted(rows, sessions.length) };
 }
@@ -59,10 +59,10 @@ function createRow(
     tradedValue[place] = logTradedValue(bar, instrument);
     last = place;
   }
-  return { instrument, returns: returnsOn(places, bars), daytime, tradedValue, last };
+  return { instrument, returns: logReturnsBySession(places, bars), daytime, tradedValue, last };
 }
 
-/** The volume of coins is in quote currency already. */
+/** Log of the value traded in quote currency; the volume of coins is already in quote currency. */
 function logTradedValue({ close, volume }: Bar, { assetClass }: Instrument): number {
   const value = assetClass === "crypto" ? volume : close * volume;
   return value > 0 ? Math.log(value) : Number.NaN;

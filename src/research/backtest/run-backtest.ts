@@ -1,9 +1,9 @@
 import { reportWindows } from "../../factors/report-windows.ts";
-import { findIndistinct, type Indistinct } from "../../grading/distinct.ts";
+import { findIndistinctInstruments, type IndistinctSymbols } from "../../grading/distinct.ts";
 import { summarizeSeries } from "../../grading/series-summary.ts";
 import { AssetClass } from "../../market/instrument.ts";
-import type { Market, Source } from "../../market/market.ts";
-import { countKnown } from "../../market/point-in-time.ts";
+import type { DataSource, Market } from "../../market/market.ts";
+import { countKnownRecords } from "../../market/point-in-time.ts";
 import type { InstrumentRecords } from "../../market/records.ts";
 import { CANDIDATE, CANDIDATE_VERSION } from "../../score/candidate.ts";
 import { ScoringEngine } from "../../score/scoring-engine.ts";
@@ -15,32 +15,32 @@ import { shortRatioNextOpenCorrelations } from "./next-open.ts";
 import type { DateFigure } from "./outcomes.ts";
 import type { BacktestQuestion } from "./question.ts";
 import { gradedDates } from "./question.ts";
-import { trackRecordFigures } from "./record.ts";
-import { gradeReports, type ReportAccuracy, reportOutcomes } from "./report-dates.ts";
+import { backtestTrackRecordFigures } from "./record.ts";
+import { gradeReportPredictions, type ReportAccuracy, reportOutcomes } from "./report-dates.ts";
 import { createReturnGrid, type ReturnGrid } from "./return-grid.ts";
 import { sameDayCoefficients } from "./same-day.ts";
-import { createCollector, type PanelCollector } from "./statement-panel.ts";
+import { createPanelCollector, type PanelCollector } from "./statement-panel.ts";
 import type { Trial } from "./trials.ts";
 
 /** Progress of a backtest. */
 interface BacktestProgress {
   /** ISO date of the session being scored. */
   readonly session: string;
-  /** Snapshots so far. */
+  /** Number of snapshots so far. */
   readonly scores: number;
-  /** Completed share of the replay, in [0, 1]. */
+  /** Completed fraction of the replay, in [0, 1]. */
   readonly fraction: number;
 }
 
-/** A question and the market to replay. */
+/** Inputs of a backtest. */
 export interface BacktestRun {
   readonly market: Market;
   readonly question: BacktestQuestion;
-  /** Variants tried before, on the same market. */
+  /** Variants that were tried before on the same market. */
   readonly earlier: readonly Trial[];
-  /** Called after each session. */
+  /** Called after each scored session. */
   readonly onProgress: (progress: BacktestProgress) => void;
-  /** Called after the replay, when a class is measured. */
+  /** Called after the replay, before each class is measured. */
   readonly onMeasuring?: (assetClass: AssetClass) => void;
 }
 
@@ -48,26 +48,26 @@ export interface BacktestRun {
 export interface BacktestResult {
   readonly question: BacktestQuestion;
   readonly methodVersion: string;
-  /** SHA-256 of all market data known at the end of the last date. */
+  /** SHA-256 of all market data known at the end of the day `question.to`. */
   readonly dataHash: string;
-  readonly source: Source;
+  readonly source: DataSource;
   /** Classes with at least one graded date. */
   readonly classes: readonly ClassResult[];
 }
 
-/** A class before its replay. */
+/** An asset class before its replay. */
 interface Prepared {
   readonly grid: ReturnGrid;
   readonly graded: ReadonlySet<number>;
-  readonly leftOut: Indistinct;
-  /** Indices of the graded dates, at least one. */
+  readonly leftOut: IndistinctSymbols;
+  /** Session indices of the graded dates, at least one. */
   readonly places: readonly number[];
 }
 
 /**
- * Replays a market with the service's own engine and grades its scores by the returns that followed.
- * Scores are those of session closes, from data known by then; returns begin at the close of the next
- * session and end by `question.to`.
+ * Replays a market with the service's own engine and grades its scores by the returns after them.
+ * Scores are computed at session closes from data known by then; returns start at the close of the
+ * next session and end by `question.to`.
  */
 export function runBacktest({
   market,
@@ -89,7 +89,7 @@ export function runBacktest({
       records,
       panel: (collectors[index] as PanelCollector).panel(),
       reports: gradedReports({ ...one, records }, question, market),
-      record: trackRecordFigures({
+      record: backtestTrackRecordFigures({
         ...one,
         records,
         panel: everything[index]?.panel(),
@@ -104,17 +104,17 @@ export function runBacktest({
   return { question, methodVersion, dataHash, source: market.source, classes };
 }
 
-/** A single instrument has no duplicates. */
-const NOTHING: Indistinct = { copies: [], still: [] };
+/** Nothing is left out for a single instrument, which has no duplicates. */
+const NOTHING: IndistinctSymbols = { copies: [], still: [] };
 
 /**
- * The instruments of a class that are not graded.
+ * The instruments of a class that are left out of the grading.
  *
- * @throws {Error} If none of the named instruments of a class remains.
+ * @throws {Error} If all requested instruments of a class would be left out.
  */
-function leftOutOf(grid: ReturnGrid, { symbols }: BacktestQuestion): Indistinct {
+function leftOutOf(grid: ReturnGrid, { symbols }: BacktestQuestion): IndistinctSymbols {
   if (symbols.length === 1) return NOTHING;
-  const found = findIndistinct(grid);
+  const found = findIndistinctInstruments(grid);
   if (symbols.length === 0) return found;
   const copies = found.copies.filter((symbol) => symbols.includes(symbol));
   const still = found.still.filter((symbol) => symbols.includes(symbol));
@@ -152,7 +152,7 @@ function collect(
   { question, onProgress }: Pick<BacktestRun, "question" | "onProgress">,
 ) {
   const collectors = prepared.map(({ grid, graded, places }) =>
-    createCollector({ subject: question.subject, grid, graded, places }),
+    createPanelCollector({ subject: question.subject, grid, graded, places }),
   );
   const closes = prepared.flatMap(({ grid, places }) =>
     places.map((place) => grid.sessions[place]?.close ?? 0),
@@ -160,7 +160,7 @@ function collect(
   const everything = isWholeRecord(question)
     ? prepared.map(({ grid, places }) => {
         const graded = new Set(grid.rows.keys());
-        return createCollector({ subject: question.subject, grid, graded, places });
+        return createPanelCollector({ subject: question.subject, grid, graded, places });
       })
     : [];
   if (closes.length === 0) return { collectors, everything };
@@ -183,11 +183,17 @@ function collect(
   return { collectors, everything };
 }
 
-/** The track record grades every session, and every instrument, copies of stocks included. */
+/**
+ * Whether the track record can be computed, which grades every session and every instrument,
+ * including duplicates of stocks.
+ */
 const isWholeRecord = ({ subject, pace, symbols }: BacktestQuestion): boolean =>
   subject === "composite" && pace === "session" && symbols.length === 0;
 
-/** Reports once per session. Classes are replayed one after another, with about one score per bar. */
+/**
+ * Creates a function that reports progress once per session. Classes are replayed one after
+ * another, and each bar gives about one score.
+ */
 function createReport(
   market: Market,
   { origin, last }: { readonly origin: number; readonly last: number },
@@ -195,7 +201,10 @@ function createReport(
 ): (at: number) => void {
   const expected = market
     .recordsUntil(last)
-    .reduce((sum, { bars }) => sum + countKnown(bars, last) - countKnown(bars, origin), 0);
+    .reduce(
+      (sum, { bars }) => sum + countKnownRecords(bars, last) - countKnownRecords(bars, origin),
+      0,
+    );
   let scores = 0;
   let reported = 0;
   return (at) => {
@@ -207,7 +216,9 @@ function createReport(
   };
 }
 
-/** Accuracy of the predicted filing dates of the graded companies; `null` if none is graded. */
+/**
+ * Accuracy of the predicted filing dates of the graded companies; `null` if there is none to grade.
+ */
 function gradedReports(
   {
     records,
@@ -224,11 +235,11 @@ function gradedReports(
   const outcomes = reportOutcomes(companies, dayMs).filter(
     ({ filedAt }) => filedAt >= first && filedAt < last,
   );
-  const accuracy = gradeReports(outcomes, reportWindows(source));
+  const accuracy = gradeReportPredictions(outcomes, reportWindows(source));
   return accuracy.filings === 0 ? null : accuracy;
 }
 
-/** Measures of single subjects: the same session, and the first session afterwards. */
+/** Measures specific to a subject: the same session for `social`, the next open for `darkpool`. */
 function extras(
   {
     records,

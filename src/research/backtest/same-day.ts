@@ -6,12 +6,12 @@ import { createMessageStream } from "../../score/message-stream.ts";
 import type { DateFigure } from "./outcomes.ts";
 import type { GridRow, ReturnGrid } from "./return-grid.ts";
 
-/** Minimum weight of messages of a graded instrument. */
+/** Minimum total message weight of a graded instrument. */
 const MIN_WEIGHT = 1;
-/** Minimum instruments of a cross-section. */
+/** Minimum number of instruments in a cross-section. */
 export const SAME_DAY_NAMES = 20;
 
-/** Sentiment about one instrument at a close, and its return of the same session. */
+/** Sentiment about one instrument at a close, and its return in that session. */
 interface SentimentAndReturn {
   readonly place: number;
   readonly sentiment: number;
@@ -19,8 +19,9 @@ interface SentimentAndReturn {
 }
 
 /**
- * Rank correlation per session of sentiment at its close and the return of the same session. It is not a
- * prediction: it validates the sentiment analysis, since prices and messages of a day move together.
+ * Rank correlation by session between sentiment at the close and the return in that session. This
+ * is not a prediction: it validates the sentiment analysis, since prices and messages of a day move
+ * together.
  *
  * @param from ISO date of the first graded session.
  */
@@ -48,7 +49,7 @@ export function sameDayCoefficients(
     });
 }
 
-/** Activity of all authors; the weight of a message depends on its author's earlier ones. */
+/** Activity of all authors, on which the weight of their messages depends. */
 function authorsOf(records: readonly InstrumentRecords[], dayMs: number): AuthorActivity {
   const authors = createAuthorActivity(dayMs);
   for (const { mentions = [] } of records) {
@@ -59,7 +60,7 @@ function authorsOf(records: readonly InstrumentRecords[], dayMs: number): Author
   return authors;
 }
 
-/** Context of the message streams. */
+/** Context in which message streams are replayed. */
 interface Setting {
   readonly grid: ReturnGrid;
   readonly dayMs: number;

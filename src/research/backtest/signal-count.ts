@@ -1,14 +1,14 @@
 import type { Snapshot } from "../../score/snapshot.ts";
 import { SESSIONS_PER_YEAR } from "./question.ts";
 
-/** Statistics of the signals over all sessions. */
+/** Statistics of the published signals over all sessions. */
 export interface SignalCount {
-  /** Sessions times instruments. */
+  /** Number of sessions, summed over instruments. */
   readonly sessions: number;
-  /** Share of them in each direction; they add up to 1. */
+  /** Fraction of those sessions in each direction; the fractions add up to 1. */
   readonly shares: Readonly<Record<Direction, number>>;
   readonly changesPerYear: number;
-  /** Share of the changes that were reversed within five sessions. */
+  /** Fraction of the changes that were reversed within five sessions. */
   readonly flipBackShare: number;
 }
 
@@ -16,15 +16,18 @@ type Direction = Snapshot["signal"]["direction"];
 
 const FLIP_BACK_SESSIONS = 5;
 
-/** Current signal of an instrument, and its last change. */
+/** Current signal of an instrument, and when it last changed. */
 interface OpenSignal {
   readonly direction: Direction;
   readonly before: Direction | undefined;
-  /** Sessions since the last change. */
+  /** Number of sessions since the last change. */
   readonly age: number;
 }
 
-/** Counts signals and their changes, snapshot by snapshot, oldest first per instrument. */
+/**
+ * Creates a counter of signals and their changes. Snapshots are added one by one, oldest first per
+ * instrument.
+ */
 export function createSignalCount() {
   const states = new Map<string, OpenSignal>();
   const shares = { LONG: 0, WAIT: 0, SHORT: 0 };

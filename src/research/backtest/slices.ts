@@ -3,17 +3,23 @@ import { marketVolatility } from "./exposures.ts";
 import type { DateFigure } from "./outcomes.ts";
 import type { ReturnGrid } from "./return-grid.ts";
 
-/** A subset of the dates. */
+/** Mean of the coefficients in a subset of the dates. */
 export interface Slice {
   readonly label: string;
   readonly dates: number;
   readonly mean: number;
-  /** mean / (sd / sqrt(n)), `null` with fewer than two dates; overstated for overlapping horizons. */
+  /**
+   * mean / (sd / sqrt(n)); `null` with fewer than two dates. It is overstated for overlapping
+   * horizons.
+   */
   readonly plainT: number | null;
 }
 
-/** Means by calendar year, oldest first. */
-export function byYear(figures: readonly DateFigure[], { sessions }: ReturnGrid): readonly Slice[] {
+/** Mean coefficients by calendar year, oldest first. */
+export function slicesByYear(
+  figures: readonly DateFigure[],
+  { sessions }: ReturnGrid,
+): readonly Slice[] {
   const years = Map.groupBy(figures, ({ place }) => (sessions[place]?.label ?? "").slice(0, 4));
   return [...years].map(([label, members]) => sliceOf(label, members));
 }
@@ -21,10 +27,11 @@ export function byYear(figures: readonly DateFigure[], { sessions }: ReturnGrid)
 const REGIMES = ["calm", "usual", "turbulent"] as const;
 
 /**
- * Means by the volatility of the class's equal-weighted return over the 63 sessions before the
- * score, in terciles of the graded dates. The terciles are known only in hindsight, so this is descriptive.
+ * Mean coefficients by volatility regime: terciles of the volatility of the class's equal-weighted
+ * return over the 63 sessions before the score. The terciles are known only in hindsight, so the
+ * result is descriptive.
  */
-export function byRegime(figures: readonly DateFigure[], grid: ReturnGrid): readonly Slice[] {
+export function slicesByRegime(figures: readonly DateFigure[], grid: ReturnGrid): readonly Slice[] {
   const known = figures.flatMap((figure) => {
     const volatility = marketVolatility(grid, figure.place);
     return volatility === undefined ? [] : [{ figure, volatility }];

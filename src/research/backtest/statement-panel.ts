@@ -1,64 +1,72 @@
 import { roundedSignal } from "../../answers/signal-point.ts";
 import { normalQuantile } from "../../factors/statistics.ts";
 import { CANDIDATE } from "../../score/candidate.ts";
-import { THRESHOLDS } from "../../score/signal-hysteresis.ts";
+import { SIGNAL_THRESHOLDS } from "../../score/signal-hysteresis.ts";
 import type { Snapshot } from "../../score/snapshot.ts";
-import type { Subject } from "./question.ts";
+import type { BacktestSubject } from "./question.ts";
 import type { ReturnGrid } from "./return-grid.ts";
 import { createSignalCount, type SignalCount } from "./signal-count.ts";
 
-/** The service's statement about one instrument at one close. */
-export interface Statement {
-  /** The factor's z, or that of the composite: 100 Phi(z) is the score. */
+/** What the service states about one instrument at one close. */
+export interface SignalStatement {
+  /** z of the factor, or of the composite, for which the score is 100 Phi(z). */
   readonly z: number;
-  /** 1 for LONG, -1 for SHORT, 0 for WAIT. */
+  /** Direction of the statement: 1 for LONG, -1 for SHORT, 0 for WAIT. */
   readonly call: -1 | 0 | 1;
-  /** The published score with two decimals; of the composite alone. */
+  /** The published score with two decimals; only for the composite. */
   readonly score?: number;
 }
 
-/** Statements at one graded date. */
+/** Statements on one graded date. */
 export interface PanelDate {
   /** Index of the session in the grid. */
   readonly place: number;
-  /** One per row of the grid; absent where not graded or without a value. */
-  readonly statements: readonly (Statement | undefined)[];
-  /** Graded instruments with a bar in the session, with a value or not. */
+  /** One element per row of the grid; `undefined` if the row is not graded or has no value. */
+  readonly statements: readonly (SignalStatement | undefined)[];
+  /** Number of graded instruments with a bar in the session, with or without a value. */
   readonly trading: number;
 }
 
-/** Statements about a class, date by date. */
-export interface Panel {
+/** Statements about the instruments of a class, date by date. */
+export interface StatementPanel {
   readonly dates: readonly PanelDate[];
-  /** Signals over all sessions from the first graded date on. */
+  /** Counts of the signals in all sessions from the first graded date on. */
   readonly signals: SignalCount;
 }
 
-/** A panel filled during the replay. */
+/** Collects a panel during the replay. */
 export interface PanelCollector {
-  /** Adds the final snapshot of a session. */
+  /** Adds the final snapshot of an instrument in a session. */
   add(snapshot: Snapshot): void;
-  panel(): Panel;
+  panel(): StatementPanel;
 }
 
-/** Instruments and dates to collect. */
-interface Wanted {
-  readonly subject: Subject;
+/** Instruments and dates to collect statements for. */
+interface CollectorOptions {
+  readonly subject: BacktestSubject;
   readonly grid: ReturnGrid;
-  /** Rows of the grid that are graded. */
+  /** Indices of the graded rows of the grid. */
   readonly graded: ReadonlySet<number>;
-  /** Session indexes of the graded dates, ascending. */
+  /** Session indices of the graded dates, ascending. */
   readonly places: readonly number[];
 }
 
-/** Collects the statements of the graded dates from the engine's final snapshots. */
-export function createCollector({ subject, grid, graded, places }: Wanted): PanelCollector {
+/**
+ * Creates a collector that keeps the statements of the graded dates from the engine's final
+ * snapshots.
+ */
+export function createPanelCollector({
+  subject,
+  grid,
+  graded,
+  places,
+}: CollectorOptions): PanelCollector {
   const rows = new Map(
     [...graded].map((row) => [grid.rows[row]?.instrument.symbol ?? "", row] as const),
   );
   const dates = places.map((place) => ({
     place,
-    statements: new Array<Statement | undefined>(grid.rows.length).fill(undefined),
+    statements: new Array<SignalStatement | undefined>(grid.rows.length).fill(undefined),
     trading: 0,
   }));
   const byClose = new Map(dates.map((date) => [grid.sessions[date.place]?.close, date]));
@@ -80,8 +88,11 @@ export function createCollector({ subject, grid, graded, places }: Wanted): Pane
 
 const CALLS = { LONG: 1, WAIT: 0, SHORT: -1 } as const;
 
-/** The call of the composite is its signal; other subjects use the same thresholds without smoothing. */
-function statementOf(snapshot: Snapshot, subject: Subject): Statement | undefined {
+/**
+ * The statement in a snapshot; `undefined` without a value. The composite's call is its signal;
+ * other subjects use the same thresholds without smoothing.
+ */
+function statementOf(snapshot: Snapshot, subject: BacktestSubject): SignalStatement | undefined {
   if (subject === "composite") {
     if (snapshot.coverage === 0) return undefined;
     return {
@@ -95,10 +106,10 @@ function statementOf(snapshot: Snapshot, subject: Subject): Statement | undefine
   return z === null ? undefined : { z, call: callOf(z) };
 }
 
-const LONG_Z = normalQuantile(THRESHOLDS.enterLong / 100);
-const SHORT_Z = normalQuantile(THRESHOLDS.enterShort / 100);
+const LONG_Z = normalQuantile(SIGNAL_THRESHOLDS.enterLong / 100);
+const SHORT_Z = normalQuantile(SIGNAL_THRESHOLDS.enterShort / 100);
 
-function callOf(z: number): Statement["call"] {
+function callOf(z: number): SignalStatement["call"] {
   if (z >= LONG_Z) return 1;
   return z <= SHORT_Z ? -1 : 0;
 }

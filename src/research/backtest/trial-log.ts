@@ -5,16 +5,19 @@ import { parseJson } from "../../lib/json.ts";
 import type { BacktestResult } from "./run-backtest.ts";
 import type { Trial } from "./trials.ts";
 
-/** The log of variants, one JSON object a line, beside the reports. */
+/**
+ * File name of the log of tried variants, with one JSON object per line, in the folder of the
+ * reports.
+ */
 const NAME = "variants.jsonl";
 
 const Line = z.looseObject({ variant: z.string(), sharpePerYear: z.number().nullable() });
 
 /**
- * The variants tried before; empty without a log.
+ * Reads the variants that were tried before; empty if there is no log.
  *
- * @throws {Error} With file and line if the log is invalid: a verdict without it would be too
- *   favorable.
+ * @throws {Error} With file and line if the log is invalid, since a verdict that ignores earlier
+ * variants would be too favorable.
  */
 export async function readTrials(folder: string): Promise<readonly Trial[]> {
   const path = join(folder, NAME);

@@ -2,16 +2,18 @@ import { sampleSd } from "../../factors/statistics.ts";
 import type { AssetClass } from "../../market/instrument.ts";
 import type { BacktestQuestion } from "./question.ts";
 
-/** One tried variant; failures count as well. */
+/** A tried variant; unsuccessful variants count as well. */
 export interface Trial {
-  /** Canonical text of the question. */
+  /** Canonical text of the backtest question. */
   readonly variant: string;
-  /** Annual Sharpe ratio of the decile spread at the headline horizon, before costs; `null` without
-   *  one. */
+  /**
+   * Annualized Sharpe ratio of the decile spread at the headline horizon, before costs; `null` if
+   * there is none.
+   */
   readonly sharpePerYear: number | null;
 }
 
-/** Canonical text of a question, without the seed. */
+/** Canonical text of a backtest question, with the method and the data but without the seed. */
 export function variantOf(
   { subject, from, to, symbols, pace }: BacktestQuestion,
   assetClass: AssetClass,
@@ -29,14 +31,14 @@ export function variantOf(
   ].join(" ");
 }
 
-/** Number of variants, and the dispersion of their Sharpe ratios. */
+/** Number of distinct variants, and the dispersion of their Sharpe ratios. */
 export interface TrialCount {
   readonly variants: number;
-  /** Standard deviation of the annual Sharpe ratios; 0 with fewer than two. */
+  /** Standard deviation of the annualized Sharpe ratios; 0 with fewer than two. */
   readonly sharpeSdPerYear: number;
 }
 
-/** Counts distinct variants; of a repeated one the newest figure is used. */
+/** Counts distinct variants; for a repeated variant, the newest Sharpe ratio is used. */
 export function countTrials(trials: readonly Trial[]): TrialCount {
   const known = new Map(trials.map((trial) => [trial.variant, trial.sharpePerYear]));
   const sharpes = [...known.values()].filter((sharpe) => sharpe !== null);

@@ -1,25 +1,25 @@
 import { fnv1a } from "../../factors/hashed-linear/fnv1a.ts";
-import { type LabeledMessage, train } from "../../factors/hashed-linear/training.ts";
-import type { Label } from "../../factors/hashed-linear.ts";
+import { type LabeledMessage, trainHashedLinear } from "../../factors/hashed-linear/training.ts";
+import type { SentimentLabel } from "../../factors/hashed-linear.ts";
 import { COUNTER_RULES } from "../../factors/message-counters.ts";
 import { normalizedText, polarity } from "../../factors/polarity.ts";
 
-/** Number of folds. */
-export const FOLDS = 5;
+/** Number of folds in the cross-validation. */
+export const CROSS_VALIDATION_FOLDS = 5;
 
-/** Out-of-fold polarities of a message, in [-1, 1]. */
+/** Polarities of a message by a model that was not trained on it, in [-1, 1]. */
 export interface Prediction {
   readonly label: LabeledMessage["label"];
   readonly lexicon: number;
   readonly model: number;
-  /** Mean of the two, as used by a service with the model. */
+  /** Mean of the lexicon's and the model's polarity, which a service with the model uses. */
   readonly average: number;
 }
 
-/** Options of the training. */
+/** Options of the cross-validation. */
 interface Training {
   readonly seed: number;
-  /** Called after every epoch of a model. */
+  /** Called after every pass of a model over its training messages. */
   readonly onEpoch: () => void;
 }
 
@@ -29,8 +29,8 @@ export function predictOutOfFold(
   training: Training,
 ): readonly Prediction[] {
   const byFold = Map.groupBy(messages, ({ text }) => foldOf(text));
-  return Array.from({ length: FOLDS }, (_, fold) => {
-    const model = train(
+  return Array.from({ length: CROSS_VALIDATION_FOLDS }, (_, fold) => {
+    const model = trainHashedLinear(
       messages.filter(({ text }) => foldOf(text) !== fold),
       training,
     );
@@ -42,20 +42,22 @@ export function predictOutOfFold(
   }).flat();
 }
 
-/** Duplicates share a fold, so that no model is tested on its training data. */
-const foldOf = (text: string): number => fnv1a(normalizedText(text)) % FOLDS;
+/**
+ * The fold of a message. Duplicates share a fold, so that no model is tested on its training data.
+ */
+const foldOf = (text: string): number => fnv1a(normalizedText(text)) % CROSS_VALIDATION_FOLDS;
 
-/** Predicted polarity and label of a message. */
+/** Predicted polarity and true label of a message. */
 export interface LabeledPolarity {
-  /** In [-1, 1]. */
+  /** Predicted polarity in [-1, 1]. */
   readonly polarity: number;
-  readonly label: Label;
+  readonly label: SentimentLabel;
 }
 
 /**
- * Area under the ROC curve: the probability that a bullish message has a higher polarity than a bearish
- * one, ties counting half (Mann-Whitney U by mid-ranks). Neutral messages are ignored; NaN without both
- * labels.
+ * Area under the ROC curve: the probability that a bullish message has a higher polarity than a
+ * bearish one, with ties counting half (Mann-Whitney U by mid-ranks). Neutral messages are ignored;
+ * NaN if there are no bullish or no bearish messages.
  */
 export function areaUnderCurve(readings: readonly LabeledPolarity[]): number {
   const sided = readings.filter(({ label }) => label !== "neutral");
@@ -71,15 +73,15 @@ export function areaUnderCurve(readings: readonly LabeledPolarity[]): number {
   return wins / (bearishBelow * (sided.length - bearishBelow));
 }
 
-/** Share of correctly classified messages, in [0, 1]; NaN without messages. */
+/** Fraction of the messages that are classified correctly, in [0, 1]; NaN without messages. */
 export function accuracy(readings: readonly LabeledPolarity[]): number {
   return (
     readings.filter(({ polarity, label }) => counted(polarity) === label).length / readings.length
   );
 }
 
-/** Classification by the thresholds of the social factor. */
-function counted(polarity: number): Label {
+/** The label that a polarity implies, by the thresholds of the social factor. */
+function counted(polarity: number): SentimentLabel {
   if (Math.abs(polarity) <= COUNTER_RULES.minPolarity) return "neutral";
   return polarity > 0 ? "bullish" : "bearish";
 }

@@ -3,20 +3,20 @@ import { basename } from "node:path";
 import { createInterface } from "node:readline";
 import { z } from "zod";
 import type { LabeledMessage } from "../../factors/hashed-linear/training.ts";
-import { LABELS } from "../../factors/hashed-linear.ts";
+import { SENTIMENT_LABELS } from "../../factors/hashed-linear.ts";
 import { parseJson } from "../../lib/json.ts";
-import { FOLDS } from "./cross-validation.ts";
+import { CROSS_VALIDATION_FOLDS } from "./cross-validation.ts";
 
-const Line = z.object({ text: z.string().min(1), label: z.enum(LABELS) });
+const Line = z.object({ text: z.string().min(1), label: z.enum(SENTIMENT_LABELS) });
 
-/** Messages for invalid members. */
+/** Error messages by invalid member. */
 const faults: Readonly<Record<string, string>> = {
   text: '"text" has to be a text that is not empty',
   label: `"label" has to be bullish, bearish or neutral`,
 };
 
 /**
- * Reads labeled messages, one JSON object a line; empty lines and other members are ignored.
+ * Reads labeled messages, one JSON object per line; empty lines and unknown members are ignored.
  *
  * @throws {Error} If the file cannot be read, a line is invalid, or there are too few messages.
  */
@@ -33,7 +33,11 @@ export async function readLabeled(file: string): Promise<readonly LabeledMessage
   return messages;
 }
 
-/** @param place Location for messages, for example `labelled.jsonl:12`. */
+/**
+ * Parses one line of the file.
+ *
+ * @param place Location for error messages, for example `labelled.jsonl:12`.
+ */
 function messageIn(line: string, place: string): LabeledMessage {
   const json = parseJson(line);
   if (json === undefined) throw new Error(`${place}: the line is no JSON.`);
@@ -43,13 +47,13 @@ function messageIn(line: string, place: string): LabeledMessage {
   throw new Error(`${place}: ${fault}.`);
 }
 
-/** The ROC curve needs both labels in every fold. */
+/** Requires enough bullish and bearish messages, since the ROC curve needs both in every fold. */
 function requireEnough(messages: readonly LabeledMessage[], file: string): void {
   for (const side of ["bullish", "bearish"] as const) {
     const count = messages.filter(({ label }) => label === side).length;
-    if (count < FOLDS) {
+    if (count < CROSS_VALIDATION_FOLDS) {
       throw new Error(
-        `${file}: ${count} ${side} messages are too few; at least ${FOLDS} are needed.`,
+        `${file}: ${count} ${side} messages are too few; at least ${CROSS_VALIDATION_FOLDS} are needed.`,
       );
     }
   }

@@ -1,22 +1,26 @@
 import { BarFilter } from "../../market/bar-quality.ts";
 import { withReturn } from "../../market/bar-return.ts";
 import type { AssetClass } from "../../market/instrument.ts";
-import { createPackedList, type Packing } from "../../market/packed-list.ts";
+import { createPackedList, type RecordPacking } from "../../market/packed-list.ts";
 import type { Bar, BarDoubt, RecordList, ReportedBar } from "../../market/records.ts";
-import { figure, nonNegative, positive } from "./columns.ts";
+import { figureColumn, nonNegativeColumn, positiveColumn } from "./columns.ts";
 import { readCsv, type TextFile } from "./csv-table.ts";
-import { type PublicationCalendar, requireLater, utcEnd } from "./publication-calendar.ts";
+import {
+  type PublicationCalendar,
+  requireLaterSession,
+  utcDayEnd,
+} from "./publication-calendar.ts";
 
-/** Accepted bars of a file, and the doubted ones. */
+/** Accepted bars of a file, and its doubtful bars. */
 interface FileBars {
   readonly bars: RecordList<Bar>;
   readonly doubts: RecordList<BarDoubt>;
 }
 
 /**
- * Daily bars as traded. Those of stocks and funds are known at 16:15 New York on their date, those
- * of coins at the end of their UTC day. Prices may be any number: a bar that cannot be true is
- * doubted, as in every source.
+ * Reads daily bars as traded, not adjusted for splits. Bars of stocks and funds are known at 16:15
+ * New York time on their date, bars of coins at the end of their UTC day. Prices may be any number:
+ * an implausible bar counts as doubtful, as in every source.
  *
  * @throws {Error} For a bar out of order or a malformed cell.
  */
@@ -25,12 +29,12 @@ export function readBars(
   assetClass: AssetClass,
   calendar: PublicationCalendar,
 ): FileBars {
-  const known = assetClass === "crypto" ? utcEnd : calendar.barKnown;
+  const known = assetClass === "crypto" ? utcDayEnd : calendar.barKnown;
   const reported = readCsv(
     file,
     columns(calendar),
     (row, place, above: ReportedBar | undefined): ReportedBar => {
-      requireLater(row.date, above?.session, place);
+      requireLaterSession(row.date, above?.session, place);
       return {
         session: row.date,
         availableAt: known(row.date),
@@ -58,17 +62,17 @@ export function readBars(
 
 const columns = ({ date }: PublicationCalendar) => ({
   date,
-  open: figure,
-  high: figure,
-  low: figure,
-  close: figure,
-  volume: figure,
-  dividend: nonNegative,
-  split: positive,
+  open: figureColumn,
+  high: figureColumn,
+  low: figureColumn,
+  close: figureColumn,
+  volume: figureColumn,
+  dividend: nonNegativeColumn,
+  split: positiveColumn,
 });
 
-/** Binary layout of bars: a folder may have millions of them. */
-const barPacking = ({ numberOf, dateOf }: PublicationCalendar): Packing<Bar, Bar> => ({
+/** Binary layout of a bar, 76 bytes; a folder may have millions of bars. */
+const barPacking = ({ numberOf, dateOf }: PublicationCalendar): RecordPacking<Bar, Bar> => ({
   bytes: 76,
   write(view, at, bar) {
     view.setFloat64(at, bar.availableAt);

@@ -1,19 +1,19 @@
 import Papa from "papaparse";
-import type { Column } from "./columns.ts";
+import type { CsvColumn } from "./columns.ts";
 import { dataError, type FileLocation, quoted } from "./data-error.ts";
 
-/** A file in memory. */
+/** A text file read into memory. */
 export interface TextFile {
   readonly path: string;
   readonly content: string;
 }
 
-type Columns = Readonly<Record<string, Column<unknown>>>;
+type Columns = Readonly<Record<string, CsvColumn<unknown>>>;
 type CsvRow<C extends Columns> = {
-  readonly [Name in keyof C]: C[Name] extends Column<infer T> ? T : never;
+  readonly [Name in keyof C]: C[Name] extends CsvColumn<infer T> ? T : never;
 };
 
-/** Turns one row into a record, given the record made of the row above, if any. */
+/** Maps a row to a record, given the record of the previous row, if any. */
 type RowMapper<C extends Columns, R> = (
   row: CsvRow<C>,
   place: FileLocation,
@@ -21,10 +21,10 @@ type RowMapper<C extends Columns, R> = (
 ) => R;
 
 /**
- * Reads a CSV file whose header is exactly the names of `columns`, in their order, into one record
- * per row. Rows are mapped one by one, so that a large file is never held twice.
+ * Reads a CSV file into one record per row. The header must be exactly the names of `columns`, in
+ * their order. Rows are mapped one by one, so that a large file is never in memory twice.
  *
- * @throws {Error} with file and line at the first header, row or cell that is malformed.
+ * @throws {Error} With file and line, at the first malformed header, row or cell.
  */
 export function readCsv<C extends Columns, R>(
   { path, content }: TextFile,
@@ -46,7 +46,7 @@ export function readCsv<C extends Columns, R>(
   return records;
 }
 
-/** The cells of a line: the one at an index is [starts[index], ends[index]) of the text. */
+/** The cells of a line: the cell at `index` is [starts[index], ends[index]) of the text. */
 interface Cells {
   readonly text: string;
   count: number;
@@ -59,7 +59,7 @@ const cellsOf = ({ text, count, starts, ends }: Cells): readonly string[] =>
 
 const [COMMA, LINE_FEED, BYTE_ORDER_MARK] = [44, 10, 0xfeff];
 
-/** The lines of a text without quotes. The returned object is reused for each line. */
+/** The lines of a text without quotes. The yielded object is reused for each line. */
 function* plainLines(text: string): Generator<Cells, void, void> {
   const cells: Cells = { text, count: 0, starts: [], ends: [] };
   let start = text.charCodeAt(0) === BYTE_ORDER_MARK ? 1 : 0;
@@ -106,11 +106,12 @@ function requireHeader(header: readonly string[], names: readonly string[], file
   throw dataError({ file, line: 1 }, `the header is ${quoted(header.join(","))}`, expected);
 }
 
-/** Makes a reader of the rows of one file. */
+/** Creates a reader for the rows of one file. */
 function rowReader<C extends Columns>(columns: C) {
   const entries = Object.entries(columns);
   const names = Object.keys(columns);
-  // Rows that are copies of one object share its layout; members added one by one are slow.
+  // Rows that are copied from one object share its layout in memory; adding members one by one is
+  // slow.
   const empty = Object.fromEntries(names.map((name): [string, unknown] => [name, undefined]));
   return (cells: Cells, place: FileLocation): CsvRow<C> => {
     const { text, count, starts, ends } = cells;
@@ -120,7 +121,7 @@ function rowReader<C extends Columns>(columns: C) {
     }
     const row = { ...empty };
     for (let index = 0; index < entries.length; index++) {
-      const [name, { parse, expected }] = entries[index] as [string, Column<unknown>];
+      const [name, { parse, expected }] = entries[index] as [string, CsvColumn<unknown>];
       const [start, end] = [starts[index] as number, ends[index] as number];
       const value = parse(text, start, end);
       if (value === undefined) {

@@ -1,10 +1,10 @@
 import type { Fundamental, FundamentalMetric } from "../../market/records.ts";
-import { figure, oneOf } from "./columns.ts";
+import { enumColumn, figureColumn } from "./columns.ts";
 import { readCsv, type TextFile } from "./csv-table.ts";
-import { uniqueness } from "./data-error.ts";
-import { type PublicationCalendar, utcEnd } from "./publication-calendar.ts";
+import { createUniquenessCheck } from "./data-error.ts";
+import { type PublicationCalendar, utcDayEnd } from "./publication-calendar.ts";
 
-/** The method's name for each metric of the layout; `null` for metrics that it does not read. */
+/** Internal name of each metric of the file layout; `null` for metrics that are not read. */
 const METRICS = {
   netIncome: "netIncome",
   equity: "equity",
@@ -25,10 +25,10 @@ interface FigureRow {
 }
 
 /**
- * Figures as filed, ascending by the instant from which they count: midnight in New York after the
- * filing date, since the layout gives no time. `periodEnd` is the last millisecond of its UTC day,
- * so a split on that day belongs to the period and whole days of lag stay whole. Where one filing
- * counts shares both outstanding and diluted, the outstanding ones are kept.
+ * Reads figures as filed, in ascending order of the instant from which they count: midnight in New
+ * York after the filing date, since the layout gives no time. `periodEnd` is the last millisecond
+ * of its UTC day, so that a split on that day belongs to the period, and lags stay whole days. If
+ * one filing reports both outstanding and diluted shares, the outstanding shares are used.
  *
  * @throws {Error} For a figure repeated within one filing, or a malformed cell.
  */
@@ -44,16 +44,19 @@ export function readFundamentals(file: TextFile, calendar: PublicationCalendar):
 }
 
 function readRows(file: TextFile, { date }: PublicationCalendar): FigureRow[] {
-  const metric = oneOf(Object.keys(METRICS) as (keyof typeof METRICS)[]);
-  const columns = { metric, periodEnd: date, availableDate: date, value: figure };
-  const requireNew = uniqueness("figure");
+  const metric = enumColumn(Object.keys(METRICS) as (keyof typeof METRICS)[]);
+  const columns = { metric, periodEnd: date, availableDate: date, value: figureColumn };
+  const requireNew = createUniquenessCheck("figure");
   return readCsv(file, columns, (row, place): FigureRow => {
     requireNew(`${row.metric} ${filingOf(row)}`, place);
     return row;
   });
 }
 
-/** Figures known at one instant stand in one order, whatever that of the file. */
+/**
+ * Order of figures, independent of their order in the file, even if they become known at the same
+ * instant.
+ */
 const inOrder = (one: Fundamental, other: Fundamental): number =>
   one.availableAt - other.availableAt ||
   one.periodEnd - other.periodEnd ||
@@ -65,7 +68,7 @@ const filingOf = (row: Pick<FigureRow, "periodEnd" | "availableDate">) =>
 function toFundamental(row: FigureRow, calendar: PublicationCalendar): Fundamental[] {
   const metric = METRICS[row.metric];
   if (metric === null) return [];
-  const periodEnd = utcEnd(row.periodEnd) - 1;
+  const periodEnd = utcDayEnd(row.periodEnd) - 1;
   const availableAt = calendar.filingKnown(row.availableDate);
   return [{ metric, periodEnd, availableAt, value: row.value }];
 }

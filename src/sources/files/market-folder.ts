@@ -4,8 +4,8 @@ import { sessionOf } from "../../market/calendar.ts";
 import type { Instrument } from "../../market/instrument.ts";
 import type { Market } from "../../market/market.ts";
 import { newYorkDate, newYorkInstant } from "../../market/new-york.ts";
-import { countKnown } from "../../market/point-in-time.ts";
-import type { InstrumentRecords, Known, RecordList } from "../../market/records.ts";
+import { countKnownRecords } from "../../market/point-in-time.ts";
+import type { InstrumentRecords, PointInTimeRecord, RecordList } from "../../market/records.ts";
 import { readBars } from "./bars.ts";
 import type { TextFile } from "./csv-table.ts";
 import { readOnChain, readShortVolumes } from "./daily-figures.ts";
@@ -24,7 +24,9 @@ import {
 
 const INSTRUMENTS = "instruments.csv";
 
-/** The folders of a market folder and the ending of their files, one file per symbol. */
+/**
+ * The subfolders of a market folder and the extension of their files; each has one file per symbol.
+ */
 const FOLDERS = {
   bars: ".csv",
   fundamentals: ".csv",
@@ -35,38 +37,45 @@ const FOLDERS = {
 } as const;
 type FolderName = keyof typeof FOLDERS;
 
-/** How a folder is read. */
+/** Options of `readMarketFolder`. */
 export interface ReadOptions {
-  /** Records known later than this (Unix milliseconds) are validated and then dropped. */
+  /**
+   * Records that become known after this instant (Unix milliseconds) are validated, then dropped.
+   */
   readonly until?: number;
-  /** Called after each instrument. */
+  /**
+   * Called after each instrument, with the number of instruments read so far and of all
+   * instruments.
+   */
   readonly onProgress?: (done: number, total: number) => void;
 }
 
 /**
  * Reads a whole market folder into memory: instruments.csv and, by symbol, bars, fundamentals,
- * mentions, prints, offexchange and onchain. A missing file, or one whose first record comes after
- * `until`, means that no feed observes the instrument.
+ * mentions, prints, offexchange and onchain. A missing file, or a file whose first record becomes
+ * known after `until`, means that the instrument has no such feed.
  *
- * @throws {Error} with file and line at the first invalid item; nothing is skipped.
+ * @throws {Error} With file and line, at the first invalid item; nothing is skipped.
  */
 export async function readMarketFolder(
   folder: string,
   { until = Number.POSITIVE_INFINITY, onProgress }: ReadOptions = {},
 ): Promise<Market> {
-  // In one order, whatever that of the lines: sums over a class depend on it in their last digits.
+  // Sorted independently of the file order, since the last digits of sums over a class depend on the
+  // order.
   const instruments = readInstruments(await openInstruments(folder)).sort((one, other) =>
     one.symbol < other.symbol ? -1 : 1,
   );
   const present = await knownFiles(folder, instruments);
   const calendar = createPublicationCalendar();
   const records: InstrumentRecords[] = [];
-  // The files of the next instrument are read while those of one are parsed.
+  // The files of the next instrument are read while those of the current one are parsed.
   let opening = openFiles(instruments[0], present);
   for (const [index, instrument] of instruments.entries()) {
     const files = await opening;
     opening = openFiles(instruments[index + 1], present);
-    // An error is thrown when its turn comes, unless parsing fails before.
+    // A read error is thrown when its instrument is reached, unless parsing fails before; this avoids
+    // an unhandled rejection.
     opening.catch(() => undefined);
     records.push(readInstrument(instrument, files, { calendar, until }));
     onProgress?.(records.length, instruments.length);
@@ -87,8 +96,10 @@ export async function readMarketFolder(
   };
 }
 
-/** `Market.servedFrom` of a folder. It is called at every close, so the year of the last result is
- *  cached. */
+/**
+ * Creates `Market.servedFrom` of a folder. It is called at every close, so the year of the last
+ * result is cached.
+ */
 function createServedFrom(): Market["servedFrom"] {
   const startOf = (year: number) => newYorkInstant(`${year}-01-01`, "00:00");
   const yearOf = (at: number) => {
@@ -110,11 +121,13 @@ async function openInstruments(folder: string): Promise<TextFile> {
   throw dataError({ file: path }, "there is no such file", expected);
 }
 
-/** Paths of the files of a folder, by symbol and the folder in it. */
+/** Paths of the files of a market folder, by symbol and subfolder. */
 type FilesBySymbol = ReadonlyMap<string, ReadonlyMap<FolderName, string>>;
 
 /**
- * @throws {Error} at a file whose symbol instruments.csv does not list: it may be a typing error.
+ * Lists the files of a market folder.
+ *
+ * @throws {Error} For a file whose symbol is not in instruments.csv, since it may be a typo.
  */
 async function knownFiles(
   folder: string,
@@ -135,7 +148,7 @@ async function knownFiles(
   return files;
 }
 
-/** The files of one instrument in memory; none without an instrument. */
+/** The files of one instrument in memory, by subfolder; `undefined` for a missing file. */
 type OpenedFiles = ReadonlyMap<FolderName, TextFile | undefined>;
 
 async function openFiles(
@@ -152,12 +165,14 @@ function readInstrument(
   files: OpenedFiles,
   { calendar, until }: { readonly calendar: PublicationCalendar; readonly until: number },
 ): InstrumentRecords {
-  const cut = <R extends Known>(all: RecordList<R> | undefined): RecordList<R> | undefined => {
-    const count = all === undefined ? 0 : countKnown(all, until);
+  const cut = <R extends PointInTimeRecord>(
+    all: RecordList<R> | undefined,
+  ): RecordList<R> | undefined => {
+    const count = all === undefined ? 0 : countKnownRecords(all, until);
     if (count === 0) return undefined;
     return count === all?.length ? all : all?.slice(0, count);
   };
-  const read = <R extends Known>(name: FolderName, reader: (file: TextFile) => R[]) => {
+  const read = <R extends PointInTimeRecord>(name: FolderName, reader: (file: TextFile) => R[]) => {
     const file = files.get(name);
     return cut(file && reader(file));
   };
@@ -181,7 +196,7 @@ function readInstrument(
   };
 }
 
-/** A text file, `undefined` when there is none. */
+/** Reads a text file; `undefined` if there is none. */
 async function readText(path: string): Promise<TextFile | undefined> {
   try {
     return { path, content: await readFile(path, "utf8") };
@@ -191,9 +206,7 @@ async function readText(path: string): Promise<TextFile | undefined> {
   }
 }
 
-/**
- * The names in a folder, except those that begin with a dot; none when the folder does not exist.
- */
+/** The names of the files in a folder, except hidden files; empty if the folder does not exist. */
 async function list(folder: string): Promise<string[]> {
   try {
     return (await readdir(folder)).filter((name) => !name.startsWith("."));

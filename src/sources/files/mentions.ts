@@ -3,9 +3,9 @@ import { parseJson } from "../../lib/json.ts";
 import { byTimeAndId } from "../../market/point-in-time.ts";
 import type { Mention } from "../../market/records.ts";
 import type { TextFile } from "./csv-table.ts";
-import { dataError, type FileLocation, quoted, uniqueness } from "./data-error.ts";
+import { createUniquenessCheck, dataError, type FileLocation, quoted } from "./data-error.ts";
 
-/** Characters of a message that are kept; the rest is cut off. */
+/** Maximum number of characters of a message that are stored; the rest is cut off. */
 const MAX_TEXT_CHARACTERS = 2_000;
 
 const MessageLine = z.object({
@@ -19,14 +19,15 @@ const MessageLine = z.object({
 });
 
 /**
- * Messages by time, equal times by id, one JSON object a line, each known when it was sent.
+ * Reads messages, one JSON object per line, sorted by time and then by id. Each is known when it
+ * was sent.
  *
- * @throws {Error} at a line that is not such an object or repeats an id.
+ * @throws {Error} For a line that is not such an object or repeats an id.
  */
 export function readMentions({ path, content }: TextFile): Mention[] {
   const lines = content.split("\n");
   if (lines.at(-1) === "") lines.pop();
-  const requireNew = uniqueness("message");
+  const requireNew = createUniquenessCheck("message");
   return lines
     .map((line, index) => {
       const place = { file: path, line: index + 1 };
@@ -55,9 +56,10 @@ function readLine(line: string, place: FileLocation): Mention {
   return {
     id: data.id.toWellFormed(),
     availableAt: Date.parse(data.at),
-    // A cut may split a surrogate pair.
+    // The cut may split a surrogate pair.
     text: data.text.slice(0, MAX_TEXT_CHARACTERS).toWellFormed(),
-    // A message without a name has no author. Halves of surrogate pairs would be one author when hashed.
+    // A message without a name has no author. Unpaired surrogates are replaced, since they would all
+    // hash to one author.
     author: data.author?.toWellFormed() || null,
     followers: data.followers ?? null,
     symbolCount: Math.max(1, new Set(data.symbols).size),

@@ -1,27 +1,27 @@
 import { sessionsBetween } from "../../market/calendar.ts";
 import type { Market } from "../../market/market.ts";
 import { newYorkDate, newYorkInstant } from "../../market/new-york.ts";
-import { type Column, EXPECTED_DATE, parseDate } from "./columns.ts";
+import { type CsvColumn, EXPECTED_DATE, parseDate } from "./columns.ts";
 import { dataError, type FileLocation, quoted } from "./data-error.ts";
 
-/** One calendar day of UTC, in milliseconds. */
+/** One UTC day in milliseconds. */
 export const DAY_MS = 86_400_000;
 
 /**
- * When consolidated daily bars are published, New York time: 15 minutes after a close at 16:00. On
- * half days this is late, but never too early.
+ * When consolidated daily bars are published, New York time: 15 minutes after the close at 16:00.
+ * On half days this is later than necessary, but never too early.
  */
 const BAR_TIME = "16:15";
-/** FINRA publishes the daily short volume by this time. */
+/** New York time by which FINRA publishes the daily short volume. */
 const SHORT_VOLUME_TIME = "18:00";
 
 /**
- * The dates of a folder and the instants they stand for, in Unix milliseconds. Its files share a
- * few thousand dates, so each is computed once.
+ * The dates of a folder and the instants at which their data become known, in Unix milliseconds.
+ * The files share a few thousand dates, so each is computed once.
  */
 export interface PublicationCalendar {
-  readonly date: Column<string>;
-  /** A small number that stands for a date. */
+  readonly date: CsvColumn<string>;
+  /** A small integer that represents a date in binary records. */
   readonly numberOf: (date: string) => number;
   readonly dateOf: (number: number) => string;
   /** When the bar of a US session is known: 16:15 New York time. */
@@ -46,10 +46,11 @@ export function createPublicationCalendar(): PublicationCalendar {
 }
 
 /**
- * A column of dates, each of which is checked once. Files list the same dates in the same order, so the
- * date after the one read last is compared in place: a lookup needs a string and its hash for every row.
+ * A column of dates in which each distinct date is validated only once. Files list the same dates
+ * in the same order, so the date after the one read last is compared first, in place; a lookup
+ * would need a string and its hash for every row.
  */
-function dateColumn(): Column<string> {
+function dateColumn(): CsvColumn<string> {
   const dates: string[] = [];
   const places = new Map<string, number>();
   let expected = 0;
@@ -74,7 +75,9 @@ function dateColumn(): Column<string> {
   };
 }
 
-/** Computes each key once. The key after the last one is tried first, as in `dateColumn`. */
+/**
+ * Caches the result for each key. The key after the last one is tried first, as in `dateColumn`.
+ */
 function memoByKey<T>(compute: (key: string) => T): (key: string) => T {
   const keys: string[] = [];
   const values: T[] = [];
@@ -90,7 +93,10 @@ function memoByKey<T>(compute: (key: string) => T): (key: string) => T {
   };
 }
 
-/** `Market.barsDue` of a folder: listed securities by the exchanges' calendar, coins by UTC days. */
+/**
+ * Creates `Market.barsDue` of a folder: securities follow the calendar of the exchanges, coins
+ * follow UTC days.
+ */
 export function createBarsDue({ barKnown }: PublicationCalendar): NonNullable<Market["barsDue"]> {
   const sessionsClosed = (after: number, until: number) =>
     sessionsBetween(newYorkDate(after), newYorkDate(until))
@@ -100,23 +106,27 @@ export function createBarsDue({ barKnown }: PublicationCalendar): NonNullable<Ma
     assetClass === "crypto" ? daysEnded(after, until) : sessionsClosed(after, until);
 }
 
-/** Ends of UTC days in (after, until], Unix milliseconds. */
+/** Ends of the UTC days in (after, until], Unix milliseconds. */
 function daysEnded(after: number, until: number): readonly number[] {
   const first = Math.floor(after / DAY_MS) + 1;
   const count = Math.max(0, Math.floor(until / DAY_MS) + 1 - first);
   return Array.from({ length: count }, (_, index) => (first + index) * DAY_MS);
 }
 
-const nextDate = (day: string): string => utcDate(utcEnd(day));
+const nextDate = (day: string): string => utcDate(utcDayEnd(day));
 
 /** ISO date in UTC at an instant (Unix milliseconds). */
 export const utcDate = (at: number): string => new Date(at).toISOString().slice(0, 10);
 
 /** First moment after a UTC day, Unix milliseconds. */
-export const utcEnd = (day: string): number => Date.parse(day) + DAY_MS;
+export const utcDayEnd = (day: string): number => Date.parse(day) + DAY_MS;
 
-/** Refuses a session that does not come after the one on the line above. */
-export function requireLater(
+/**
+ * Checks that the session of a row comes after that of the previous row.
+ *
+ * @throws {Error} If it does not.
+ */
+export function requireLaterSession(
   session: string,
   above: string | undefined,
   place: FileLocation,

@@ -1,42 +1,44 @@
 import { z } from "zod";
 import type { Bar } from "../../market/records.ts";
 import { cursorText, type DayQuery } from "./cursor.ts";
-import type { Observation, ParsedResponse, Rejected } from "./provider.ts";
+import type { Observation, ParsedResponse, RejectedObservation } from "./provider.ts";
 import {
   addDays,
-  coinBarAsked,
-  coinBarKnown,
+  coinBarKnownAt,
+  coinBarRequestAt,
   isFuture,
   lastDayKnown,
 } from "./publication-times.ts";
 
-/** Pause before a day that a venue does not have yet is requested again, in milliseconds: before the
- *  day counts, and afterwards. */
+/**
+ * Pause before a day that is missing at a venue is requested again, in milliseconds: `early` until
+ * the bar of the day counts as known, `late` afterwards.
+ */
 const AGAIN_MS = { early: 60_000, late: 10 * 60_000 } as const;
 
-/** Pause after a venue did not know a coin, in milliseconds. */
+/** Pause after a venue did not know a coin, before the next request for it, in milliseconds. */
 const NOT_TRADED_MS = 86_400_000;
 
 /** Start of a day, in Unix seconds, up to the year 9999. */
-export const Seconds = z.int().min(0).max(253_402_300_799);
+export const UnixSeconds = z.int().min(0).max(253_402_300_799);
 
-/** A bar of a UTC day; `volume` in quote currency. */
+/** A bar of a UTC day; `volume` is in quote currency. */
 export type CoinDay = Pick<Bar, "session" | "open" | "high" | "low" | "close" | "volume">;
 
-/** Answer of a venue for a coin. */
+/** A venue's answer about a coin. */
 interface CoinPage extends DayQuery {
-  /** Days in any order, possibly with the current one, which is incomplete. */
+  /** Days in any order, possibly including the current, incomplete day. */
   readonly days: readonly CoinDay[];
-  /** Last day that is complete even if the answer has no later one. */
+  /** Last day that is certainly complete, even if the answer has no later day; an ISO date. */
   readonly surelyOver?: string;
   /** When the answer arrived, Unix milliseconds. */
   readonly receivedAt: number;
 }
 
 /**
- * The bars of complete days. A day is complete when the venue has begun a later one, or by
- * `surelyOver`. The end of the day by our clock is not enough: if that clock were ahead, half a day
- * would become a bar.
+ * Reads the bars of complete days. A day is complete if the answer contains a later day, or if it
+ * is not after `surelyOver`. The end of the day by our clock is not enough: if that clock were
+ * ahead, half a day would become a bar.
  */
 export function readCoinDays(page: CoinPage): ParsedResponse {
   const { symbol, from, through, surelyOver = "", receivedAt } = page;
@@ -46,7 +48,7 @@ export function readCoinDays(page: CoinPage): ParsedResponse {
   const ended = newest ? addDays(newest.session, -1) : "";
   const over = ended > surelyOver ? ended : surelyOver;
   const last = over < through ? over : through;
-  const isInTime = receivedAt < coinBarKnown(through);
+  const isInTime = receivedAt < coinBarKnownAt(through);
   const wanted = days.filter(({ session }) => session >= from && session <= last);
   return {
     data: wanted.map((day) => barOf(day, symbol)),
@@ -56,7 +58,7 @@ export function readCoinDays(page: CoinPage): ParsedResponse {
   };
 }
 
-/** The result for a coin that the venue does not trade; it may trade the coin later. */
+/** The result for a coin that the venue does not trade, although it may trade the coin later. */
 export const readNotTraded = (
   { symbol, from }: Pick<DayQuery, "symbol" | "from">,
   receivedAt: number,
@@ -69,12 +71,12 @@ export const readNotTraded = (
 
 function barOf(day: CoinDay, symbol: string): Observation {
   const { session, open, high, low, close, volume } = day;
-  const availableAt = coinBarKnown(session);
+  const availableAt = coinBarKnownAt(session);
   const record = { session, availableAt, open, high, low, close, volume, dividend: 0, split: 1 };
   return { ...place(day, symbol), record };
 }
 
-const earlyDay = (day: CoinDay, symbol: string): Rejected => ({
+const earlyDay = (day: CoinDay, symbol: string): RejectedObservation => ({
   ...place(day, symbol),
   reason: "it has not begun",
 });
@@ -82,5 +84,5 @@ const earlyDay = (day: CoinDay, symbol: string): Rejected => ({
 const place = ({ session }: CoinDay, symbol: string) =>
   ({ feed: "bars", symbol, at: Date.parse(session), id: session }) as const;
 
-/** The last day of which there can be a bar at an instant, Unix milliseconds. */
-export const lastCoinDay = (at: number): string => lastDayKnown(at, coinBarAsked);
+/** The last day for which a bar may be available at an instant (Unix milliseconds), an ISO date. */
+export const lastCoinDay = (at: number): string => lastDayKnown(at, coinBarRequestAt);

@@ -1,7 +1,7 @@
 /**
- * Names that mean a coin wherever they stand: invented words only. Solana is a town and a surname,
- * Ripple, Stellar and Cosmos are words, ETH is a university. `null`: begins like the name of a
- * coin, but has no pair of its own here.
+ * Names that mean a coin wherever they occur: invented words only. Solana is also a town and a
+ * surname, Ripple, Stellar and Cosmos are words, ETH is a university. `null` marks a longer name
+ * that begins like that of a coin but means something without a trading pair here.
  */
 const COIN_NAMES: Readonly<Record<string, string | null>> = {
   bitcoin: "BTC",
@@ -20,21 +20,25 @@ const COIN_NAMES: Readonly<Record<string, string | null>> = {
   xrp: "XRP",
 };
 
-/** The longest first, so that Bitcoin Cash is not taken for bitcoin. */
+/** Names sorted by length, longest first, so that Bitcoin Cash is not read as bitcoin. */
 const LONGEST_FIRST = Object.keys(COIN_NAMES).sort((one, other) => other.length - one.length);
 
-/** Whole words, not parts of a handle or of an address: `@bitcoin`, `bitcoin.org`. */
+/**
+ * Matches whole words, not parts of a handle or of an address, as in `@bitcoin` and `bitcoin.org`.
+ */
 const NAME = new RegExp(
   String.raw`(?<![\p{L}\p{N}_@./])(?:${LONGEST_FIRST.join("|")})(?!\.?[\p{L}\p{N}_])`,
   "giu",
 );
 
-/** Tickers of the coins that a text calls by name, in order and with repetitions. */
+/** Tickers of the coins that a text mentions by name, in order and with repetitions. */
 export function coinsNamedIn(text: string): readonly string[] {
   const names = text.match(NAME) ?? [];
   return names.flatMap((name) => COIN_NAMES[name.toLowerCase()] ?? []);
 }
 
-/** The name by which news about a coin is searched; `undefined` when it has no name of its own. */
+/**
+ * The name used to search for news about a coin; `undefined` if the coin has no unambiguous name.
+ */
 export const coinName = (ticker: string): string | undefined =>
   LONGEST_FIRST.find((name) => COIN_NAMES[name] === ticker);

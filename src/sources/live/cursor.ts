@@ -1,7 +1,10 @@
 import { z } from "zod";
 import { parseJson } from "../../lib/json.ts";
 
-/** Parses a cursor; `undefined` where there is none or where an older version wrote it. */
+/**
+ * Parses a cursor; `undefined` if there is none, or if it does not have the form of the schema, as
+ * after an update.
+ */
 export function readCursor<S extends z.ZodType>(
   cursor: string | undefined,
   schema: S,
@@ -9,7 +12,7 @@ export function readCursor<S extends z.ZodType>(
   return cursor === undefined ? undefined : schema.safeParse(parseJson(cursor)).data;
 }
 
-/** A request for the days of a symbol, first and last day included. */
+/** A request for the days of a symbol from `from` through `through`, both inclusive. */
 export interface DayQuery {
   readonly symbol: string;
   readonly from: string;
@@ -23,7 +26,7 @@ export const DayCursor = z.object({ day: z.iso.date() });
 export const cursorText = (day: string): string =>
   JSON.stringify({ day } satisfies z.infer<typeof DayCursor>);
 
-/** Malformed answers in a row after which a page token counts as expired. */
+/** Number of consecutive malformed answers after which a page token counts as expired. */
 const LOST_AFTER = 5;
 
 /** Whether a page token has expired, so that its session or period is read again. */

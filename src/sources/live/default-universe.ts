@@ -1,4 +1,7 @@
-/** Default stocks: large, liquid, and few enough for every free plan. Symbol, name, exchange, sector. */
+/**
+ * Default stocks: large, liquid, and few enough for every free plan. Each has symbol, name,
+ * exchange and sector.
+ */
 export const DEFAULT_STOCKS = [
   ["AAPL", "Apple Inc.", "NASDAQ", "Information Technology"],
   ["MSFT", "Microsoft Corporation", "NASDAQ", "Information Technology"],
@@ -26,14 +29,14 @@ export const DEFAULT_STOCKS = [
   ["BA", "The Boeing Company", "NYSE", "Industrials"],
 ] as const;
 
-/** Funds: symbol and name, all listed on NYSE Arca or NASDAQ. */
+/** Default funds with symbol, name and exchange. */
 export const DEFAULT_FUNDS = [
   ["SPY", "SPDR S&P 500 ETF Trust", "NYSE Arca"],
   ["QQQ", "Invesco QQQ Trust", "NASDAQ"],
   ["IWM", "iShares Russell 2000 ETF", "NYSE Arca"],
 ] as const;
 
-/** Coins: symbol and name. */
+/** Default coins with symbol and name. */
 export const DEFAULT_COINS = [
   ["BTC-USD", "Bitcoin"],
   ["ETH-USD", "Ethereum"],

@@ -1,79 +1,82 @@
 import { sessionOf } from "../../market/calendar.ts";
 import type { AssetClass, Instrument } from "../../market/instrument.ts";
-import type { Market, Source, SourcesByFeed } from "../../market/market.ts";
+import type { DataSource, Market, SourcesByFeed } from "../../market/market.ts";
 import { newYorkDate, newYorkInstant } from "../../market/new-york.ts";
 import { FEEDS, type InstrumentRecords } from "../../market/records.ts";
 import { boundMessages } from "./message-retention.ts";
-import { barsDue, utcDay } from "./publication-times.ts";
+import { barDueTimes, utcDay } from "./publication-times.ts";
 import { knownAt, type ReceivedObservation, RecordBook } from "./record-book.ts";
 
 const DAY_MS = 86_400_000;
 
 /**
- * Pause before the first revision, in milliseconds; while more history arrives, each pause is twice
- * the one before. Backfilled history changes sessions that were scored already, so a revision
- * scores all sessions again: 0.3 seconds of work for 40 instruments, 4 for 500, 2 for 500,000
- * messages.
+ * Pause between the first two revisions, in milliseconds; while more history arrives, each pause is
+ * twice as long as the previous one. Backfilled history changes sessions that were already scored,
+ * so a revision scores all sessions again, which takes 0.3 seconds for 40 instruments, 4 for 500,
+ * and 2 for 500,000 messages.
  */
 const FIRST_PAUSE_MS = 5_000;
 
-/** Longest pause between two revisions, in milliseconds. */
+/** Maximum pause between two revisions, in milliseconds. */
 const LONGEST_PAUSE_MS = 60_000;
 
-/** Time without a revision after which the pause is the first one again, in milliseconds. */
+/** Time without a revision after which the pause is reset to `FIRST_PAUSE_MS`, in milliseconds. */
 const CALM_MS = 600_000;
 
 /**
- * Age in milliseconds up to which messages stay in memory, at the start of the month. Attention looks
- * back the furthest: 60 sessions, each compared with the 30 before it, are 131 days of trading.
- * When all sessions are scored again, those before that are scored without messages.
+ * Age up to which messages stay in memory, in milliseconds before the start of the month. The
+ * attention factor looks back furthest: 60 sessions, each compared with the 30 before it, span 131
+ * days of trading. When all sessions are scored again, earlier ones are scored without messages.
  */
 const MENTIONS_KEPT_MS = 180 * DAY_MS;
 
-/** First instant of the UTC month of an instant, Unix milliseconds. */
+/** Start of the UTC month that contains an instant, both in Unix milliseconds. */
 const monthOf = (at: number): number => Date.parse(`${utcDay(at).slice(0, 7)}-01`);
 
 /**
- * First instant of the messages that stay in memory, Unix milliseconds. It moves with the first
- * message of a month, which every process reads, so that processes score the same messages whenever
- * they started.
+ * Start of the period whose messages stay in memory, Unix milliseconds. It moves when the first
+ * message of a month arrives, which every process reads, so that processes score the same messages
+ * regardless of when they started.
  *
  * @param at Now, Unix milliseconds.
- * @param newestAt When the newest message was written: the clock alone may be wrong.
+ * @param newestAt When the newest message was written, Unix milliseconds: the clock alone may be
+ * wrong.
  */
 export const mentionsKeptFrom = (at: number, newestAt: number): number =>
   monthOf(Math.min(at, newestAt)) - MENTIONS_KEPT_MS;
 
-/** Maximum messages in memory, over all instruments; 500,000 short ones take 0.6 GB with their
- *  sentiment. */
+/**
+ * Maximum number of messages in memory, over all instruments; 500,000 short messages take 0.6 GB
+ * with their sentiment.
+ */
 const MAX_MESSAGES = 500_000;
 
-/** The source of the market as a whole. */
-const SOURCE: Source = {
+/** Source shown for the market as a whole. */
+const SOURCE: DataSource = {
   id: "live",
   name: "Live providers",
   terms: "Each provider's own; answers about an instrument name them.",
   simulated: false,
 };
 
-/** A class of each calendar by which sessions of the instruments close. */
+/** One asset class for each trading calendar that the instruments follow. */
 function calendarsOf(instruments: readonly Instrument[]): readonly AssetClass[] {
   const isCoin = new Set(instruments.map(({ assetClass }) => assetClass === "crypto"));
   return [...isCoin].map((coins) => (coins ? "crypto" : "stock"));
 }
 
-/** A market that grows by the observations of providers. */
+/** A market that grows with the observations of providers. */
 export class LiveMarket implements Market {
   readonly mode = "live";
   readonly source = SOURCE;
   readonly printsAre = "blocks";
   readonly dayMs = DAY_MS;
   readonly followed: readonly Instrument[];
-  readonly #sources: ReadonlyMap<string, Source>;
+  readonly #sources: ReadonlyMap<string, DataSource>;
   readonly #polled: ReadonlySet<string>;
   readonly #maxMessages: number;
   readonly #books: ReadonlyMap<string, RecordBook>;
-  /** The lists that readers hold. */
+  /** Records as last handed to readers, who keep these lists. */
   #records: readonly InstrumentRecords[] = [];
   /** Instant up to which readers have read everything, Unix milliseconds. */
   #shownUntil = Number.NEGATIVE_INFINITY;
@@ -83,19 +86,19 @@ export class LiveMarket implements Market {
   #confirmedAt = Number.NEGATIVE_INFINITY;
   /** When the newest message was written, Unix milliseconds. */
   #newestMessageAt = Number.NEGATIVE_INFINITY;
-  /** First instant of the messages that the lists hold, Unix milliseconds. */
+  /** Start of the period whose messages are in the lists, Unix milliseconds. */
   #messagesFrom = Number.NEGATIVE_INFINITY;
 
   /**
-   * Starts without any record.
+   * Creates a market without records.
    *
    * @param sources The providers by their ids.
    * @param polled Ids of the providers whose answers are dated, so that their clocks are compared
-   *   with ours.
+   * with ours.
    */
   constructor(
     instruments: readonly Instrument[],
-    sources: ReadonlyMap<string, Source>,
+    sources: ReadonlyMap<string, DataSource>,
     polled: ReadonlySet<string> = new Set(),
     maxMessages = MAX_MESSAGES,
   ) {
@@ -103,34 +106,42 @@ export class LiveMarket implements Market {
     this.#sources = sources;
     this.#polled = polled;
     this.#maxMessages = maxMessages;
-    // In one order, whatever that of the setting: sums over a class depend on it in their last digits.
+    // Sorted independently of the configured order, since the last digits of sums over a class depend
+    // on the order.
     const inOrder = instruments.toSorted((one, other) => (one.symbol < other.symbol ? -1 : 1));
     const calendars = calendarsOf(instruments);
     this.#books = new Map(inOrder.map((one) => [one.symbol, new RecordBook(one, calendars)]));
   }
 
-  /** When an observation last arrived whose provider's clock agreed with ours, Unix milliseconds;
-   *  -Infinity before the first. */
+  /**
+   * When the last observation arrived from a provider whose clock agreed with ours, Unix
+   * milliseconds; -Infinity before the first.
+   */
   get confirmedAt(): number {
     return this.#confirmedAt;
   }
 
-  /** Adds observations; those that are there already are ignored. */
+  /** Adds observations; known ones are ignored. */
   take(observed: readonly ReceivedObservation[]): void {
     for (const { feed, at, provider, observedAt } of observed) {
       if (feed === "mentions") this.#newestMessageAt = Math.max(this.#newestMessageAt, at);
       if (!this.#polled.has(provider)) continue;
       this.#confirmedAt = Math.max(this.#confirmedAt, observedAt);
     }
-    // By the time they became known: an observation about an earlier instant may arrive later.
+    // Sorted by the time at which they became known: an observation about an earlier instant may arrive
+    // later.
     const inOrder = observed.toSorted((one, other) => knownAt(one) - knownAt(other));
     for (const one of inOrder) this.#books.get(one.symbol)?.add(one, this.#shownUntil);
     const hasMessages = observed.some(({ feed }) => feed === "mentions");
     if (hasMessages) boundMessages([...this.#books.values()], this.#maxMessages);
   }
 
-  /** Handles a clock that was set back to an instant, Unix milliseconds: later records count as
-   *  unread, and everything is scored again. */
+  /**
+   * Handles a clock that was set back: records known after `at` count as unread, and everything is
+   * scored again.
+   *
+   * @param at The current time, Unix milliseconds.
+   */
   startOver(at: number): void {
     this.#shownUntil = at;
     this.#revise(at);
@@ -138,7 +149,7 @@ export class LiveMarket implements Market {
 
   recordsUntil(at: number): readonly InstrumentRecords[] {
     const isDue = at - this.#revisedAt >= this.#pauseMs && this.#isOutdated(at);
-    // Lists grow until old messages are dropped.
+    // The lists also have to be rebuilt when old messages are to be dropped.
     if (isDue || this.#messagesKeptFrom(at) > this.#messagesFrom) this.#revise(at);
     this.#shownUntil = Math.max(this.#shownUntil, at);
     return this.#records;
@@ -161,7 +172,7 @@ export class LiveMarket implements Market {
   }
 
   barsDue(after: number, until: number, assetClass: AssetClass): readonly number[] {
-    return barsDue(after, until, assetClass);
+    return barDueTimes(after, until, assetClass);
   }
 
   sessionAt(at: number, assetClass: AssetClass): string {
@@ -186,7 +197,7 @@ export class LiveMarket implements Market {
     this.#revisedAt = at;
   }
 
-  /** As `mentionsKeptFrom`; -Infinity before the first message. */
+  /** Like `mentionsKeptFrom`, but -Infinity before the first message. */
   #messagesKeptFrom(at: number): number {
     const newestAt = this.#newestMessageAt;
     return Number.isFinite(newestAt) ? mentionsKeptFrom(at, newestAt) : newestAt;

@@ -3,15 +3,21 @@ import type { RecordBook } from "./record-book.ts";
 
 const DAY_MS = 86_400_000;
 
-/** Messages per author and day that are kept when memory is full: the method counts 50 of an author
- *  a day, and one more shows that there were more. */
+/**
+ * Maximum number of messages per author and day that are kept when memory is full: the method
+ * counts 50 messages per author and day, and one more shows that the author wrote more.
+ */
 export const MAX_PER_AUTHOR_DAY = 51;
 
-/** Share of the bound that is left after eviction. */
+/** Share of the maximum number of messages to which eviction reduces memory. */
 const ROOM = 0.8;
 
-/** Evicts messages when there are too many: first those without weight, with which one author could
- *  otherwise evict all others; then the oldest. */
+/**
+ * Evicts messages when there are too many: first those without weight, so that one author cannot
+ * evict all others, then the oldest.
+ *
+ * @param most Maximum number of messages.
+ */
 export function boundMessages(books: readonly RecordBook[], most: number): void {
   const count = books.reduce((sum, book) => sum + book.messageCount(), 0);
   if (count <= most) return;
@@ -27,7 +33,11 @@ export function boundMessages(books: readonly RecordBook[], most: number): void 
   }
 }
 
-/** Messages beyond those that count for their author. @param messages Oldest first. */
+/**
+ * Messages in excess of the number that counts for their author and day.
+ *
+ * @param messages Oldest first.
+ */
 function surplusOf(messages: readonly Mention[]): ReadonlySet<Mention> {
   const written = new Map<string, Set<string>>();
   const isSurplus = ({ author, availableAt, id }: Mention): boolean => {

@@ -1,19 +1,27 @@
 import { createHash } from "node:crypto";
 import type { Mention } from "../../market/records.ts";
-import { neutralText } from "../../outbound/neutral-text.ts";
-import type { Observation, Rejected } from "./provider.ts";
+import { neutralizeText } from "../../outbound/neutral-text.ts";
+import type { Observation, RejectedObservation } from "./provider.ts";
 
-/** Characters of a message that are stored; the rest is cut off. */
+/** Maximum number of characters of a message that are stored; the rest is cut off. */
 const MAX_CHARACTERS = 2_000;
 
-/** A message that names more instruments has no weight in the method: a list of tickers says nothing
- *  about any of them. */
+/**
+ * Maximum number of instruments in a message; a longer list of tickers says nothing about any of
+ * them, and has no weight in the method.
+ */
 const MAX_SYMBOLS = 5;
 
-/** How far the time of a message may lie after its arrival, in milliseconds: clocks differ. */
+/**
+ * Maximum time by which a message may be dated after its arrival, in milliseconds, since clocks
+ * differ.
+ */
 const MAX_AHEAD_MS = 5 * 60_000;
 
-/** Age up to which messages are requested, in milliseconds: older ones say nothing about sentiment. */
+/**
+ * Maximum age at which messages are requested, in milliseconds: older messages say nothing about
+ * current sentiment.
+ */
 export const MESSAGE_HISTORY_MS = 2 * 86_400_000;
 
 const ENTITIES: Readonly<Record<string, string>> = {
@@ -28,19 +36,20 @@ const LAST_CODE_POINT = 0x10ffff;
 
 /** A message of a provider, before it is assigned to instruments. */
 export interface Message extends Omit<Mention, "availableAt"> {
-  /** When it was written, Unix milliseconds. */
+  /** When the message was written, Unix milliseconds. */
   readonly at: number;
 }
 
-/** Observations of messages. */
+/** Accepted and rejected observations of a message. */
 export interface MessageObservations {
   readonly data: readonly Observation[];
-  readonly rejected: readonly Rejected[];
+  readonly rejected: readonly RejectedObservation[];
 }
 
 /**
- * The observations of a message, one for each instrument that it is about, known when it was written.
- * A message dated after its arrival is rejected, and one that names too many instruments is ignored.
+ * The observations of a message, one for each mentioned instrument, known when the message was
+ * written. A message dated after its arrival is rejected, and one that mentions too many
+ * instruments is ignored.
  *
  * @param receivedAt Unix milliseconds.
  */
@@ -60,11 +69,13 @@ export function messageObservations(
   return { data: symbols.map((symbol) => ({ ...place, symbol, record })), rejected: [] };
 }
 
-/** Text of a message as it is stored: bounded, without characters that could deceive or break a
- *  reader. */
+/**
+ * Text of a message as stored: truncated, and without characters that could mislead a reader or
+ * break a display.
+ */
 export const messageText = (text: string): string =>
-  // A cut may split a surrogate pair.
-  neutralText(text.slice(0, MAX_CHARACTERS)).toWellFormed();
+  // The cut may split a surrogate pair.
+  neutralizeText(text.slice(0, MAX_CHARACTERS)).toWellFormed();
 
 /** Decodes the HTML entities of a text, once: `&amp;lt;` becomes `&lt;`. */
 export const decodeEntities = (text: string): string =>
@@ -74,8 +85,6 @@ export const decodeEntities = (text: string): string =>
     return point <= LAST_CODE_POINT ? String.fromCodePoint(point) : entity;
   });
 
-/**
- * Pseudonym of an author or an item: the first 64 bits of the SHA-256 of provider and name.
- */
+/** Pseudonym of an author or an item: the first 64 bits of the SHA-256 of provider and name. */
 export const pseudonym = (provider: string, name: string): string =>
   createHash("sha256").update(`${provider}\n${name}`).digest("hex").slice(0, 16);

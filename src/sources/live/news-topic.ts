@@ -1,15 +1,15 @@
 import type { Instrument } from "../../market/instrument.ts";
 import { coinName, coinsNamedIn } from "./coin-names.ts";
-import { coinOf } from "./provider-symbols.ts";
+import { coinTicker } from "./provider-symbols.ts";
 
-/** Search query for the news of an instrument, and a test of headlines. */
+/** Search query for news about an instrument, and a test for headlines. */
 export interface NewsTopic {
-  /** Phrases in quotes, joined by `OR`. */
+  /** Quoted phrases, joined by `OR`. */
   readonly query: string;
   matches(headline: string): boolean;
 }
 
-/** Legal forms, each with its abbreviation. */
+/** Legal forms of companies, each with its abbreviation. */
 const FORMS = [
   ["Incorporated", "Inc"],
   ["Corporation", "Corp"],
@@ -18,13 +18,13 @@ const FORMS = [
   ["PLC"],
 ] as const;
 
-/** Suffixes that listings add to a name. */
+/** Suffixes that exchanges append to the name of a company. */
 const LISTING = /[\s,]+(?:class [a-z]|common stock|ordinary shares)$/i;
 
-/** Longest name that is looked for. */
+/** Maximum length of a name that is searched for, in characters. */
 const MAX_CHARACTERS = 60;
 
-/** Characters of a headline that are read. */
+/** Maximum number of characters of a headline that are tested. */
 const MAX_HEADLINE = 500;
 
 /**
@@ -32,11 +32,11 @@ const MAX_HEADLINE = 500;
  * called by a name with no other meaning. A company must be called by its legal name in the
  * article, which distinguishes Apple Inc from fruit, and by its name in the headline.
  *
- * @returns `undefined` where there is no such name, for example when only the ticker is known.
+ * @returns `undefined` if there is no such name, for example if only the ticker is known.
  */
 export const newsTopic = (instrument: Instrument): NewsTopic | undefined =>
   instrument.assetClass === "crypto"
-    ? coinTopic(coinOf(instrument.symbol))
+    ? coinTopic(coinTicker(instrument.symbol))
     : companyTopic(instrument.name);
 
 function coinTopic(coin: string): NewsTopic | undefined {
@@ -58,7 +58,10 @@ function companyTopic(name: string): NewsTopic | undefined {
   return { query, matches: (headline) => ` ${wordsOf(headline)} `.includes(named) };
 }
 
-/** Letters and digits in lower case, a space apart: headlines come with spaces before full stops. */
+/**
+ * Words in lower case, separated by single spaces and without punctuation: headlines may have
+ * spaces before full stops.
+ */
 const wordsOf = (text: string): string =>
   (
     text

@@ -1,65 +1,73 @@
 import { z } from "zod";
-import { BLOCK_SIZE } from "../../market/block-size.ts";
-import { closeAt, isSession, nextSession, sessionOf } from "../../market/calendar.ts";
+import { MIN_BLOCK_SIZE } from "../../market/block-size.ts";
+import { isTradingDay, nextSession, sessionCloseAt, sessionOf } from "../../market/calendar.ts";
 import { newYorkDate, newYorkInstant } from "../../market/new-york.ts";
 import type { Print } from "../../market/records.ts";
 import { isPageLost, readCursor } from "./cursor.ts";
 import { ProviderFault } from "./fault.ts";
-import type { Observation, ParsedResponse, ProviderRequest, Rejected, Series } from "./provider.ts";
+import type {
+  Observation,
+  ParsedResponse,
+  ProviderRequest,
+  ProviderSeries,
+  RejectedObservation,
+} from "./provider.ts";
 import type { ProviderResponse } from "./provider-response.ts";
 import { isFuture } from "./publication-times.ts";
 
 /**
- * Off-exchange prints, session by session. Only blocks of regular trading are stored: a large name
- * trades a million times a day, and FINRA publishes the volume of the day.
+ * Reads off-exchange prints, session by session. Only blocks from regular trading hours are stored:
+ * a large company has a million trades a day, and FINRA publishes the total volume of the day.
  */
 
 /**
- * Pause after the close in milliseconds: trades are free 15 minutes later, and cancellations of the
- * session are marked by then. One more minute is for clocks that differ.
+ * Pause after the close, in milliseconds. Trades are free after 15 minutes, and canceled trades of
+ * the session are marked by then. One more minute allows for clocks that differ.
  */
 const SETTLED_MS = 16 * 60_000;
 
 /**
- * Longest history in milliseconds, 82 sessions: the factor compares with 60 sessions, and paging
- * through more would take days.
+ * Maximum length of the history, in milliseconds, which is 82 sessions: the factor compares with 60
+ * sessions, and paging through more would take days.
  */
 const MAX_HISTORY_MS = 120 * 86_400_000;
 
-/** Pause after the provider did not know a symbol, in milliseconds. */
+/**
+ * Pause after the provider did not know a symbol, before the next request for it, in milliseconds.
+ */
 const UNKNOWN_MS = 86_400_000;
 
 /** Maximum number of times that a session with expired page tokens is read again; then it is
  *  skipped. */
 const MAX_LOST = 3;
 
-/** A print as a provider reports it; its session is that of the request. */
+/** A print as reported by a provider; its session is that of the request. */
 export type RawPrint = Omit<Print, "session">;
 
-/** A part of a session to request. */
+/** A page of a session to request. */
 export interface PrintWindow {
   readonly session: string;
   /** Start of regular trading, Unix milliseconds. */
   readonly opensAt: number;
   /** End of regular trading, Unix milliseconds. */
   readonly closesAt: number;
-  /** Token of the page, `next` of the page before; absent for the first one. */
+  /** Page token from `next` of the previous page; `undefined` for the first page. */
   readonly page: string | undefined;
 }
 
 /** Prints of one page. */
 export interface PrintPage {
   readonly prints: readonly RawPrint[];
-  /** Token of the next page; absent on the last one. */
+  /** Token of the next page; `undefined` on the last page. */
   readonly next?: string | undefined;
-  /** ISO date of the first available session, where the requested one is too old. */
+  /** ISO date of the first available session, if the requested one is too old. */
   readonly availableFrom?: string;
-  /** The provider does not know the symbol. */
+  /** Set if the provider does not know the symbol. */
   readonly isUnknown?: true;
 }
 
-/** Makes the request for a part of a session, and reads its answer. */
-type AskPrints = (place: PrintWindow) => {
+/** Builds the request for a page of a session, and parses the answer. */
+type RequestPrints = (place: PrintWindow) => {
   readonly request: ProviderRequest;
   read(answer: ProviderResponse): PrintPage;
 };
@@ -68,24 +76,24 @@ type AskPrints = (place: PrintWindow) => {
 const PAGE_CHARACTERS = 900;
 
 const PrintCursor = z.object({
-  session: z.iso.date().refine(isSession),
+  session: z.iso.date().refine(isTradingDay),
   page: z.string().max(PAGE_CHARACTERS).optional(),
-  /** Number of times that the session was read again. */
+  /** Number of times that the session was started again after its page token expired. */
   lost: z.int().optional(),
 });
 type PrintCursor = z.infer<typeof PrintCursor>;
 
-/** Series of the blocks of one symbol; a session is read some time after its close. */
+/** Series of the block trades of one symbol; a session is read 16 minutes after its close. */
 export function printSeries(
   { key, symbol, historyFrom }: { key: string; symbol: string; historyFrom: number },
-  ask: AskPrints,
-): Series {
+  ask: RequestPrints,
+): ProviderSeries {
   return {
     key,
     next(cursor, now, failures) {
       const position = positionOf(cursor, failures) ?? { session: firstOf(historyFrom, now) };
       const { session, page } = position;
-      const closesAt = closeAt(session);
+      const closesAt = sessionCloseAt(session);
       if (now < closesAt + SETTLED_MS) return { waitUntil: closesAt + SETTLED_MS };
       const opensAt = newYorkInstant(session, "09:30");
       const { request, read } = ask({ session, page, opensAt, closesAt });
@@ -104,7 +112,10 @@ export function printSeries(
   };
 }
 
-/** Position of the last reading. A session whose page token has expired is read again, a few times. */
+/**
+ * Position from which to continue. If its page token has expired, the session is read again, at
+ * most `MAX_LOST` times, and then skipped.
+ */
 function positionOf(
   cursor: string | undefined,
   failures: number | undefined,
@@ -115,7 +126,7 @@ function positionOf(
   return lost < MAX_LOST ? { session, lost: lost + 1 } : { session: nextSession(session) };
 }
 
-/** Reading of an answer that says that the provider does not know the symbol. */
+/** The result if the provider does not know the symbol. */
 const unknown = (position: PrintCursor, symbol: string, receivedAt: number): ParsedResponse => ({
   data: [],
   cursor: JSON.stringify(position),
@@ -138,10 +149,10 @@ function cursorAfter(
   return { session, page: next, lost };
 }
 
-/** The session after one, or the first from a later date on. */
+/** The next session; if the history available begins later, its first session. */
 function sessionAfter(session: string, availableFrom = session): string {
   if (availableFrom <= session) return nextSession(session);
-  return isSession(availableFrom) ? availableFrom : nextSession(availableFrom);
+  return isTradingDay(availableFrom) ? availableFrom : nextSession(availableFrom);
 }
 
 interface Context {
@@ -153,7 +164,7 @@ interface Context {
 function blocksOf(prints: readonly RawPrint[], context: Context): Omit<ParsedResponse, "cursor"> {
   const { symbol, session } = context;
   const data: Observation[] = [];
-  const rejected: Rejected[] = [];
+  const rejected: RejectedObservation[] = [];
   for (const print of prints) {
     if (isSmall(print)) continue;
     const key = { feed: "prints", symbol, at: print.tradedAt, id: print.id } as const;
@@ -164,12 +175,14 @@ function blocksOf(prints: readonly RawPrint[], context: Context): Omit<ParsedRes
   return { data, rejected };
 }
 
-/** Whether a print is below block size. Not the opposite of `isBlock` where the price is no number: such
- *  a print is not small, so that it is rejected instead of left out. */
+/**
+ * Whether a print is below block size. If the price is not a number, neither this nor `isBlockTrade` is
+ * true, so that the print is rejected rather than ignored.
+ */
 const isSmall = ({ price, sizeShares }: RawPrint): boolean =>
-  sizeShares < BLOCK_SIZE.shares && price * sizeShares < BLOCK_SIZE.notionalUsd;
+  sizeShares < MIN_BLOCK_SIZE.shares && price * sizeShares < MIN_BLOCK_SIZE.notionalUsd;
 
-/** Why a print cannot be true, `undefined` when it can. */
+/** Why a print is implausible; `undefined` if it is not. */
 function printFault(
   { price, sizeShares, tradedAt }: RawPrint,
   context: Context,

@@ -1,4 +1,7 @@
-/** Ids of all providers; of several with the same feed, the first usable one is used. */
+/**
+ * Ids of all providers in order of preference: if several have the same feed, the first usable one
+ * is used.
+ */
 export const providerIds = [
   "coinbase",
   "kraken",

@@ -2,22 +2,26 @@ import type { z } from "zod";
 import { parseJson } from "../../lib/json.ts";
 import { ProviderFault } from "./fault.ts";
 
-/** Answer of a provider. */
+/** A provider's HTTP response. */
 export interface ProviderResponse {
-  /** 200, or one of those that the request accepts. */
+  /** 200, or another status that the request accepts. */
   readonly status: number;
-  /** A header field by its name in lower case. */
+  /**
+   * Value of a header field.
+   *
+   * @param name Field name in lower case.
+   */
   header(name: string): string | undefined;
   readonly body: Buffer;
-  /** When it arrived, Unix milliseconds. */
+  /** When the response arrived, Unix milliseconds. */
   readonly receivedAt: number;
 }
 
-/** Maximum length of the part of an answer that a fault quotes, in characters. */
+/** Maximum length of the quotation from an answer in a fault, in characters. */
 const QUOTED_CHARACTERS = 80;
 
 /**
- * The answer as JSON, validated against a schema.
+ * Parses the body as JSON and validates it against a schema.
  *
  * @throws {ProviderFault} `malformed`, with the path of the wrong member.
  */
@@ -27,7 +31,7 @@ export const parseJsonBody = <S extends z.ZodType>(
 ): z.output<S> => parseJsonText(body.toString("utf8"), schema);
 
 /**
- * A text as JSON, validated against a schema.
+ * Parses a text as JSON and validates it against a schema.
  *
  * @throws {ProviderFault} `malformed`, with the path of the wrong member.
  */
@@ -41,17 +45,17 @@ export function parseJsonText<S extends z.ZodType>(text: string, schema: S): z.o
   throw new ProviderFault("malformed", `${place}: ${issue?.message ?? "not as documented"}`);
 }
 
-/** The beginning of what a provider sent, on one line. */
+/** The beginning of a text from a provider, on one line. */
 export function quoted(text: string): string {
   const line = text.slice(0, QUOTED_CHARACTERS).replace(/[\p{Cc}\p{Zl}\p{Zp}]+/gu, " ");
   return JSON.stringify(line.toWellFormed());
 }
 
 /**
- * Runs a provider's code on what the provider's server sent. Anything it throws becomes a fault,
- * since a server may send anything.
+ * Runs the code that reads data from a provider's server. Any error becomes a fault, since a server
+ * may send anything.
  *
- * @param what Name of the result, for the operator.
+ * @param what Description of the data for the operator.
  * @returns The result, or the fault.
  */
 export function catchFault<T>(make: () => T, what: string): T | ProviderFault {

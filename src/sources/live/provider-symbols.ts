@@ -1,12 +1,13 @@
 /**
- * How providers spell symbols. Here, a class of shares is spelled `BRK-B` and a coin `BTC-USD`.
+ * Conversion to the symbols of providers. In this service, a share class is spelled `BRK-B` and a
+ * coin `BTC-USD`.
  */
 
-/** `BRK.B`: Alpaca, Massive, StockTwits. */
+/** Spelling `BRK.B`, used by Alpaca, Massive and StockTwits. */
 export const withDot = (symbol: string): string => symbol.replace("-", ".");
 
-/** `BRK/B`: FINRA. Preferred shares, such as `ABRpD`, are not followed. */
+/** Spelling `BRK/B`, used by FINRA. Preferred shares, such as `ABRpD`, are not covered. */
 export const withSlash = (symbol: string): string => symbol.replace("-", "/");
 
-/** `BTC`: the coin of a pair against the dollar. */
-export const coinOf = (symbol: string): string => symbol.replace(/-USD$/, "");
+/** Ticker of a coin without its quote currency: `BTC` for `BTC-USD`. */
+export const coinTicker = (symbol: string): string => symbol.replace(/-USD$/, "");

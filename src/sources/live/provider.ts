@@ -1,11 +1,11 @@
 import type { AssetClass, Instrument } from "../../market/instrument.ts";
-import type { Source } from "../../market/market.ts";
+import type { DataSource } from "../../market/market.ts";
 import type {
   Feed,
   Fundamental,
-  Known,
   Mention,
   OnChain,
+  PointInTimeRecord,
   Print,
   ReportedBar,
   ShortVolume,
@@ -14,7 +14,7 @@ import type {
 import type { ProviderResponse } from "./provider-response.ts";
 
 /** Record type of each feed. */
-interface FeedRecords extends Readonly<Record<Feed, Known>> {
+interface FeedRecords extends Readonly<Record<Feed, PointInTimeRecord>> {
   readonly bars: ReportedBar;
   readonly fundamentals: Fundamental;
   readonly mentions: Mention;
@@ -24,58 +24,63 @@ interface FeedRecords extends Readonly<Record<Feed, Known>> {
   readonly onChain: OnChain;
 }
 
-/** One record with its key. Of duplicates the first is stored. */
+/** One record with its key. If a key is observed twice, the first record is stored. */
 export type Observation = {
   readonly [F in Feed]: {
     readonly feed: F;
     /** Symbol of the universe. */
     readonly symbol: string;
-    /** Instant that it is about, Unix milliseconds; the same whenever it is read. */
+    /**
+     * Instant that the record is about, Unix milliseconds; the same no matter when the record is
+     * read.
+     */
     readonly at: number;
-    /** Unique within feed, symbol and instant. */
+    /** Id that is unique for its feed, symbol and instant. */
     readonly id: string;
-    /** `availableAt` is its time of publication, whenever it is read. */
+    /**
+     * The record; its `availableAt` is the time of publication, no matter when the record is read.
+     */
     readonly record: FeedRecords[F];
   };
 }[Feed];
 
-/** An observation that cannot be true; quarantined with the reason. */
-export interface Rejected {
+/** An implausible observation, which is quarantined with the reason. */
+export interface RejectedObservation {
   readonly symbol: string;
   readonly feed: Feed;
-  /** Instant that it is about, Unix milliseconds. */
+  /** Instant that the observation is about, Unix milliseconds. */
   readonly at: number;
   readonly id: string;
-  /** A sentence for the operator; data of the provider are quoted and bounded. */
+  /** Reason as a sentence for the operator; text from the provider is quoted and truncated. */
   readonly reason: string;
 }
 
-/** A request to a provider. Secrets are in `headers` alone. */
+/** A request to a provider. Secrets may be only in `headers`. */
 export interface ProviderRequest {
-  /** Other origin than the provider's; a mirror replaces both. */
+  /** Origin, if it is not that of the provider; a mirror replaces either. */
   readonly origin?: string;
   /** Path and query below the provider's origin, for example `/products/BTC-USD/candles?…`. */
   readonly path: string;
-  /** Absent: GET. */
+  /** Body of a POST request; absent for GET. */
   readonly post?: { readonly type: "application/json"; readonly body: string };
   readonly headers?: Readonly<Record<string, string>>;
-  /** Statuses beside 200 that `read` understands, for example 304, or 403 for a missing day. */
+  /** Statuses besides 200 that `read` understands, for example 304, or 403 for a missing day. */
   readonly accepts?: readonly number[];
-  /** Largest body in bytes, decompressed. Default: 16 MiB. */
+  /** Maximum size of the decompressed body, in bytes. Default: 16 MiB. */
   readonly maxBytes?: number;
   /** How long the answer may be cached on disk, in milliseconds. Default: not at all. */
   readonly keepMs?: number;
 }
 
-/** Content of an answer. */
+/** The content of a parsed answer. */
 export interface ParsedResponse {
   readonly data: readonly Observation[];
-  readonly rejected?: readonly Rejected[];
-  /** Position of the next request. At most 1,000 characters. */
+  readonly rejected?: readonly RejectedObservation[];
+  /** Position for the next request, at most 1,000 characters. */
   readonly cursor: string;
   /** No request before this instant, Unix milliseconds. */
   readonly notBefore?: number;
-  /** Every symbol of the series that the provider does not know; it is requested again. */
+  /** All symbols of the series that the provider does not know; they are requested again later. */
   readonly unknown?: readonly string[];
 }
 
@@ -85,74 +90,83 @@ export type PollStep =
   | {
       readonly request: ProviderRequest;
       /**
-       * Reads the answer; pure.
+       * Parses the answer; a pure function.
        *
-       * @throws {ProviderFault} When the answer is not as documented, or reports a failure.
+       * @throws {ProviderFault} If the answer does not have the documented form, or reports a
+       * failure.
        */
       read(answer: ProviderResponse): ParsedResponse;
     };
 
-/** A sequence of observations with a cursor of its own, such as the candles of a coin. */
-export interface Series {
-  /** Unique within the provider, stable over versions, for example `BTC-USD`. */
+/** A sequence of observations with its own cursor, such as the candles of a coin. */
+export interface ProviderSeries {
+  /** Key that is unique for the provider and stable across versions, for example `BTC-USD`. */
   readonly key: string;
   /**
-   * The next step; pure.
+   * The next step; a pure function.
    *
-   * @param cursor Cursor of the last reading, `undefined` at the very beginning.
+   * @param cursor Cursor of the last parsed answer, `undefined` before the first request.
    * @param now Unix milliseconds.
-   * @param failures Malformed answers in a row: where a page token has expired, its session or
-   *   period is read again.
+   * @param failures Number of consecutive malformed answers: if a page token has expired, its
+   * session or period is read again.
    */
   next(cursor: string | undefined, now: number, failures?: number): PollStep;
 }
 
-/** Requests that a provider allows: at most `requests` in any window of `perMs` milliseconds. */
-export interface Budget {
+/** Rate limit of a provider: at most `requests` in any window of `perMs` milliseconds. */
+export interface RequestBudget {
   readonly requests: number;
   readonly perMs: number;
 }
 
-/** How a provider is used. */
+/** Options with which a provider is used. */
 export interface ProviderOptions {
-  /** Instruments of its classes. */
+  /** Instruments of the asset classes that the provider covers. */
   readonly instruments: readonly Instrument[];
-  /** The feeds that it is used for; of several providers of a feed one is used. */
+  /**
+   * The feeds that the provider is used for; a feed of several providers is taken from one of them.
+   */
   readonly feeds: ReadonlySet<Feed>;
-  /** First instant of the history that is needed, Unix milliseconds. */
+  /** Start of the history that is needed, Unix milliseconds. */
   readonly historyFrom: number;
-  /** Settings of the provider by environment variable; those that it needs are set. */
+  /** Settings of the provider by environment variable; all required ones are set. */
   readonly settings: Readonly<Record<string, string>>;
 }
 
-/** Members of polled and streamed providers. */
-interface ProviderBase extends Omit<Source, "simulated"> {
-  /** Whether its terms allow the operator's own use only: then the operator has to opt in. */
+/** Members that polled and streamed providers have in common. */
+interface ProviderBase extends Omit<DataSource, "simulated"> {
+  /**
+   * Whether the provider's terms allow only the operator's own use, in which case the operator has
+   * to opt in.
+   */
   readonly isForOwnUse: boolean;
-  /** Its origin, unless the operator configures a mirror. */
+  /** Origin of the provider, unless the operator configures a mirror. */
   readonly origin: string;
-  /** Feeds that it provides. */
+  /** Feeds that the provider offers. */
   readonly feeds: readonly Feed[];
-  /** Asset classes that it covers. */
+  /** Asset classes that the provider covers. */
   readonly classes: readonly AssetClass[];
-  /** Environment variables that it requires. */
+  /** Required environment variables. */
   readonly needs: readonly string[];
 }
 
 /** A provider that is polled over HTTP. */
 export interface PolledProvider extends ProviderBase {
   readonly kind: "polled";
-  readonly budget: Budget;
-  /** The series of these instruments. */
-  series(options: ProviderOptions): readonly Series[];
+  readonly budget: RequestBudget;
+  /** Creates the series of the given instruments. */
+  series(options: ProviderOptions): readonly ProviderSeries[];
 }
 
 /** A provider that streams over a WebSocket. */
 export interface StreamedProvider extends ProviderBase {
   readonly kind: "streamed";
-  /** Path and query to connect to, resuming after a cursor. */
+  /** Path and query of the WebSocket, which resumes after the cursor. */
   path(cursor: string | undefined): string;
-  /** Reader of messages for these instruments; returns `undefined` for irrelevant ones. */
+  /**
+   * Creates a reader of messages about the given instruments; the reader returns `undefined` for an
+   * irrelevant message.
+   */
   reader(options: ProviderOptions): (message: string, now: number) => ParsedResponse | undefined;
 }
 

@@ -30,6 +30,8 @@ const byId: Readonly<Record<(typeof providerIds)[number], Provider>> = {
   "finra-weekly": finraWeekly,
 };
 
-/** Every provider, in the order of `providerIds`. Kept apart from the ids, because this file loads
- *  every provider, and the configuration needs only the ids. */
+/**
+ * Every provider, in the order of `providerIds`. The ids are in a separate file, because this file
+ * loads the code of every provider, and the configuration needs only the ids.
+ */
 export const providers: readonly Provider[] = providerIds.map((id) => byId[id]);

@@ -7,58 +7,65 @@ import type {
   BarDoubt,
   Feed,
   InstrumentRecords,
-  Known,
   Mention,
+  PointInTimeRecord,
   RecordList,
   ReportedBar,
 } from "../../market/records.ts";
 import type { Observation } from "./provider.ts";
-import { barsDue } from "./publication-times.ts";
+import { barDueTimes } from "./publication-times.ts";
 
 /** An observation with its provider and the time of its arrival. */
 export type ReceivedObservation = Observation & {
   readonly provider: string;
-  /** Unix milliseconds. */
+  /** When the observation arrived, Unix milliseconds. */
   readonly observedAt: number;
 };
 
 /**
- * An observation that arrives this long after its publication, in milliseconds, is backfilled
- * history: it counts as known from its publication. Later ones count as known from their arrival.
+ * An observation that arrives more than this long after its publication, in milliseconds, is
+ * backfilled history and counts as known from its publication. Others count as known from their
+ * arrival at the earliest.
  */
 const HISTORY_MS = 2 * 86_400_000;
 
-/** Feeds whose records exist when they are reported, whatever time they claim. Bars and figures are
- *  published by a rule, often later than they arrive. */
+/**
+ * Feeds whose records count from their arrival, whatever time they state. Bars and figures are
+ * published at fixed times, often later than they arrive.
+ */
 const REPORTED_FEEDS: ReadonlySet<Feed> = new Set(["mentions", "prints"]);
 
-/** Age in milliseconds at which a message that arrives says nothing about sentiment any more: two
- *  half-lives of a day. */
+/**
+ * Age at which an arriving message no longer says anything about sentiment, in milliseconds: two
+ * half-lives of one day.
+ */
 export const STALE_MENTION_MS = 2 * 86_400_000;
 
 /**
- * Maximum delay of a record behind others that were already read, in milliseconds, up to which it
- * counts as merely late: as known from then on, until a session closes. Causes are slow answers,
- * clocks that differ, and processes that read what another one wrote. Late records do not cause a
- * year to be scored again before that.
+ * Maximum delay of a late record behind records that were already read, in milliseconds. Until a
+ * session closes, such a record counts as known only after those records, so that it does not cause
+ * a year to be scored again. Causes of delays are slow answers, clocks that differ, and processes
+ * that read what another process wrote.
  */
 const LATE_MS = 3_600_000;
 
-/** The records of one feed. */
+/** The records of one feed of an instrument. */
 interface FeedRecords {
-  /** Every record by instant and id, in the order of arrival. */
-  readonly received: Map<string, Known>;
+  /** Every record by instant and id, in order of arrival. */
+  readonly received: Map<string, PointInTimeRecord>;
   readonly providers: Set<string>;
-  /** The list that readers hold. */
+  /** The list that readers use. */
   shown: ShownList;
-  /** Whether the list that readers hold lacks a record, or has one too many. */
+  /** Whether `shown` lacks a record or contains a dropped one. */
   isOutdated: boolean;
-  /** When the first record became known that stands at a later position in the list because it
-   *  arrived late, Unix milliseconds; infinite if there is none. */
+  /**
+   * When the earliest late record became known, Unix milliseconds; such a record is too far back in
+   * `shown`. Infinity if there is none.
+   */
   lateFrom: number;
 }
 
-/** An empty feed, whose list readers do not hold yet. */
+/** An empty feed that readers have not seen yet. */
 const newFeed = (): FeedRecords => ({
   received: new Map(),
   providers: new Set(),
@@ -67,19 +74,17 @@ const newFeed = (): FeedRecords => ({
   lateFrom: Number.POSITIVE_INFINITY,
 });
 
-/**
- * Every record that providers have reported for one instrument, and the lists that readers hold.
- */
+/** Every record that providers have reported for one instrument, and the lists that readers use. */
 export class RecordBook {
   readonly #calendars: readonly AssetClass[];
   readonly #feeds = new Map<Feed, FeedRecords>();
   #records: InstrumentRecords;
-  /** Messages known before this instant (Unix milliseconds) are forgotten. */
+  /** Messages known before this instant (Unix milliseconds) are dropped. */
   #forgottenUntil = Number.NEGATIVE_INFINITY;
 
   /**
-   * @param calendars Classes whose sessions close in the market, one for each calendar. The ids of every
-   *   class depend on the records of all.
+   * @param calendars One asset class for each trading calendar in the market: a close on any of
+   * them affects the lists of all instruments.
    */
   constructor(instrument: Instrument, calendars: readonly AssetClass[]) {
     this.#calendars = calendars;
@@ -87,9 +92,9 @@ export class RecordBook {
   }
 
   /**
-   * Adds an observation, unless it is there already.
+   * Adds an observation, unless it is already known.
    *
-   * @param shownUntil Readers have read everything known by then, Unix milliseconds.
+   * @param shownUntil Instant up to which readers have read everything, Unix milliseconds.
    */
   add(observed: ReceivedObservation, shownUntil: number): void {
     const { feed, provider } = observed;
@@ -106,9 +111,8 @@ export class RecordBook {
   }
 
   /**
-   * Whether the lists that readers hold must be rebuilt. A late record moves to its own position
-   * when a session of any class has closed, so that all processes score the close from the same
-   * records.
+   * Whether the lists must be rebuilt. A late record moves to its proper position when a session of
+   * any class has closed, so that all processes score the close from the same records.
    *
    * @param at Unix milliseconds.
    */
@@ -119,7 +123,7 @@ export class RecordBook {
     );
   }
 
-  /** Rebuilds the lists from all records; from now on these grow. */
+  /** Rebuilds the lists from all records. Afterwards, records are added to the new lists. */
   revise(): InstrumentRecords {
     const changed = [...this.#feeds].filter(
       ([, { isOutdated, lateFrom }]) => isOutdated || Number.isFinite(lateFrom),
@@ -137,7 +141,7 @@ export class RecordBook {
     return this.#records;
   }
 
-  /** All messages, in no order. */
+  /** All messages, in no particular order. */
   messages(): readonly Mention[] {
     return [...(this.#feeds.get("mentions")?.received.values() ?? [])] as Mention[];
   }
@@ -146,18 +150,18 @@ export class RecordBook {
     return this.#feeds.get("mentions")?.received.size ?? 0;
   }
 
-  /** Forgets messages known before an instant, Unix milliseconds, even when they arrive again. */
+  /** Drops messages known before an instant (Unix milliseconds), even if they arrive again. */
   forgetMessages(before: number): void {
     this.#forgottenUntil = Math.max(this.#forgottenUntil, before);
     this.#drop(({ availableAt }) => availableAt < this.#forgottenUntil);
   }
 
-  /** Drops some of its messages. */
-  dropMessages(some: ReadonlySet<Known>): void {
+  /** Drops the given messages. */
+  dropMessages(some: ReadonlySet<PointInTimeRecord>): void {
     this.#drop((message) => some.has(message));
   }
 
-  #drop(isDropped: (record: Known) => boolean): void {
+  #drop(isDropped: (record: PointInTimeRecord) => boolean): void {
     const records = this.#feeds.get("mentions");
     if (records === undefined) return;
     for (const [key, record] of records.received) {
@@ -167,30 +171,35 @@ export class RecordBook {
     }
   }
 
-  /** Ids of the providers of each feed. */
+  /** Ids of the providers that have reported records, by feed. */
   providers(): ReadonlyMap<Feed, ReadonlySet<string>> {
     return new Map([...this.#feeds].map(([feed, { providers }]) => [feed, providers]));
   }
 }
 
-/** A joined key is one flat string; a template literal would keep its parts, twice the memory. */
+/**
+ * Key of an observation. `join` gives one flat string; a template literal would keep its parts,
+ * which takes twice the memory.
+ */
 const keyOf = ({ at, id }: ReceivedObservation): string => [at, id].join(" ");
 
-/** A record that is added to a list, and what its readers have read. */
+/** A record to add to a list, and the instant up to which readers have read the list. */
 interface Addition {
   readonly feed: Feed;
   readonly key: string;
-  readonly record: Known;
+  readonly record: PointInTimeRecord;
   readonly shownUntil: number;
   readonly calendars: readonly AssetClass[];
 }
 
 /** Whether a session closed in [from, until], Unix milliseconds. */
 const hasClosed = (from: number, until: number, calendars: readonly AssetClass[]): boolean =>
-  calendars.some((calendar) => barsDue(from - 1, until, calendar).length > 0);
+  calendars.some((calendar) => barDueTimes(from - 1, until, calendar).length > 0);
 
-/** Adds a record to the list that readers hold: in order or, when it is late, after the records
- *  that they have read. */
+/**
+ * Adds a record to the list that readers use: in order or, if the record is late, after the records
+ * that readers have already read.
+ */
 function show(records: FeedRecords, addition: Addition): void {
   const { feed, key, record, shownUntil } = addition;
   const isInOrder =
@@ -205,8 +214,9 @@ function show(records: FeedRecords, addition: Addition): void {
 }
 
 /**
- * Whether a record changes scores that were computed without it: those of sessions that have closed
- * since, or more than an hour of them. A bar sets the price of its session.
+ * Whether a record changes scores that were computed without it. It does if a session has closed
+ * since it became known, if it is more than an hour late, or if it is a bar, which sets the price
+ * of its session.
  */
 function changesScores({ feed, record, shownUntil, calendars }: Addition): boolean {
   const { availableAt } = record;
@@ -225,33 +235,38 @@ export function knownAt({
   return REPORTED_FEEDS.has(feed) ? observedAt : Math.max(availableAt, observedAt);
 }
 
-/** The record with the instant from which it counts; `undefined` for a message that is too old. */
-function recordOf(observed: ReceivedObservation): Known | undefined {
+/**
+ * The record with the instant from which it counts as known; `undefined` for a message that is too
+ * old.
+ */
+function recordOf(observed: ReceivedObservation): PointInTimeRecord | undefined {
   const { feed, record, observedAt } = observed;
   const availableAt = knownAt(observed);
   if (feed === "mentions" && observedAt - record.availableAt > STALE_MENTION_MS) return undefined;
   return availableAt === record.availableAt ? record : { ...record, availableAt };
 }
 
-/** A list as readers hold it, oldest first. */
+/** A list of records for readers, oldest first. */
 interface ShownList {
-  readonly records: RecordList<Known>;
-  /** Doubted bars; absent in lists of other records. */
+  readonly records: RecordList<PointInTimeRecord>;
+  /** Doubtful bars; absent in lists of other records. */
   readonly doubts?: RecordList<BarDoubt>;
-  /** Session of the newest bar, doubted or not; "" in lists of other records. */
+  /** Session of the newest bar, including doubtful bars; "" in lists of other records. */
   readonly newestSession: string;
-  /** Adds a record after everything that was read. */
-  add(record: Known, key: string): void;
+  /** Adds a record that counts as known after everything that readers have read. */
+  add(record: PointInTimeRecord, key: string): void;
 }
 
-const orderRecords = (feed: Feed, received: ReadonlyMap<string, Known>): ShownList =>
+const orderRecords = (feed: Feed, received: ReadonlyMap<string, PointInTimeRecord>): ShownList =>
   feed === "bars"
     ? orderBars([...(received as ReadonlyMap<string, ReportedBar>).values()])
     : orderByTime(received);
 
-/** Records in the order in which they became known, those of one instant by key, so that every process
- *  has the same order. */
-function orderByTime(received: ReadonlyMap<string, Known>): ShownList {
+/**
+ * Records in the order in which they became known, and by key within an instant, so that every
+ * process has the same order.
+ */
+function orderByTime(received: ReadonlyMap<string, PointInTimeRecord>): ShownList {
   const inOrder = [...received].sort(
     ([key, one], [otherKey, other]) =>
       one.availableAt - other.availableAt || (key < otherKey ? -1 : 1),
@@ -274,9 +289,9 @@ function orderByTime(received: ReadonlyMap<string, Known>): ShownList {
 }
 
 /**
- * The accepted bars in the order of their sessions, each with its return, and none known before the
- * bar of the session before. Returns are computed when they are read; stored, they would take twice the
- * memory.
+ * The accepted bars in the order of their sessions, each with its return. No bar becomes known
+ * before the bar of the previous session. Returns are computed on access, since storing them would
+ * take twice the memory.
  */
 function orderBars(received: readonly ReportedBar[]): ShownList {
   const bars: ReportedBar[] = [];

@@ -7,8 +7,9 @@ interface Rename {
 }
 
 /**
- * Well-known changes in the S&P 500 by date, as the companies announced them; not complete. Tickers
- * are reused: HCP became HashiCorp's, and GOOG belongs to another class of shares than before.
+ * Well-known ticker changes in the S&P 500 by date, as the companies announced them; the list is
+ * not complete. Tickers are reused: HCP later became HashiCorp's ticker, and GOOG now belongs to
+ * another share class.
  */
 const RENAMES: readonly Rename[] = [
   { from: "GOOG", to: "GOOGL", on: "2014-04-03" },
@@ -43,11 +44,11 @@ const RENAMES: readonly Rename[] = [
 ];
 
 /**
- * Today's ticker of the security that a ticker named on a day.
+ * The current ticker of the security that had a ticker on a given day.
  *
  * @param day ISO date in New York.
- * @returns The ticker itself where no change is known; `undefined` where it named another security
- *   then, or none: META before 2022-06-09.
+ * @returns The ticker itself if no change is known; `undefined` if the ticker belonged to another
+ * security or to none, such as META before 2022-06-09.
  */
 export function currentTicker(ticker: string, day: string): string | undefined {
   const next = RENAMES.find(({ from, to, on }) => on > day && (from === ticker || to === ticker));

@@ -3,13 +3,13 @@ import type { Instrument } from "../../market/instrument.ts";
 import { readInstruments } from "../files/instruments.ts";
 import { DEFAULT_COINS, DEFAULT_FUNDS, DEFAULT_STOCKS } from "./default-universe.ts";
 
-/** A list of symbols, as opposed to the name of a file. */
+/** Matches a list of symbols, as opposed to the path of a file. */
 const LIST = /^[A-Z0-9][A-Z0-9.-]{0,19}(?:[\s,]+[A-Z0-9][A-Z0-9.-]{0,19})*$/;
 
-/** Suffix of coins in a list. */
+/** Suffix of the symbol of a coin. */
 const COIN = /-USD$/;
 
-/** The default universe. */
+/** The default universe of stocks, funds and coins. */
 const DEFAULT: readonly Instrument[] = [
   ...DEFAULT_STOCKS.map(([symbol, name, exchange, sector]) =>
     instrument({ symbol, name, assetClass: "stock", exchange, sector }),
@@ -21,11 +21,11 @@ const DEFAULT: readonly Instrument[] = [
 ];
 
 /**
- * Opens the universe of a live market.
+ * Reads the universe of a live market.
  *
- * @param universe `undefined`: some large ones; symbols separated by commas or spaces, of which
- *   those in `-USD` are coins; or the path of a file with the columns of `instruments.csv`.
- * @throws {Error} When the file is invalid; says where.
+ * @param universe `undefined` for the default universe; or symbols separated by commas or spaces,
+ * of which those in `-USD` are coins; or the path of a file with the columns of `instruments.csv`.
+ * @throws {Error} If the file is invalid; the message says where.
  */
 export async function openUniverse(universe: string | undefined): Promise<readonly Instrument[]> {
   if (universe === undefined) return DEFAULT;
@@ -33,10 +33,10 @@ export async function openUniverse(universe: string | undefined): Promise<readon
   return readInstruments({ path: universe, content: await contentOf(universe) });
 }
 
-/** `BRK.B` is `BRK-B` here. */
+/** The spelling of this service: `BRK-B` for `BRK.B`. */
 const spelled = (symbol: string): string => symbol.replaceAll(".", "-");
 
-/** An instrument of a list; those of the default universe have names and sectors. */
+/** The instrument with a symbol; name and sector are known only for the default universe. */
 const named = (symbol: string): Instrument =>
   DEFAULT.find((known) => known.symbol === symbol) ??
   instrument({ symbol, name: symbol, assetClass: COIN.test(symbol) ? "crypto" : "stock" });

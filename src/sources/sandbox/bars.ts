@@ -1,4 +1,4 @@
-import type { Packing } from "../../market/packed-list.ts";
+import type { RecordPacking } from "../../market/packed-list.ts";
 import type { Bar, ReportedBar } from "../../market/records.ts";
 import type { DayContext, SandboxWorld } from "./day-context.ts";
 import { dividendYieldOn } from "./price-paths.ts";
@@ -8,18 +8,21 @@ import { standardNormal } from "./rng.ts";
 /** Share of a day's move that happens before the open. */
 const OVERNIGHT_SHARE = 0.3;
 
-/** To the nearest price step, at least one. */
+/** Rounds a price in USD to the nearest price step, but to at least one step. */
 function toTick({ ticksPerUsd }: Profile, price: number): number {
   return Math.max(1, Math.round(price * ticksPerUsd)) / ticksPerUsd;
 }
 
-/** Volume in shares, for coins in USD; it grows with the size of the move. */
+/**
+ * Volume of a day, in shares for stocks and in USD for coins. The caller's `noise` grows with the
+ * size of the price move.
+ */
 function volumeOf({ instrument, dailyVolumeUsd }: Profile, noise: number, close: number): number {
   const turnover = dailyVolumeUsd * Math.exp(noise);
   return Math.round(instrument.assetClass === "crypto" ? turnover : turnover / close);
 }
 
-/** Trading of a day, known at its end; `undefined` while trading is halted. */
+/** The bar of a day, known at the end of the day; `undefined` while trading is halted. */
 export function barOf(context: DayContext): ReportedBar | undefined {
   const { world, profile, day } = context;
   const segment = world.segmentOf(day);
@@ -54,7 +57,7 @@ export function barOf(context: DayContext): ReportedBar | undefined {
 export const barPacking = ({
   dayMs,
   sessionOf,
-}: Pick<SandboxWorld, "dayMs" | "sessionOf">): Packing<Bar, Bar> => ({
+}: Pick<SandboxWorld, "dayMs" | "sessionOf">): RecordPacking<Bar, Bar> => ({
   bytes: 65,
   write(view, at, bar) {
     view.setUint32(at, bar.availableAt / dayMs - 1);

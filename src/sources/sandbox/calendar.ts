@@ -1,19 +1,26 @@
 import type { Traits } from "./universe.ts";
 
-/** Every day is a session; a sandbox year has as many as a year of US sessions. */
+/**
+ * Number of sessions in a sandbox year, the same as in a year of US sessions; every simulated day
+ * is a session.
+ */
 const YEAR_DAYS = 252;
 
-/** A fiscal quarter, and the pace of dividends. */
+/** Number of days in a fiscal quarter, and between two dividends. */
 export const QUARTER_DAYS = 91;
 
-/** The first day that is served moves forward every 63 days, a quarter of a year. */
+/**
+ * Number of days by which the first served day moves forward at a time: 63, a quarter of a year.
+ */
 const SERVED_STEP_DAYS = YEAR_DAYS / 4;
 
-/** Days of bars, filings and on-chain figures before the first scored day of a year. */
+/** Number of days of bars, filings and on-chain figures before the first scored day of a year. */
 const HISTORY_DAYS = 3 * YEAR_DAYS;
 
-/** Days of messages, prints and short volumes before the first scored day: their 60-day norms and a
- *  margin. */
+/**
+ * Number of days of messages, prints and short volumes before the first scored day: 60 for their
+ * norms, plus a margin.
+ */
 const FEED_MEMORY_DAYS = 70;
 
 /**
@@ -21,7 +28,7 @@ const FEED_MEMORY_DAYS = 70;
  * are the same all year long, so that every process gives the same scores.
  */
 export interface SandboxYear {
-  /** Years since the Unix epoch. */
+  /** Number of the year, counted in sandbox years from the Unix epoch. */
   readonly number: number;
   /** First day of bars, filings and on-chain figures. */
   readonly historyDay: number;
@@ -29,7 +36,7 @@ export interface SandboxYear {
   readonly feedDay: number;
 }
 
-/** The year in which a day lies. */
+/** The sandbox year that contains a day. */
 export function yearOf(day: number): SandboxYear {
   const number = Math.floor(day / YEAR_DAYS);
   const firstScored = firstScoredDay(number * YEAR_DAYS);
@@ -41,19 +48,23 @@ export function yearOf(day: number): SandboxYear {
 }
 
 /**
- * First day that is scored when the current day is `day`: one year before the current year begins.
+ * The first scored day when the current day is `day`: one year before the start of the current
+ * year.
  */
 export const firstScoredDay = (day: number): number =>
   Math.floor(day / YEAR_DAYS) * YEAR_DAYS - YEAR_DAYS;
 
-/** First day whose scores are served when the current day is `day`: one year before the current
- *  quarter begins. */
+/**
+ * The first day whose scores are served when the current day is `day`: one year before the start of
+ * the current quarter.
+ */
 export const firstServedDay = (day: number): number =>
   Math.floor(day / SERVED_STEP_DAYS) * SERVED_STEP_DAYS - YEAR_DAYS;
 
 /**
- * First day of an instrument's current listing. The records of a year hold one listing only: in the
- * year of a new listing the old one is absent from the first day on, because lists never shrink.
+ * First day of an instrument's current listing. The records of a year contain only one listing: in
+ * the year of a new listing, the old one is absent from the first day on, because lists never
+ * shrink.
  */
 export function listedFrom({ listing }: Traits, year: number): number {
   if (listing === null) return Number.NEGATIVE_INFINITY;

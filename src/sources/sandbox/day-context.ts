@@ -3,19 +3,19 @@ import type { FindSegment } from "./price-paths.ts";
 import type { Profile } from "./profile.ts";
 import type { RngFor } from "./rng.ts";
 
-/** What does not change while a sandbox runs. */
+/** The constants of a running sandbox. */
 export interface SandboxWorld {
-  /** Every instrument of the universe, in its order. */
+  /** Profiles of all instruments, in the order of the universe. */
   readonly profiles: readonly Profile[];
   readonly rngFor: RngFor;
   readonly segmentOf: FindSegment;
   /** Length of a simulated day in milliseconds. */
   readonly dayMs: number;
-  /** Label of the session of a day (since the Unix epoch): its first instant. */
+  /** Label of the session on a day (counted from the Unix epoch): the first instant of that day. */
   readonly sessionOf: (day: number) => string;
 }
 
-/** One instrument on one simulated day, as its feeds see it. */
+/** One instrument on one simulated day, for which feeds generate records. */
 export interface DayContext {
   readonly world: SandboxWorld;
   readonly profile: Profile;
@@ -23,14 +23,14 @@ export interface DayContext {
   readonly day: number;
 }
 
-/** A day on which the instrument traded. */
+/** An instrument on a day on which it traded, with its bar. */
 export interface TradedDayContext extends DayContext {
   readonly bar: ReportedBar;
 }
 
 /**
- * Prefix of the ids of an instrument's records, by day. The last prefix is kept, since the records
- * of a day are read one after another.
+ * Creates a function that gives the id prefix of an instrument's records of a day. The last prefix
+ * is cached, since the records of a day are read one after another.
  */
 export function idPrefixes({ index }: Pick<Profile, "index">): (day: number) => string {
   let last = { day: Number.NaN, prefix: "" };

@@ -1,15 +1,17 @@
-import type { Packing } from "../../market/packed-list.ts";
+import type { RecordPacking } from "../../market/packed-list.ts";
 import type { Bar, Fundamental, FundamentalMetric, OnChain } from "../../market/records.ts";
 import { QUARTER_DAYS } from "./calendar.ts";
 import type { DayContext, SandboxWorld } from "./day-context.ts";
 import { SEGMENT_DAYS } from "./price-paths.ts";
 import { standardNormal } from "./rng.ts";
 
-/** A quarter is published 20..50 days after its end. */
+/** A quarter is published 20 to 50 days after its end. */
 const SHORTEST_LAG_DAYS = 20;
 const LAG_SPREAD_DAYS = 30;
 
-/** Length of the filing cycle in quarters; a lapsing instrument files five of them. */
+/**
+ * Length of the filing cycle in quarters; a lapsing instrument files five quarters of each cycle.
+ */
 const LAPSE_CYCLE = 8;
 const FILED_OF_CYCLE = 5;
 
@@ -20,8 +22,8 @@ function isFiled({ profile }: DayContext, quarter: number): boolean {
 }
 
 /**
- * Shares outstanding. A split multiplies them; buy-backs spread over the segment undo it, so that
- * price and market value stay bounded over the segments.
+ * Shares outstanding. A split multiplies them, and buybacks undo the split over the segment, so
+ * that price and market value stay bounded.
  */
 function sharesOn({ world, profile }: DayContext, day: number): number {
   const segment = world.segmentOf(day);
@@ -32,7 +34,7 @@ function sharesOn({ world, profile }: DayContext, day: number): number {
   return Math.round((profile.baseShares * sinceSplit) / split.ratio ** (offset / SEGMENT_DAYS));
 }
 
-/** Figures filed on a day; none on most days. */
+/** Figures filed on a day; empty on most days. */
 export function filingsOf(context: DayContext): readonly Fundamental[] {
   const { world, profile, day } = context;
   const phaseDays = (profile.index * 5) % QUARTER_DAYS;
@@ -57,17 +59,20 @@ export function filingsOf(context: DayContext): readonly Fundamental[] {
   }));
 }
 
-/** Days from the start of a day to the publication of its network figures. */
+/** Time from the start of a day to the publication of its network figures, in days. */
 const ON_CHAIN_PUBLISHED_DAYS = 1.25;
 const UNPUBLISHED_PROBABILITY = 0.005;
 
-/** A network valuation as it is stored. */
+/** A network valuation as packed in memory. */
 type PackedOnChain = Pick<OnChain, "mvrv"> & {
   /** Days since the Unix epoch. */
   readonly day: number;
 };
 
-/** Network valuation of the day before. It is high after rises, as holders' cost lags the price. */
+/**
+ * Network valuation of the previous day. It is high after a rise, because the cost basis of holders
+ * lags the price.
+ */
 export function onChainOf(
   { world, profile, day: today }: DayContext,
   yesterday: Bar,
@@ -84,7 +89,7 @@ export function onChainOf(
 export const onChainPacking = ({
   dayMs,
   sessionOf,
-}: Pick<SandboxWorld, "dayMs" | "sessionOf">): Packing<PackedOnChain, OnChain> => ({
+}: Pick<SandboxWorld, "dayMs" | "sessionOf">): RecordPacking<PackedOnChain, OnChain> => ({
   bytes: 12,
   write(view, at, { day, mvrv }) {
     view.setUint32(at, day);

@@ -1,28 +1,28 @@
-import type { Packing } from "../../market/packed-list.ts";
+import type { RecordPacking } from "../../market/packed-list.ts";
 import type { Mention } from "../../market/records.ts";
 import { type DayContext, idPrefixes, type SandboxWorld } from "./day-context.ts";
 import type { Profile } from "./profile.ts";
 import { clamp, eventCount, type Rng, standardNormal, uniformInteger } from "./rng.ts";
 import { UNIVERSE } from "./universe.ts";
 
-/** A quiet instrument has messages on 20 of 200 days. */
+/** A quiet instrument has messages on 20 days out of every 200. */
 const QUIET_CYCLE_DAYS = 200;
 const TALK_DAYS = 20;
 
-/** Days for which the mood about an instrument lasts. */
+/** Number of days for which the mood about an instrument lasts. */
 const MOOD_DAYS = 40;
 
-/** Interval in days at which one instrument gets copies of one sentence as spam. */
+/** Interval in days at which one instrument receives copies of one sentence as spam. */
 const SPAM_CYCLE_DAYS = 8;
 const SPAM_COPIES = 24;
 
 /** Number of named authors. */
 const NAMED = 400;
 
-/** Followers of an author, 10..50,000, always the same. */
+/** Constant number of followers of an author, 10 to 50,000. */
 const followersOf = (author: number): number => Math.floor(10 * 5000 ** ((author + 0.5) / NAMED));
 
-/** The named authors, then the anonymous one, then the spammer. */
+/** The named authors, followed by the anonymous author and the spammer. */
 const AUTHORS: readonly Pick<Mention, "author" | "followers">[] = [
   ...Array.from({ length: NAMED }, (_, index) => ({
     author: `sim-${index}`,
@@ -34,7 +34,10 @@ const AUTHORS: readonly Pick<Mention, "author" | "followers">[] = [
 const HIDDEN = NAMED;
 const SPAMMER = NAMED + 1;
 
-/** Lower bounds of the moods from clearly bullish on; whatever is lower is clearly bearish. */
+/**
+ * Lower sentiment bounds of the moods, from clearly bullish down; anything below the last bound is
+ * clearly bearish.
+ */
 const MOOD_BOUNDS = [0.9, 0.3, -0.3, -0.9] as const;
 const STANCES = ["bullish", "bullish", null, "bearish", "bearish"] as const;
 
@@ -48,7 +51,7 @@ function isSilent({ profile, day }: DayContext): boolean {
   return (day + (phase * QUIET_CYCLE_DAYS) / 2) % QUIET_CYCLE_DAYS >= TALK_DAYS;
 }
 
-/** Mean sentiment of a day: the mood and the return of the last five days. */
+/** Mean sentiment of a day: the mood plus the return of the last five days. */
 function leaningOf({ world, profile, day }: DayContext): number {
   const segment = world.segmentOf(day);
   const offset = day - segment.firstDay;
@@ -66,27 +69,30 @@ function moodOf(feeling: number): number {
   return mood < 0 ? MOOD_BOUNDS.length : mood;
 }
 
-/** Most messages name one instrument, some two or three. */
+/** Number of instruments that a message mentions: usually one, sometimes two or three. */
 function symbolCountOf(rng: Rng): number {
   const luck = rng();
   if (luck < 0.8) return 1;
   return luck < 0.95 ? 2 : 3;
 }
 
-/** A message as it is stored. */
+/** A message as packed in memory. */
 interface PackedMention {
   /** Days since the Unix epoch, and milliseconds since the start of the day. */
   readonly day: number;
   readonly offsetMs: number;
-  /** Position among the usual messages of the day; for spam also among the copies, from 1 on. */
+  /**
+   * Position among the ordinary messages of the day. A spam message also has its number among the
+   * copies, from 1.
+   */
   readonly position: number;
   readonly copy: number;
-  /** Index of the mood, and of the sentence among those of the mood, in `phrasesFor`. */
+  /** Indexes in `phrasesFor`: of the mood, and of the sentence within the mood. */
   readonly mood: number;
   readonly sentence: number;
-  /** Whether it carries the tag of its mood. */
+  /** Whether the message has the bullish or bearish tag of its mood. */
   readonly isTagged: boolean;
-  /** Index in `AUTHORS`. */
+  /** Index of the author in `AUTHORS`. */
   readonly author: number;
   readonly symbolCount: number;
 }
@@ -99,7 +105,10 @@ function wordsOf(rng: Rng, feeling: number, phrases: Profile["phrases"]): Words 
   return { mood, sentence, isTagged: rng() < STANCE_PROBABILITY };
 }
 
-/** Milliseconds since the start of a day of an instant in days. */
+/**
+ * Converts an instant in days since the Unix epoch to milliseconds since the start of the context's
+ * day.
+ */
 const offsetMs = ({ world: { dayMs }, day }: DayContext, instant: number): number =>
   Math.floor(instant * dayMs) - day * dayMs;
 
@@ -132,7 +141,7 @@ function usualMentions(context: DayContext): readonly PackedMention[] {
   return mentions;
 }
 
-/** Copies of one sentence within 8 % of a day, all by the same author. */
+/** Spam on a day: copies of one sentence within 8 % of the day, all by the same author. */
 function spamMentions(context: DayContext): readonly PackedMention[] {
   const { world, profile, day } = context;
   const rng = world.rngFor("spam", 0, Math.floor(day / SPAM_CYCLE_DAYS));
@@ -155,7 +164,7 @@ function spamMentions(context: DayContext): readonly PackedMention[] {
   }));
 }
 
-/** Public messages of a day in order; each is known when it is written. */
+/** Public messages of a day in chronological order; each is known when it is written. */
 export function mentionsOf(context: DayContext): readonly PackedMention[] {
   if (isSilent(context)) return [];
   const usual = usualMentions(context);
@@ -180,7 +189,7 @@ function write(view: DataView, at: number, draft: PackedMention): void {
 export function mentionPacking(
   profile: Profile,
   { dayMs }: Pick<SandboxWorld, "dayMs">,
-): Packing<PackedMention, Mention> {
+): RecordPacking<PackedMention, Mention> {
   const prefixOf = idPrefixes(profile);
   return {
     bytes: 16,

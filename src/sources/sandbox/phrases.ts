@@ -1,4 +1,4 @@
-/** Placeholder of the instrument's cashtag in a sentence. */
+/** Placeholder for the instrument's cashtag in a sentence. */
 const SLOT = "{symbol}";
 
 /** Sentences and emoji of one mood. */
@@ -7,7 +7,7 @@ interface Voice {
   readonly sentences: readonly string[];
 }
 
-/** From clearly bullish to clearly bearish. */
+/** Voices by mood, from clearly bullish to clearly bearish. */
 const VOICES: readonly Voice[] = [
   {
     emoji: "🚀",
@@ -118,8 +118,8 @@ const VOICES: readonly Voice[] = [
 
 /**
  * Sentences about one instrument: one list per mood, from clearly bullish (0) to clearly bearish
- * (4), first without and then with an emoji. All messages share them, which keeps a year of messages
- * small.
+ * (4); each list has the sentences without emoji, then those with an emoji. All messages share
+ * these strings, which keeps a year of messages small.
  */
 export function phrasesFor(symbol: string): readonly (readonly string[])[] {
   return VOICES.map(({ sentences, emoji }) => {

@@ -3,16 +3,16 @@ import type { Profile } from "./profile.ts";
 import { clamp, type Rng, type RngFor, standardNormal, uniformInteger } from "./rng.ts";
 import { SECTOR_NAMES } from "./universe.ts";
 
-/** Daily drift and standard deviation of log returns while a regime lasts. */
+/** Drift and standard deviation of daily log returns while a regime lasts. */
 interface Regime {
   readonly drift: number;
   readonly volatility: number;
 }
 
-/** Bull, calm and bear. */
+/** A bull, a calm and a bear regime. */
 type Regimes = readonly [Regime, Regime, Regime];
 
-/** Regimes of the whole market; a daily drift of .001 is 25 % in 252 sessions. */
+/** Regimes of the whole market; a daily drift of .001 adds up to 25 % in 252 sessions. */
 const MARKET_REGIMES: Regimes = [
   { drift: 0.001, volatility: 0.006 },
   { drift: 0.0003, volatility: 0.005 },
@@ -26,14 +26,17 @@ const SECTOR_REGIMES: Regimes = [
   { drift: -0.0006, volatility: 0.005 },
 ];
 
-/** Regimes that all coins share; wider than those of any sector. */
+/** Regimes that all coins share, more volatile than those of any sector. */
 const COIN_REGIMES: Regimes = [
   { drift: 0.003, volatility: 0.022 },
   { drift: 0, volatility: 0.014 },
   { drift: -0.003, volatility: 0.03 },
 ];
 
-/** Idiosyncratic regimes; the drift is large enough for a trend of months to exceed the noise. */
+/**
+ * Regimes of a single instrument; the drift is large enough for a trend of months to exceed the
+ * noise.
+ */
 function ownRegimes(volatility: number): Regimes {
   return [
     { drift: 0.2 * volatility, volatility: 0.9 * volatility },
@@ -45,7 +48,7 @@ function ownRegimes(volatility: number): Regimes {
 const SHORTEST_DAYS = 40;
 const LONGEST_DAYS = 200;
 
-/** Daily log returns under a random sequence of regimes of 40 to 200 days each. */
+/** Daily log returns under a random sequence of regimes, each of which lasts 40 to 200 days. */
 function regimeReturns(rng: Rng, regimes: Regimes): Float64Array {
   const returns = new Float64Array(SEGMENT_DAYS);
   let regime: Regime = regimes[0];
@@ -74,12 +77,15 @@ const RETURN_BOUNDS = [-0.45, 0.45] as const;
 
 const JUMP_PROBABILITY = 0.003;
 
-/** Days of a halt cycle: one stock is halted for its first 1 to 4 days, another for the rest. */
+/**
+ * Number of days in a halt cycle: one stock is halted for the first 1 to 4 days, another for the
+ * rest.
+ */
 const HALT_CYCLE_DAYS = 4;
 
 /** A stock split. */
 interface Split {
-  /** Day within the segment. */
+  /** Day of the split, counted from the start of the segment. */
   readonly offset: number;
   /** New shares per old share. */
   readonly ratio: number;
@@ -94,19 +100,19 @@ interface Path {
   readonly split: Split | null;
 }
 
-/** Everything that moves prices over 1,024 days. */
+/** Price paths and trading halts of all instruments over 1,024 days. */
 interface PriceSegment {
   readonly firstDay: number;
-  /** By day within the segment: the index of the halted instrument. */
+  /** Index of the halted instrument, by day within the segment. */
   readonly halted: Uint8Array;
-  /** By index of the instrument. */
+  /** Price path of each instrument, by its index. */
   readonly paths: readonly Path[];
 }
 
-/** The segment in which a day lies. */
+/** Returns the segment that contains a day. */
 export type FindSegment = (day: number) => PriceSegment;
 
-/** Dividend per share as a fraction of the price on a day, 0 on most days. */
+/** Dividend per share on a day, as a fraction of the price; 0 on most days. */
 export function dividendYieldOn(profile: Profile, day: number): number {
   const exDay = (profile.index * 7) % QUARTER_DAYS;
   return day % QUARTER_DAYS === exDay ? profile.dividendYield : 0;
@@ -122,7 +128,8 @@ function haltsOf(rngFor: RngFor, profiles: readonly Profile[], firstDay: number)
     const start = cycle * HALT_CYCLE_DAYS;
     const rng = rngFor("halt", 0, firstDay + start);
     const change = start + 1 + uniformInteger(rng, HALT_CYCLE_DAYS);
-    // Consecutive halts draw from different quarters of the candidates, so that none joins the next.
+    // Consecutive halts draw from different quarters of the candidates, so that no stock is halted
+    // twice in a row.
     const pick = (part: number) =>
       candidates[uniformInteger(rng, quarter) * 4 + ((cycle * 2 + part) % 4)] as Profile;
     halted.fill(pick(0).index, start, change);
@@ -163,7 +170,9 @@ function anchor(rngFor: RngFor, profile: Profile, day: number): number {
 
 type Moves = Pick<Path, "returns"> & { readonly payouts: Float64Array };
 
-/** Log returns before the bridge, and the log of what splits and dividends take off the price. */
+/**
+ * Log returns before the bridge, and the log factors by which splits and dividends lower the price.
+ */
 function movesOf(
   rngFor: RngFor,
   profile: Profile,
@@ -187,7 +196,10 @@ function movesOf(
   return { returns, payouts };
 }
 
-/** Brownian bridge: spreads the difference to the second anchor evenly over all days. */
+/**
+ * Ends a path at its second anchor, like a Brownian bridge: spreads the difference evenly over all
+ * days.
+ */
 function bridge({ returns, payouts }: Moves, from: number, to: number): Omit<Path, "split"> {
   const sum = returns.reduce((total, value, offset) => total + value - (payouts[offset] ?? 0), 0);
   const share = (to - from - sum) / SEGMENT_DAYS;
@@ -218,8 +230,8 @@ function createSegment(
 }
 
 /**
- * Generates segments on demand, 0.8 MB each. Days are read in order and look back by half a year at
- * most, so that a segment and its neighbors are enough.
+ * Generates segments on demand, 0.8 MB each. Days are read in order and at most half a year back,
+ * so it is enough to keep a segment and its neighbors.
  */
 export function createPriceSegments(rngFor: RngFor, profiles: readonly Profile[]): FindSegment {
   const segments = new Map<number, PriceSegment>();

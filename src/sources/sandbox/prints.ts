@@ -1,4 +1,4 @@
-import type { Packing } from "../../market/packed-list.ts";
+import type { RecordPacking } from "../../market/packed-list.ts";
 import type { Print, ReportedBar } from "../../market/records.ts";
 import {
   type DayContext,
@@ -9,29 +9,34 @@ import {
 import type { Profile } from "./profile.ts";
 import { clamp, eventCount, logUniform, type Rng, standardNormal, uniformInteger } from "./rng.ts";
 
-/** Maximum prints of a day; with more, late reports could change their order. */
+/** Maximum number of prints in a day; with more, late reports could change their order. */
 const MAX_PRINTS = 30;
 
-/** Trading hours as fractions of a day; even a late report falls into the same day. */
+/**
+ * Start and length of trading hours as fractions of a day; even a late report falls on the same
+ * day.
+ */
 const OPEN_FRACTION = 0.02;
 const TRADING_FRACTION = 0.95;
 
-/** Ten seconds, the limit for a report, as a fraction of a session of six and a half hours. */
+/** The reporting limit of ten seconds, as a fraction of a session of six and a half hours. */
 const MAX_DELAY_FRACTION = 10 / 23_400;
 
-/** Days for which buyers or sellers keep the upper hand. */
+/** Number of days for which either buyers or sellers dominate. */
 const PRESSURE_DAYS = 15;
 
 const SIZE_SHARES = [100, 60_000] as const;
 
-/** Sale conditions: regular, then those whose price the quotes did not set: average price,
- *  contingent, derivative. */
+/**
+ * Sale condition codes: regular first, then prices not set by the quotes (average price,
+ * contingent, derivative).
+ */
 const CONDITIONS = ["", "4", "4", "7", "W"] as const;
 const REGULAR = 0;
 const UNSIGNABLE_PROBABILITY = 0.08;
 const CANCELED_PROBABILITY = 0.01;
 
-/** Quotes in cents. */
+/** Bid and ask in cents. */
 interface Quote {
   readonly bid: number;
   readonly ask: number;
@@ -47,7 +52,8 @@ function quoteAt(rng: Rng, bar: ReportedBar, dayFraction: number): Quote {
 }
 
 /**
- * Price between bid (0) and ask (1): a third of trades each at the mid, inside and at the quote.
+ * Position of the price between bid (0) and ask (1): one third of the trades each at the midpoint,
+ * between midpoint and quote, and at the quote.
  */
 function positionOf(rng: Rng, buyProbability: number): number {
   const direction = rng() < buyProbability ? 1 : -1;
@@ -56,7 +62,7 @@ function positionOf(rng: Rng, buyProbability: number): number {
   return 0.5 + direction * (kind === 1 ? 0.1 + 0.35 * rng() : 0.5);
 }
 
-/** Price rounded to a hundredth of a cent, the finest that is reported. */
+/** Price in USD, rounded to a hundredth of a cent, the finest unit that is reported. */
 function priceAt({ bid, ask }: Quote, position: number): number {
   return Math.round((bid + (ask - bid) * position) * 100) / 10_000;
 }
@@ -69,19 +75,19 @@ function buyProbabilityOf({ world, profile, day }: DayContext): number {
   );
 }
 
-/** A print as it is stored. */
+/** A print as packed in memory. */
 interface PackedPrint {
   /** Days since the Unix epoch, and milliseconds since the start of the day. */
   readonly day: number;
   readonly offsetMs: number;
-  /** Milliseconds from the trade to its report. */
+  /** Time from the trade to its report, in milliseconds. */
   readonly delayMs: number;
-  /** Number among the prints of the day. */
+  /** Index among the prints of the day. */
   readonly position: number;
   readonly price: number;
   readonly sizeShares: number;
   readonly quote: Quote;
-  /** Index in `CONDITIONS`. */
+  /** Index of the sale condition in `CONDITIONS`. */
   readonly conditions: number;
   readonly canceled: boolean;
 }
@@ -90,7 +96,7 @@ interface PrintContext {
   readonly context: TradedDayContext;
   readonly rng: Rng;
   readonly buyProbability: number;
-  /** Position in the day's prints as a fraction, from 0. */
+  /** Time of the print as a fraction of trading hours, from 0. */
   readonly turn: number;
   readonly position: number;
 }
@@ -114,7 +120,7 @@ function printOf({ context, rng, buyProbability, turn, position }: PrintContext)
   };
 }
 
-/** Off-exchange prints of a day in order of execution. */
+/** Off-exchange prints of a day, in order of execution. */
 export function printsOf(context: TradedDayContext): readonly PackedPrint[] {
   const { world, profile, day } = context;
   const rng = world.rngFor("prints", profile.index, day);
@@ -143,7 +149,7 @@ function write(view: DataView, at: number, draft: PackedPrint): void {
 export function printPacking(
   profile: Profile,
   { dayMs, sessionOf }: Pick<SandboxWorld, "dayMs" | "sessionOf">,
-): Packing<PackedPrint, Print> {
+): RecordPacking<PackedPrint, Print> {
   const prefixOf = idPrefixes(profile);
   return {
     bytes: 35,

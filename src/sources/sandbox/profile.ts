@@ -5,39 +5,44 @@ import { type InstrumentSpec, SECTOR_NAMES, type Traits, UNIVERSE } from "./univ
 
 /** One instrument and the parameters of its records. */
 export interface Profile {
-  /** Index in the universe. */
+  /** Index of the instrument in the universe. */
   readonly index: number;
   readonly instrument: Instrument;
   readonly traits: Traits;
-  /** Index of the sector whose returns it shares; coins share one of their own. */
+  /**
+   * Index of the sector whose common returns the instrument shares; all coins share one additional
+   * sector.
+   */
   readonly sectorIndex: number;
-  /** Price around which it moves in the long run, in USD. */
+  /** Long-run mean of the price, in USD. */
   readonly basePrice: number;
-  /** Price steps per USD: 100 for stocks, 10,000 for coins. */
+  /** Number of price steps (ticks) per USD: 100 for stocks, 10,000 for coins. */
   readonly ticksPerUsd: number;
-  /** Standard deviation of its own daily log return in an average regime. */
+  /** Standard deviation of the idiosyncratic daily log return in an average regime. */
   readonly volatility: number;
-  /** Sensitivity to the market's daily return. */
+  /** Sensitivity to the daily return of the market. */
   readonly beta: number;
-  /** Shares outstanding around which the count moves. */
+  /** Mean number of shares outstanding. */
   readonly baseShares: number;
-  /** Turnover of an average day, in USD. */
+  /** Turnover on an average day, in USD. */
   readonly dailyVolumeUsd: number;
-  /** Dividend per quarter as a fraction of the price, 0 for none. */
+  /** Quarterly dividend as a fraction of the price; 0 for none. */
   readonly dividendYield: number;
   readonly splits: boolean;
-  /** Yearly earnings at the base price, a fraction of the base market value. */
+  /** Yearly earnings at the base price, as a fraction of the base market value. */
   readonly earningsYield: number;
   /** Book equity as a fraction of the base market value. */
   readonly bookYield: number;
   readonly messagesPerDay: number;
   readonly printsPerDay: number;
-  /** See `phrasesFor`. */
+  /** Sentences about the instrument; see `phrasesFor`. */
   readonly phrases: readonly (readonly string[])[];
 }
 
-/** Interval, in number of stocks, at which a stock makes losses, pays no dividend, or splits;
- *  fixed, so that each of these occurs. */
+/**
+ * Every how many stocks one makes losses, pays no dividend, or splits; fixed, so that each case
+ * occurs.
+ */
 const EVERY = { lossMaker: 13, noDividend: 2, split: 4 } as const;
 const THIN_PRINTS_PER_DAY = 0.15;
 
@@ -55,7 +60,7 @@ function instrumentOf({ ticker, name, sector }: InstrumentSpec): Instrument {
 
 type StockKey = Pick<Profile, "index" | "sectorIndex" | "traits">;
 
-/** Sectors differ in their usual earnings yield, from 2.5 % to 8.5 %. */
+/** Earnings yield of a stock. The mean differs by sector, from 2.5 % to 8.5 %. */
 function earningsYieldOf(rng: Rng, { index, sectorIndex }: StockKey): number {
   if (index % EVERY.lossMaker === 5) return -0.02 - 0.05 * rng();
   return (0.025 + 0.015 * sectorIndex) * (0.8 + 0.4 * rng());
@@ -114,7 +119,7 @@ function profileOf(role: InstrumentSpec, index: number, rng: Rng): Profile {
   };
 }
 
-/** Profiles of the whole universe. Which instrument lacks which data is the same for every seed. */
+/** Profiles of the whole universe. Which data an instrument lacks is the same for every seed. */
 export function createProfiles(rngFor: RngFor): readonly Profile[] {
   return UNIVERSE.map((role, index) => profileOf(role, index, rngFor("profile", index, 0)));
 }

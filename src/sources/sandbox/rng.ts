@@ -1,10 +1,10 @@
 import quantile from "@stdlib/stats-base-dists-normal-quantile";
 import { GOLDEN_RATIO_STEP, mixBits } from "../../lib/mix-bits.ts";
 
-/** A source of uniform numbers strictly between 0 and 1. */
+/** A random number generator: uniform numbers strictly between 0 and 1. */
 export type Rng = () => number;
 
-/** Purposes of random numbers; no two purposes share a stream. */
+/** Purposes of random numbers; each has its own stream. */
 const STREAMS = [
   "profile",
   "market",
@@ -29,15 +29,17 @@ const STREAMS = [
 type Stream = (typeof STREAMS)[number];
 
 /**
- * Creates the random numbers of one purpose, one instrument (0 if they are common to all) and one
- * day, block or segment. The same arguments always give the same numbers, in any process and order.
+ * Creates the generator for one purpose, one instrument (0 if the numbers are common to all) and
+ * one day, block or segment. The same arguments always give the same numbers, in any process and
+ * order.
  */
 export type RngFor = (stream: Stream, index: number, day: number) => Rng;
 
 const TWO_POW_32 = 2 ** 32;
 
 /**
- * A scrambled counter, as in SplitMix (Steele, Lea & Flood, 2014); each key also has its own step.
+ * A generator that scrambles a counter, as in SplitMix (Steele, Lea & Flood, 2014); each key also
+ * has its own step.
  */
 function counter(key: number): Rng {
   const step = mixBits(key ^ GOLDEN_RATIO_STEP) | 1;
@@ -48,7 +50,7 @@ function counter(key: number): Rng {
   };
 }
 
-/** Creates the random numbers of one seed. */
+/** Creates the generators of one seed. */
 export function createRngFor(seed: number): RngFor {
   const root = mixBits(mixBits(seed | 0) ^ Math.floor(seed / TWO_POW_32));
   const purposes = new Map(
@@ -69,7 +71,7 @@ export function standardNormal(rng: Rng): number {
   return quantile(rng(), 0, 1);
 }
 
-/** A uniform integer of 0..`count` - 1. */
+/** A uniform integer from 0 through `count` - 1. */
 export function uniformInteger(rng: Rng, count: number): number {
   return Math.floor(rng() * count);
 }
@@ -79,7 +81,7 @@ export function logUniform(rng: Rng, [low, high]: readonly [number, number]): nu
   return low * (high / low) ** rng();
 }
 
-/** Number of events with the given mean: normal approximation of a Poisson variate. */
+/** A random number of events with the given mean: the normal approximation of a Poisson variate. */
 export function eventCount(rng: Rng, mean: number): number {
   return Math.max(0, Math.round(mean + Math.sqrt(mean) * standardNormal(rng)));
 }

@@ -1,7 +1,7 @@
 import { dayName } from "../../lib/market-day.ts";
 import { BarFilter } from "../../market/bar-quality.ts";
 import { withReturn } from "../../market/bar-return.ts";
-import type { Market, Source } from "../../market/market.ts";
+import type { DataSource, Market } from "../../market/market.ts";
 import { createPackedList } from "../../market/packed-list.ts";
 import type { Fundamental } from "../../market/records.ts";
 import { barOf, barPacking } from "./bars.ts";
@@ -21,24 +21,27 @@ import { createProfiles, type Profile } from "./profile.ts";
 import { createRngFor } from "./rng.ts";
 import { shortVolumeOf, shortVolumePacking } from "./short-volumes.ts";
 
-const SOURCE: Source = {
+const SOURCE: DataSource = {
   id: "sandbox",
   name: "Simulated market",
   terms: "Invented instruments and figures, free to use for any purpose.",
   simulated: true,
 };
 
-/** Every day of a year's records up to and including `lastDay`. */
+/** The records of a sandbox year, generated up to and including `lastDay`. */
 interface GeneratedYear {
   readonly year: SandboxYear;
   readonly lastDay: number;
-  /** In the order of the profiles, as the filters. */
+  /** Records of each instrument, in the order of the profiles. */
   readonly lists: readonly RecordLists[];
-  /** Filters that hold back the doubted bars of each instrument. */
+  /** Filters that withhold doubtful bars, in the order of the profiles. */
   readonly filters: readonly BarFilter[];
 }
 
-/** The growing lists of records of one instrument. A list is absent where no feed observes it. */
+/**
+ * Creates the empty record lists of one instrument. A list is absent if no feed covers the
+ * instrument.
+ */
 function openRecordLists(profile: Profile, world: SandboxWorld, filter: BarFilter) {
   const { instrument, traits } = profile;
   const isCoin = instrument.assetClass === "crypto";
@@ -64,10 +67,10 @@ function openRecordLists(profile: Profile, world: SandboxWorld, filter: BarFilte
 
 type RecordLists = ReturnType<typeof openRecordLists>;
 
-/** Labels kept in memory; more than are read at a time. */
+/** Maximum number of labels in memory; more than a sandbox year and its history need. */
 const REMEMBERED_DAYS = 2_000;
 
-/** Creates session labels; all records of a day share one string. */
+/** Creates a function that gives session labels; all records of a day share one string. */
 function createLabels(dayMs: number): SandboxWorld["sessionOf"] {
   const labels = new Map<number, string>();
   return (day) => {
@@ -88,7 +91,10 @@ function startYear(year: SandboxYear, world: SandboxWorld): GeneratedYear {
   return { year, lastDay: year.historyDay - 1, lists, filters };
 }
 
-/** Records of the day itself, then what is published during it about the day before. */
+/**
+ * Adds the records of a day, including records about the previous day that are published on this
+ * day.
+ */
 function addDay(lists: RecordLists, filter: BarFilter, context: DayContext, feedDay: number): void {
   const before = lists.bars.at(-1);
   const yesterday = before?.availableAt === context.day * context.world.dayMs ? before : undefined;
@@ -104,7 +110,7 @@ function addDay(lists: RecordLists, filter: BarFilter, context: DayContext, feed
   if (yesterday !== undefined) lists.shortVolumes?.push(shortVolumeOf(context, yesterday));
 }
 
-/** Appends the missing days up to and including `day`. */
+/** Generates the missing days up to and including `day`. */
 function generateUntil(day: number, generated: GeneratedYear, world: SandboxWorld): GeneratedYear {
   const { year, lastDay, lists, filters } = generated;
   const firstDays = world.profiles.map(({ traits }) => listedFrom(traits, year.number));

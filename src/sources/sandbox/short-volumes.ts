@@ -1,21 +1,27 @@
-import type { Packing } from "../../market/packed-list.ts";
+import type { RecordPacking } from "../../market/packed-list.ts";
 import type { Bar, ShortVolume } from "../../market/records.ts";
 import type { DayContext, SandboxWorld } from "./day-context.ts";
 import { clamp, standardNormal } from "./rng.ts";
 
-/** Short share of off-exchange volume: mean .47, sd .08, of which a part lasts for days. */
+/**
+ * Mean and standard deviations of the short share of off-exchange volume: about .47 and .08 in
+ * total. `levelSd` is the part that lasts for `LEVEL_DAYS`.
+ */
 const SHORT_RATIO = { mean: 0.47, ownSd: 0.03, levelSd: 0.05, dailySd: 0.055 } as const;
 const LEVEL_DAYS = 5;
 
-/** Days from the start of a session to publication: after the scores of its close. */
+/**
+ * Time from the start of a session to the publication of its short volume, in days: after its close
+ * is scored.
+ */
 const SHORT_PUBLISHED_DAYS = 1.08;
 
-/** A short volume as it is stored; `day` counts from the Unix epoch. */
+/** A short volume as packed in memory; `day` counts from the Unix epoch. */
 type PackedShortVolume = Pick<ShortVolume, "shortShares" | "totalShares"> & {
   readonly day: number;
 };
 
-/** Short volume of the day before, published a little after its end. */
+/** Short volume of the previous day, published a little after the end of that day. */
 export function shortVolumeOf(
   { world, profile, day: today }: DayContext,
   yesterday: Bar,
@@ -37,7 +43,7 @@ export function shortVolumeOf(
 export const shortVolumePacking = ({
   dayMs,
   sessionOf,
-}: Pick<SandboxWorld, "dayMs" | "sessionOf">): Packing<PackedShortVolume, ShortVolume> => ({
+}: Pick<SandboxWorld, "dayMs" | "sessionOf">): RecordPacking<PackedShortVolume, ShortVolume> => ({
   bytes: 20,
   write(view, at, { day, shortShares, totalShares }) {
     view.setUint32(at, day);

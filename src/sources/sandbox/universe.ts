@@ -1,23 +1,23 @@
-/** Which data an instrument lacks; together the instruments cover every kind of missing data. */
+/** Data that an instrument lacks; together the instruments cover every kind of missing data. */
 export interface Traits {
-  /** `quiet`: observed, but silent most of the time. */
+  /** `quiet`: covered by a feed, but without messages most of the time. */
   readonly messages: "usual" | "quiet" | "unobserved";
-  /** `thin`: hardly a print a week; `short`: short volumes without prints. */
+  /** `thin`: less than one print a week; `short`: short volumes but no prints. */
   readonly offExchange: "usual" | "thin" | "short" | "unobserved";
   /** `lapsing`: some quarters are never filed. */
   readonly filings: "usual" | "lapsing" | "unobserved";
   readonly onChain: "usual" | "unobserved";
-  /** 1 shifts `quiet` and `lapsing` by half of their cycle. */
+  /** 1 shifts the cycles of `quiet` and `lapsing` by half their length. */
   readonly phase: 0 | 1;
-  /** When it is listed again, `null` for an instrument that was always listed. */
+  /** When the instrument is listed anew; `null` for an instrument that was always listed. */
   readonly listing: Listing | null;
 }
 
 /** A new listing every second sandbox year; see `listedFrom`. */
 interface Listing {
-  /** Even (0) or odd (1) sandbox years. */
+  /** Whether listings are in even (0) or odd (1) sandbox years. */
   readonly parity: 0 | 1;
-  /** Day of that year, 0..251. */
+  /** Day of the sandbox year, from 0 through 251. */
   readonly dayOfYear: number;
 }
 
@@ -25,7 +25,7 @@ interface Listing {
 export interface InstrumentSpec {
   readonly ticker: string;
   readonly name: string;
-  /** `null` for a coin. */
+  /** Sector of a stock; `null` for a coin. */
   readonly sector: string | null;
   readonly traits: Traits;
 }
@@ -42,8 +42,9 @@ const USUAL: Traits = {
 };
 
 /**
- * Listings follow each other by at most 52 days, so that one is always younger than 60 sessions.
- * The first two sectors have no gap in filings and no listing: their eight can be ranked alone.
+ * Stocks by sector. Listings are at most 52 days apart, so that at any time one of them is younger
+ * than 60 sessions. The eight stocks of each of the first two sectors have complete filings and
+ * were always listed, so each of these sectors can be ranked on its own.
  */
 const SECTORS: Readonly<Record<string, readonly Entry[]>> = {
   Technology: [
@@ -122,7 +123,7 @@ function specs(entries: readonly Entry[], sector: string | null): readonly Instr
   }));
 }
 
-/** Sector names, in the order of the common sector movements. */
+/** Sector names, in the order of the common sector returns. */
 export const SECTOR_NAMES: readonly string[] = Object.keys(SECTORS);
 
 /** 40 invented stocks in 5 sectors of 8, then 8 invented coins. */

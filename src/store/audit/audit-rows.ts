@@ -6,8 +6,8 @@ import { CheckFailure } from "../../log/verify/check.ts";
 import type { BundleContent, TreeReader } from "../../log/verify/tree-walk.ts";
 import type { Archive, ArchiveRow } from "../port/archive.ts";
 import type { Records } from "../port/records.ts";
-import { type AuditTree, auditTrees, leafOf, TREE } from "./audit-tree.ts";
-import { AUDIT_KIND, type AuditEntry, positionOf } from "./entry.ts";
+import { AUDIT_TREE_KEY, type AuditTree, auditLeafOf, auditTrees } from "./audit-tree.ts";
+import { AUDIT_KIND, type AuditEntry, auditPositionOf } from "./entry.ts";
 import {
   HashChain,
   missingRowsMessage,
@@ -16,31 +16,33 @@ import {
   sealedPoints,
 } from "./hash-chain.ts";
 
-/** Rows per page. */
+/** Number of rows read per page. */
 const PAGE = 1_000;
 
-/** Dependencies of the audit rows. */
+/** Dependencies of `AuditRows`. */
 export interface AuditRowsOptions {
   readonly records: Records;
   readonly archive: Archive;
-  /** The tree when verification starts; absent if earlier versions sealed all rows. */
+  /**
+   * The audit tree as it was when verification began; absent if earlier versions sealed all rows.
+   */
   readonly tree: AuditTree | undefined;
-  /** The end of the hash chain of earlier versions. */
+  /** The recorded end of the hash chain that earlier versions wrote. */
   readonly head: SealedPoint;
   readonly report: (problem: string) => void;
-  /** Called with how many rows were read, and about how many there are. */
+  /** Called with the number of rows read so far and the approximate total. */
   readonly onProgress: (done: number, total: number) => void;
 }
 
 /**
- * Reads the sealed rows in archive order, and serves the rows of the tree to the tree walk by
- * position. Reports rows that are missing, inserted or reordered; the tree walk finds rows that
+ * Reads the sealed rows in archive order, and provides those of the audit tree by position for the
+ * tree walk. Reports rows that are missing, inserted or reordered; the tree walk finds rows that
  * were changed in place.
  */
 export class AuditRows implements TreeReader {
   readonly #options: AuditRowsOptions;
   readonly #chain: HashChain;
-  /** Positions of the first and the last leaf. */
+  /** Positions of the first and the last leaf of the audit tree. */
   readonly #first: number;
   readonly #last: number;
   #page: readonly ArchiveRow[] = [];
@@ -50,7 +52,7 @@ export class AuditRows implements TreeReader {
   /** The position up to which the tree walk has read. */
   #passed: number;
   readonly #missing: number[] = [];
-  /** The row read ahead, if it is known to be a leaf of the tree. */
+  /** The row read ahead, once it is confirmed to be a leaf of the tree. */
   #leaf: ArchiveRow | undefined;
   #rows = 0;
   #oldest: number | undefined;
@@ -70,14 +72,14 @@ export class AuditRows implements TreeReader {
     return this.#pruned;
   }
 
-  /** Rows that were read, and the positions of the oldest and the newest of them. */
+  /** Number of rows that were read, and the positions of the oldest and newest of these rows. */
   get counts() {
     return { rows: this.#rows, firstPosition: this.#oldest, lastPosition: this.#newest };
   }
 
   async hashes(tile: Tile): Promise<readonly Hash[]> {
     const { archive, records, tree } = this.#options;
-    const current = async () => (await records.get(auditTrees, TREE))?.value;
+    const current = async () => (await records.get(auditTrees, AUDIT_TREE_KEY))?.value;
     const stored = storedTile(archive, { id: tree?.id ?? "", ...tile }, current);
     const found = await stored.catch((error: unknown) => {
       if (error instanceof RangeError) return undefined;
@@ -92,28 +94,32 @@ export class AuditRows implements TreeReader {
     const entries: (string | undefined)[] = [];
     for (let at = 0; at < width; at++) {
       const row = await this.#rowAt(this.#first + index * TILE_WIDTH + at);
-      entries.push(row && leafOf(row));
+      entries.push(row && auditLeafOf(row));
     }
     return { entries };
   }
 
-  /** Reads the remaining rows, and reports problems that only the end shows. */
+  /** Reads the remaining rows, and reports problems that can be detected only at the end. */
   async end(): Promise<void> {
     const { records, head, report } = this.#options;
     for (let row = await this.#peek(); row !== undefined; row = await this.#peek()) {
       const position = this.#take(row);
-      // The walk ends early if the tree is damaged.
+      // The tree walk ends early if the tree is damaged, so later leaves may not have been read.
       const isUnread = position !== undefined && position > this.#passed && position <= this.#last;
       if (!isUnread) this.#reportMisplaced(row, position);
     }
     for (const { from, to } of ranges(this.#missing)) report(`${missingRowsMessage(from, to)}.`);
     this.#chain.end();
-    const last = (await records.get(auditTrees, TREE))?.value.last ?? head.position;
+    const last = (await records.get(auditTrees, AUDIT_TREE_KEY))?.value.last ?? head.position;
     const newest = this.#newest ?? 0;
     if (newest > last) report(`Row ${newest} was inserted: the log ends at row ${last}.`);
   }
 
-  /** Reads forward to a position. @returns The row there, if any. */
+  /**
+   * Reads rows until a position is reached.
+   *
+   * @returns The row at the position; `undefined` if it is missing.
+   */
   async #rowAt(position: number): Promise<ArchiveRow | undefined> {
     for (;;) {
       const row = await this.#peek();
@@ -132,16 +138,16 @@ export class AuditRows implements TreeReader {
     }
   }
 
-  /** Whether a row is the leaf of a position after this one. */
+  /** Whether a row is the leaf of a later position than the given one. */
   async #isFurtherOn(row: ArchiveRow, position: number): Promise<boolean> {
-    const found = positionOf(row);
+    const found = auditPositionOf(row);
     if (found === undefined || found <= position || found > this.#last) return false;
     if (row === this.#leaf) return true;
     const place = found - this.#first;
     const index = Math.floor(place / TILE_WIDTH);
     const width = widthAt(0, index, this.#last - this.#first + 1);
     const hashes = await this.hashes({ level: 0, index, width });
-    if (!isSameHash(leafHash(leafOf(row)), hashes[place % TILE_WIDTH] as Hash)) return false;
+    if (!isSameHash(leafHash(auditLeafOf(row)), hashes[place % TILE_WIDTH] as Hash)) return false;
     this.#leaf = row;
     return true;
   }
@@ -155,7 +161,10 @@ export class AuditRows implements TreeReader {
     else if (position <= this.#last) report(changedRowMessage(position));
   }
 
-  /** The first leaf of a tree that follows a hash chain names the end of the chain. */
+  /**
+   * Checks the first leaf of a tree that follows a hash chain. Its row must refer to the recorded
+   * end of the chain.
+   */
   #checkStart({ body }: ArchiveRow): void {
     const { head, report } = this.#options;
     if (this.#first === 1 && head.position === 0) return;
@@ -164,14 +173,14 @@ export class AuditRows implements TreeReader {
     report(`Row ${this.#first} names another end of the hash chain than the one that is noted.`);
   }
 
-  /** The next row. */
+  /** The next row, without consuming it; `undefined` at the end. */
   async #peek(): Promise<ArchiveRow | undefined> {
     if (this.#at === this.#page.length && !this.#isEnd) await this.#turn();
     return this.#page[this.#at];
   }
 
   #take(row: ArchiveRow): number | undefined {
-    const position = positionOf(row);
+    const position = auditPositionOf(row);
     this.#at += 1;
     if (position === undefined) return undefined;
     this.#rows += 1;
@@ -180,7 +189,10 @@ export class AuditRows implements TreeReader {
     return position;
   }
 
-  /** A page that is not full is the last, so that concurrent writes do not extend the reading endlessly. */
+  /**
+   * Reads the next page. A page that is not full is treated as the last, so that concurrent writes
+   * do not prolong the reading indefinitely.
+   */
   async #turn(): Promise<void> {
     const { records, archive, onProgress } = this.#options;
     const after = this.#page.at(-1);
@@ -188,7 +200,7 @@ export class AuditRows implements TreeReader {
     this.#page = await archive.read(AUDIT_KIND, { ...selection, ...(after && { after }) });
     this.#at = 0;
     this.#isEnd = this.#page.length < PAGE;
-    // Retention may run concurrently; it records which rows it will remove before it removes them.
+    // Retention may run concurrently. It records which rows it is about to remove before removing them.
     const pruned = (await records.get(sealedPoints, PRUNED_KEY))?.value;
     if (pruned !== undefined) this.#chain.pruned = pruned;
     this.#pruned = pruned?.position ?? 0;
@@ -197,11 +209,11 @@ export class AuditRows implements TreeReader {
   }
 }
 
-/** Message that a row differs from the sealed one. */
+/** Message for a row that differs from the sealed row. */
 export const changedRowMessage = (position: number): string =>
   `Row ${position} was changed: it is not the one in the tree.`;
 
-/** Ascending numbers as ranges without gaps. */
+/** Combines ascending numbers into contiguous ranges. */
 function ranges(numbers: readonly number[]): readonly { from: number; to: number }[] {
   const found: { from: number; to: number }[] = [];
   for (const number of numbers) {

@@ -6,65 +6,72 @@ import { appendLeaves, type StoredTree } from "../../log/tree-store.ts";
 import type { ArchiveRow } from "../port/archive.ts";
 import { append, insert, removeAt, replace } from "../port/operations.ts";
 import { collection, type Records } from "../port/records.ts";
-import { AUDIT_KIND, type AuditEntry, rowIdAt, unsealedAudit } from "./entry.ts";
+import { AUDIT_KIND, type AuditEntry, auditRowId, unsealedAudit } from "./entry.ts";
 import { CHAIN_START, HEAD_KEY, type SealedPoint, sealedPoints } from "./hash-chain.ts";
 
-/** The tree of the audit rows (RFC 6962), as it was signed last. */
+/** The Merkle tree of the audit rows (RFC 6962), in its most recently signed state. */
 export interface AuditTree extends StoredTree {
-  /** First line of its checkpoints. */
+  /** Origin: the first line of the tree's checkpoints. */
   readonly origin: string;
-  /** Position of the row of its first leaf: 1, or after the last row of the hash chain. */
+  /** Position of the row that is the first leaf: 1, or one after the last row of the hash chain. */
   readonly first: number;
-  /** Position of the row of its last leaf. */
+  /** Position of the row that is the last leaf. */
   readonly last: number;
-  /** The signed note (C2SP tlog-checkpoint). */
+  /** The checkpoint as a signed note (C2SP tlog-checkpoint). */
   readonly checkpoint: string;
-  /** The public keys that have signed it, newest first (C2SP signed-note, "Verifier keys"). */
+  /**
+   * The public keys that have signed checkpoints of this tree, newest first (C2SP signed-note,
+   * "Verifier keys").
+   */
   readonly keys: readonly string[];
   /** When the newest row was sealed, in milliseconds since the epoch. */
   readonly sealedAt: number;
 }
 
-/** The record of the tree. */
+/** Collection with the audit tree as its only record. */
 export const auditTrees = collection<AuditTree>("audit-tree");
 
-/** Key of the record of the tree. */
-export const TREE = "tree";
+/** Key of the only record in `auditTrees`. */
+export const AUDIT_TREE_KEY = "tree";
 
-/** Random bytes in the id of a tree. */
+/** Number of random bytes in the id of a tree. */
 const ID_BYTES = 6;
 
-/** Rows sealed per commit. */
+/** Maximum number of rows sealed per commit. */
 const BATCH = 500;
 
-/** The leaf of a sealed row: canonical JSON (RFC 8785) of all of it. */
-export const leafOf = ({ kind, at, id, subject, body }: ArchiveRow): string =>
+/** The leaf of a sealed row: canonical JSON (RFC 8785) of the whole row. */
+export const auditLeafOf = ({ kind, at, id, subject, body }: ArchiveRow): string =>
   canonicalize({ kind, at, id, subject, body }) as string;
 
-/** The first row of a tree that follows a hash chain: it names the last row of the chain. */
+/** The first row of a tree that follows a hash chain. It refers to the last row of the chain. */
 const chainRow = ({ position, hash = "" }: SealedPoint, at: number): ArchiveRow => {
   const entry = { action: "audit.tree_started", actor: "system", target: hash };
   return { kind: AUDIT_KIND, at, id: "", subject: hash, body: { ...entry, detail: { position } } };
 };
 
-/** What audit rows are sealed with. */
-export interface Sealing {
+/** Dependencies of `sealAudit`. */
+export interface AuditSealing {
   readonly records: Records;
   readonly keyring: SigningKeys;
 }
 
 /**
- * Archives the oldest pending audit rows as leaves of the tree, in one commit with the tree and its signed
- * checkpoint. If another process has sealed meanwhile, the commit fails and the rows stay pending. A crash
- * or a second sealer therefore neither loses nor duplicates a row, nor forks the tree.
+ * Archives the oldest pending audit rows as leaves of the tree, in one commit with the tree and its
+ * signed checkpoint. If another process has sealed rows in the meantime, the commit fails and the
+ * rows stay pending. A crash or a second sealing process therefore cannot lose or duplicate a row,
+ * or fork the tree.
  *
- * @param now Milliseconds since the epoch.
- * @returns How many rows were pending, at most 500.
+ * @param now The current time, in milliseconds since the epoch.
+ * @returns The number of rows that were pending, at most 500.
  */
-export async function sealAudit({ records, keyring }: Sealing, now: () => number): Promise<number> {
+export async function sealAudit(
+  { records, keyring }: AuditSealing,
+  now: () => number,
+): Promise<number> {
   const waiting = await records.list(unsealedAudit, { limit: BATCH });
   if (waiting.length === 0) return 0;
-  const stored = await records.get(auditTrees, TREE);
+  const stored = await records.get(auditTrees, AUDIT_TREE_KEY);
   const chain = stored ? undefined : (await records.get(sealedPoints, HEAD_KEY))?.value;
   const before = stored?.value ?? newTree(chain);
   const sealedAt = Math.max(now(), before.sealedAt);
@@ -72,7 +79,7 @@ export async function sealAudit({ records, keyring }: Sealing, now: () => number
     ...(chain === undefined ? [] : [chainRow(chain, sealedAt)]),
     ...waiting.map(({ value }) => value),
   ].map((row, at) => sealedRow(row, before.last + 1 + at, sealedAt));
-  const { tree, edge, steps } = appendLeaves(before, rows.map(leafOf));
+  const { tree, edge, steps } = appendLeaves(before, rows.map(auditLeafOf));
   const { origin } = before;
   const value: AuditTree = {
     ...before,
@@ -83,7 +90,9 @@ export async function sealAudit({ records, keyring }: Sealing, now: () => number
     sealedAt,
   };
   await records.commit([
-    stored ? replace(auditTrees, stored, { value }) : insert(auditTrees, { key: TREE, value }),
+    stored
+      ? replace(auditTrees, stored, { value })
+      : insert(auditTrees, { key: AUDIT_TREE_KEY, value }),
     ...rows.map(append),
     ...steps,
     ...waiting.map((each) => removeAt(unsealedAudit, each)),
@@ -91,17 +100,19 @@ export async function sealAudit({ records, keyring }: Sealing, now: () => number
   return waiting.length;
 }
 
-/** A tree without leaves, which continues the positions of the chain. */
+/** An empty tree. Its positions continue those of the hash chain. */
 function newTree({ position, sealedAt }: SealedPoint = CHAIN_START) {
   const id = randomBytes(ID_BYTES).toString("hex");
   return { id, origin: `audit/${id}`, edge: [], first: position + 1, last: position, sealedAt };
 }
 
-/** The row as sealed. Its instant is that of the sealing, which never decreases, so that the
- *  archive returns rows in the order of their positions. */
+/**
+ * A row in its sealed form. Its `at` is the time of sealing, which never decreases, so that the
+ * archive returns rows in order of position.
+ */
 const sealedRow = (row: ArchiveRow, position: number, at: number): ArchiveRow => ({
   ...row,
   at,
-  id: rowIdAt(position),
+  id: auditRowId(position),
   body: { ...(row.body as AuditEntry), doneAt: row.at },
 });

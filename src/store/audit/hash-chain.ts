@@ -2,39 +2,48 @@ import { createHash } from "node:crypto";
 import canonicalize from "canonicalize";
 import type { ArchiveRow } from "../port/archive.ts";
 import { collection } from "../port/records.ts";
-import { AUDIT_KIND, type AuditEntry, rowIdAt } from "./entry.ts";
+import { AUDIT_KIND, type AuditEntry, auditRowId } from "./entry.ts";
 
-/** A position among the sealed rows. */
+/** A position in the sequence of sealed rows. */
 export interface SealedPoint {
-  /** 1 for the first row ever sealed. */
+  /** Number of the row, counted from 1 for the first row ever sealed. */
   readonly position: number;
-  /** sha256, in hexadecimal; absent for a leaf of the audit tree. */
+  /** SHA-256 of the row, in hexadecimal; absent for a leaf of the audit tree. */
   readonly hash?: string;
-  /** When that row was sealed, in milliseconds since the epoch. */
+  /** When the row at this position was sealed, in milliseconds since the epoch. */
   readonly sealedAt: number;
 }
 
-/** The end of the chain, and the newest row that retention removed. */
+/**
+ * Two recorded positions: the end of the hash chain, and the newest row that retention has removed.
+ */
 export const sealedPoints = collection<SealedPoint>("audit-chain");
 
-/** Key of the point of the last row of the chain. */
+/** Record key of the position of the last row in the hash chain. */
 export const HEAD_KEY = "head";
 
-/** Key of the newest row that retention removed, of the chain or of the tree. */
+/**
+ * Record key of the position of the newest row that retention has removed, from the chain or from
+ * the tree.
+ */
 export const PRUNED_KEY = "pruned";
 
-/** The point before the first row. */
+/** The position before the first row, with a hash of zeros. */
 export const CHAIN_START: SealedPoint = { position: 0, hash: "0".repeat(64), sealedAt: 0 };
 
-/** A row that an earlier version sealed. */
+/** An audit entry as earlier versions sealed it, in a hash chain. */
 interface ChainedEntry extends AuditEntry {
   readonly position: number;
   readonly previousHash: string;
-  /** sha256, in hexadecimal, of the previous hash and the rest of the row. */
+  /** SHA-256 of the previous hash and the rest of the row, in hexadecimal. */
   readonly hash: string;
 }
 
-/** @returns The entry, or `undefined` if the row is not in the chain. */
+/**
+ * Reads the chained entry of a row.
+ *
+ * @returns `undefined` if the row does not belong to the hash chain.
+ */
 export function chainedEntry({ kind, body }: ArchiveRow): ChainedEntry | undefined {
   if (kind !== AUDIT_KIND) return undefined;
   const { position, previousHash, hash } = (body ?? {}) as Partial<ChainedEntry>;
@@ -47,28 +56,30 @@ export function chainedEntry({ kind, body }: ArchiveRow): ChainedEntry | undefin
 function isUnchanged({ kind, at, id, subject, body }: ArchiveRow): boolean {
   const { hash, ...entry } = body as ChainedEntry;
   const text = `${entry.previousHash}${canonicalize({ kind, at, id, subject, body: entry })}`;
-  return id === rowIdAt(entry.position) && hash === createHash("sha256").update(text).digest("hex");
+  return (
+    id === auditRowId(entry.position) && hash === createHash("sha256").update(text).digest("hex")
+  );
 }
 
 /**
- * Earlier versions chained audit rows by hash. Follows such rows in archive order, and reports
- * which were changed, removed, inserted or reordered.
+ * Verifies the rows that earlier versions sealed with a hash chain. The rows are passed in archive
+ * order; rows that were changed, removed, inserted or reordered are reported.
  */
 export class HashChain {
   readonly #head: SealedPoint;
   readonly #report: (problem: string) => void;
   /** The newest row that retention has removed so far. */
   pruned: SealedPoint = CHAIN_START;
-  /** The last row that is in its place. */
+  /** The last row that was found in its proper place. */
   #last: SealedPoint = CHAIN_START;
 
-  /** @param head The recorded end of the chain. */
+  /** @param head The recorded end of the hash chain. */
   constructor(head: SealedPoint, report: (problem: string) => void) {
     this.#head = head;
     this.#report = report;
   }
 
-  /** Checks the next row against its predecessors. */
+  /** Checks the next row against the rows before it. */
   follow(row: ArchiveRow): void {
     const entry = chainedEntry(row);
     if (entry === undefined) {
@@ -94,8 +105,9 @@ export class HashChain {
   }
 
   /**
-   * Finds a fault between a row and the last one. Rows that retention removed may be missing; if it was
-   * interrupted, some of them remain, and the predecessor of the first of these is unknown.
+   * Checks the link between a row and the previous one. Rows that retention has removed may be
+   * missing. If retention was interrupted, some of those rows remain, and the hash before the first
+   * remaining row is unknown.
    */
   #checkLink({ position, previousHash }: ChainedEntry): void {
     const [last, pruned] = [this.#last, this.pruned];
@@ -118,6 +130,6 @@ export class HashChain {
   }
 }
 
-/** Message that rows are missing. */
+/** Message for missing rows. */
 export const missingRowsMessage = (from: number, to: number): string =>
   from === to ? `Row ${from} is missing` : `Rows ${from} to ${to} are missing`;

@@ -1,55 +1,61 @@
 import { isSameHash } from "../../log/merkle.ts";
-import { edgeOf } from "../../log/tree-store.ts";
+import { treeEdgeOf } from "../../log/tree-store.ts";
 import { type Check, CheckFailure, failedCheck } from "../../log/verify/check.ts";
 import type { KnownLog } from "../../log/verify/known-log.ts";
-import { checkSignature, knownAfter, readCheckpoint } from "../../log/verify/signature-check.ts";
+import { checkSignature, knownLogAfter, readCheckpoint } from "../../log/verify/signature-check.ts";
 import { TreeWalk } from "../../log/verify/tree-walk.ts";
 import type { Archive } from "../port/archive.ts";
 import { recordPages } from "../port/read-all.ts";
 import type { Records } from "../port/records.ts";
 import { AUDIT_RETENTION_MS } from "../retention.ts";
 import { AuditRows, changedRowMessage } from "./audit-rows.ts";
-import { type AuditTree, auditTrees, TREE } from "./audit-tree.ts";
+import { AUDIT_TREE_KEY, type AuditTree, auditTrees } from "./audit-tree.ts";
 import { unsealedAudit } from "./entry.ts";
 import { CHAIN_START, HEAD_KEY, sealedPoints } from "./hash-chain.ts";
 
-/** Maximum number of row problems reported. */
+/** Maximum number of problems with rows that are reported. */
 const MAX_PROBLEMS = 100;
 
 /** The result of verifying the audit log. */
 export interface AuditReport {
-  /** Sealed rows that were read. */
+  /** Number of sealed rows that were read. */
   readonly rows: number;
-  /** Position of the oldest row; above 1 if retention has removed older ones. */
+  /** Position of the oldest row; greater than 1 if retention has removed older rows. */
   readonly firstPosition: number | undefined;
   readonly lastPosition: number | undefined;
-  /** The newest signed checkpoint. A copy kept elsewhere reveals a tree that was rebuilt. */
+  /**
+   * The newest signed checkpoint. Comparing it with a copy that is kept elsewhere reveals whether
+   * the tree was rebuilt.
+   */
   readonly checkpoint: string | undefined;
-  /** Rows that are not sealed yet; changes to these cannot be detected. */
+  /** Number of rows that are not sealed yet. Changes to these rows cannot be detected. */
   readonly unsealed: number;
-  /** Problems of the tree, then at most 100 of rows; empty if there are none. */
+  /**
+   * Problems with the tree, followed by at most 100 problems with rows; empty if there are none.
+   */
   readonly problems: readonly string[];
-  /** State to keep for the next verification; absent if there are problems, or no tree. */
+  /** State to keep for the next verification; absent if there are problems or there is no tree. */
   readonly known?: KnownLog;
 }
 
-/** How to verify the audit log. */
+/** Inputs of a verification of the audit log. */
 export interface AuditVerification {
-  /** State kept from the last verification; absent for the first. */
+  /** State that was kept from the last verification; absent for the first verification. */
   readonly known?: KnownLog | undefined;
-  /** Clock of the verifier, in milliseconds since the epoch. */
+  /** The verifier's clock, in milliseconds since the epoch. */
   readonly now: () => number;
-  /** Called with how many rows were read, and about how many there are. */
+  /** Called with the number of rows read so far and the approximate total. */
   readonly onProgress?: (done: number, total: number) => void;
 }
 
 /**
- * Reads all sealed audit rows and reports what was changed, removed, inserted or reordered: rows of
- * earlier versions by their hash chain, and all others as leaves of the tree, like the entries of
- * the signal log. A server may be writing meanwhile.
+ * Reads all sealed audit rows and reports rows that were changed, removed, inserted or reordered.
+ * Rows of earlier versions are verified by their hash chain; all others are verified as leaves of
+ * the tree, like the entries of the signal log. A server may write to the store during the
+ * verification.
  *
- * Whoever can write the whole store and has its keys, as its operator can, can also rebuild the tree;
- * only what was kept elsewhere (`known`) reveals that.
+ * Anyone who can write the whole store and has its keys, such as the operator, can also rebuild the
+ * tree. Only state that was kept elsewhere (`known`) reveals this.
  */
 export async function verifyAudit(
   { records, archive }: { readonly records: Records; readonly archive: Archive },
@@ -59,7 +65,7 @@ export async function verifyAudit(
   const report = (problem: string) => {
     if (found.length < MAX_PROBLEMS) found.push(problem);
   };
-  const tree = (await records.get(auditTrees, TREE))?.value;
+  const tree = (await records.get(auditTrees, AUDIT_TREE_KEY))?.value;
   const head = (await records.get(sealedPoints, HEAD_KEY))?.value ?? CHAIN_START;
   const rows = new AuditRows({ records, archive, tree, head, report, onProgress });
   const { faults, after } = tree
@@ -82,13 +88,13 @@ interface TreeVerification extends Pick<AuditVerification, "known" | "now"> {
   readonly report: (problem: string) => void;
 }
 
-/** Problems of a tree, and the state to keep if there are none. */
+/** Problems found in a tree, and the state to keep if there are none. */
 interface VerifiedTree {
   readonly faults: readonly string[];
   readonly after?: KnownLog;
 }
 
-/** Verifies the tree in the same way as that of the signal log. */
+/** Verifies the audit tree in the same way as the tree of the signal log. */
 async function verifyTree(
   tree: AuditTree,
   { rows, known, now, report }: TreeVerification,
@@ -108,23 +114,27 @@ async function verifyTree(
     ];
     const faults = checks.filter(({ outcome }) => outcome === "failed").map(faultOf);
     if (faults.length > 0) return { faults };
-    const edge = edgeOf(tree);
+    const edge = treeEdgeOf(tree);
     const isSigned = edge.size === checkpoint.size && isSameHash(edge.root(), checkpoint.root);
     if (!isSigned || tree.last !== tree.first + edge.size - 1) {
       throw new CheckFailure("its record is not of the tree that was signed");
     }
     checkRetention(tree, rows.pruned, { known, now });
     const seen = { known, keys, published: tree.keys, seenAt: now() };
-    return { faults, after: knownAfter(checkpoint, seen) };
+    return { faults, after: knownLogAfter(checkpoint, seen) };
   } catch (error) {
-    // `edgeOf` throws a `RangeError` if the stored hashes are malformed.
+    // `treeEdgeOf` throws a `RangeError` if the stored hashes are malformed.
     const failure = error instanceof RangeError ? new CheckFailure(error.message) : error;
     return { faults: [faultOf(failedCheck("tree", failure))] };
   }
 }
 
-/** @throws {CheckFailure} If a row was removed before its retention ended: a verification within
- *  that time has seen it. */
+/**
+ * Checks that retention has removed no row too early.
+ *
+ * @throws {CheckFailure} If a removed row is one that an earlier verification saw within the
+ * retention period.
+ */
 function checkRetention(
   { first }: AuditTree,
   pruned: number,
@@ -136,7 +146,7 @@ function checkRetention(
   throw new CheckFailure("rows were removed before their time", seen.size);
 }
 
-/** Number of rows that are not sealed yet. */
+/** Counts the audit rows that are not sealed yet. */
 async function countUnsealed(records: Records): Promise<number> {
   let unsealed = 0;
   for await (const page of recordPages(records, unsealedAudit)) unsealed += page.length;

@@ -5,35 +5,35 @@ import type { DumpRow, StoreIdentity } from "../port/store.ts";
 import { MAX_LINE_BYTES } from "./lines.ts";
 import { isOutboxRecord, outboxRow } from "./outbox-records.ts";
 
-/** Name of the format, at the beginning of every backup. */
+/** Name of the format, in the header of every backup. */
 const BACKUP_FORMAT = "market-signal-backup";
 
 /**
- * Incremented when older programs cannot read the format. Version 1 has outbox records, version 2
- * has none.
+ * Format version, incremented when older programs cannot read the format. Backups of version 1 can
+ * contain outbox records; those of version 2 contain none.
  */
 const BACKUP_VERSION = 2;
 
-/** Rows per batch when a backup is read. */
+/** Number of rows per batch when a backup is read. */
 const BATCH_ROWS = 500;
 
-/** First line of a backup. */
+/** Schema of the first line of a backup. */
 const BackupHeader = z.strictObject({
   format: z.literal(BACKUP_FORMAT),
   version: z.union([z.literal(1), z.literal(BACKUP_VERSION)]),
   storeId: z.string().min(1),
   mode: z.enum(["sandbox", "files", "replay", "live"]),
-  /** When writing began. */
+  /** When the backup was started. */
   createdAt: z.iso.datetime(),
 });
 type BackupHeader = z.infer<typeof BackupHeader>;
 
 const Instant = z.number().nullable();
 
-/** JSON text, stored verbatim. */
+/** JSON as text, which is stored verbatim. */
 const JsonText = z.string().refine((text) => parseJson(text) !== undefined, "is not JSON");
 
-/** Every line between the header and the footer. */
+/** Schema of every line between the header and the footer. */
 const Row = z.discriminatedUnion("table", [
   z.strictObject({
     table: z.literal("record"),
@@ -56,9 +56,9 @@ const Row = z.discriminatedUnion("table", [
   }),
 ]) satisfies z.ZodType<DumpRow>;
 
-/** Last line of a backup. */
+/** Schema of the last line of a backup. */
 const BackupFooter = z.strictObject({
-  /** Rows of each table. */
+  /** Number of rows of each table. */
   rows: z.strictObject({ record: z.int(), archive: z.int() }),
   /** SHA-256 of every byte before this line, in hexadecimal. */
   sha256: z.string(),
@@ -67,18 +67,18 @@ const BackupFooter = z.strictObject({
 /** Number of rows per table. */
 export type RowCounts = z.infer<typeof BackupFooter>["rows"];
 
-/** A backup being read. */
+/** A backup that is being read. */
 export interface Backup {
   readonly identity: StoreIdentity;
-  /** ISO 8601. */
+  /** When the backup was started, in ISO 8601 format. */
   readonly createdAt: string;
-  /** The rows; they are known to be valid only after all of them were read. */
+  /** The rows. Whether they are valid is known only after all of them have been read. */
   readonly batches: AsyncIterable<readonly DumpRow[]>;
-  /** Stops reading early. */
+  /** Stops reading before the end. */
   close(): Promise<unknown>;
 }
 
-/** Contents of a backup. */
+/** The content from which a backup is written. */
 export interface BackupContent {
   readonly identity: StoreIdentity;
   /** Milliseconds since the epoch. */
@@ -87,11 +87,11 @@ export interface BackupContent {
 }
 
 /**
- * The text of a backup: a header line, a line per row, and a footer line with the counts and the hash
- * of all lines before it. Each line is JSON.
+ * Encodes a backup as text: a header line, one line per row, and a footer line with the row counts
+ * and the hash of all lines before it. Each line is JSON.
  *
- * @param onRows Called with the counts so far.
- * @throws {Error} If a row is too long to be read again; names the row.
+ * @param onRows Called with the row counts so far.
+ * @throws {Error} If a row is too long to be read again; the message identifies the row.
  */
 export async function* encodeBackup(
   { identity, createdAt, batches }: BackupContent,
@@ -114,7 +114,7 @@ export async function* encodeBackup(
   yield lines([header]);
   for await (const batch of batches) {
     for (const { table } of batch) rows[table] += 1;
-    // One by one, since a batch of long rows may exceed the maximum string length.
+    // Rows are encoded one by one, because a batch of long rows may exceed the maximum string length.
     for (const row of batch) yield lines([row]);
     onRows(rows);
   }
@@ -135,11 +135,11 @@ function nameOf(value: BackupHeader | DumpRow): string {
 }
 
 /**
- * Reads a backup; the rows are validated as they are read.
+ * Reads a backup. The rows are validated while they are read.
  *
  * @param name Name of the file, for messages.
- * @throws {Error} Names the line if a line, the counts or the hash are damaged, now or while the rows
- *   are read.
+ * @throws {Error} If a line, the counts or the hash are damaged, either immediately or while the
+ * rows are read. The message gives the line number.
  */
 export async function decodeBackup(lines: AsyncGenerator<Buffer>, name: string): Promise<Backup> {
   const first = await lines.next();
@@ -157,10 +157,10 @@ export async function decodeBackup(lines: AsyncGenerator<Buffer>, name: string):
 }
 
 interface RowReading {
-  /** Everything after the header. */
+  /** All lines after the header. */
   readonly lines: AsyncIterator<Buffer>;
   readonly name: string;
-  /** Hash so far, including the header. */
+  /** Running hash of the lines read so far, including the header. */
   readonly hash: Hash;
 }
 
@@ -182,7 +182,12 @@ async function* decodeRows({ lines, name, hash }: RowReading): AsyncGenerator<re
   if (!(await lines.next()).done) throw damaged(name, number + 1, "a line after the last one");
 }
 
-/** @returns Reads the next line: a row, or `undefined` for a footer that matches what was read. */
+/**
+ * Creates a function that parses the next line.
+ *
+ * @returns The function returns a row, or `undefined` for a footer that matches the lines before
+ * it.
+ */
 function rowReader(name: string, hash: Hash) {
   const rows = { record: 0, archive: 0 };
   return (line: Buffer, number: number): DumpRow | undefined => {
@@ -223,7 +228,11 @@ function why(error: z.ZodError): string {
   return `${issue?.path.join(".") || "the line"}: ${issue?.message ?? "is not valid"}`;
 }
 
-/** @returns `undefined` if the line is not JSON; every schema rejects that. */
+/**
+ * Parses a line.
+ *
+ * @returns `undefined` if the line is not JSON; every schema rejects `undefined`.
+ */
 function parsed(line: Buffer): unknown {
   try {
     return JSON.parse(line.toString("utf8"));

@@ -8,13 +8,13 @@ import { splitLines } from "./lines.ts";
 import { writeNewFile } from "./new-file.ts";
 import { fractionOf, type OnProgress } from "./progress.ts";
 
-/** Summary of a backup that was written, or read to its end. */
+/** Summary of a backup that was written or completely read. */
 export interface BackupFacts {
   readonly identity: StoreIdentity;
-  /** When it was started; ISO 8601. */
+  /** When the backup was started, in ISO 8601 format. */
   readonly createdAt: string;
   readonly rows: RowCounts;
-  /** Size of the file. */
+  /** Size of the file, in bytes. */
   readonly bytes: number;
 }
 
@@ -30,7 +30,7 @@ export interface BackupTask {
 /**
  * Writes a consistent snapshot of the store to a new file, batch by batch.
  *
- * @throws {Error} If the file exists or cannot be written; a partial file is removed.
+ * @throws {Error} If the file exists or cannot be written. A partial file is removed.
  */
 export async function writeBackup(
   { store, file, now }: BackupTask,
@@ -53,7 +53,8 @@ export async function writeBackup(
 /**
  * Starts reading a backup.
  *
- * @throws {Error} Names file and line if it is not a backup; reading damaged rows throws the same way.
+ * @throws {Error} If the file is not a backup; the message gives file and line. Reading damaged
+ * rows later throws in the same way.
  */
 export function openBackup(file: string): Promise<Backup> {
   return decodeBackup(
@@ -65,7 +66,7 @@ export function openBackup(file: string): Promise<Backup> {
 /**
  * Reads a backup to its end without changing anything.
  *
- * @throws {Error} Names file and line if it is damaged.
+ * @throws {Error} If the backup is damaged; the message gives file and line.
  */
 export async function checkBackup(file: string, onProgress: OnProgress): Promise<BackupFacts> {
   const { size: bytes } = await stat(file).catch((error) => {
@@ -83,7 +84,11 @@ export async function checkBackup(file: string, onProgress: OnProgress): Promise
   return { identity: backup.identity, createdAt: backup.createdAt, rows, bytes };
 }
 
-/** @param onBytes Called with how many bytes of the file have been consumed. */
+/**
+ * Reads the lines of a compressed file.
+ *
+ * @param onBytes Called with the number of bytes of the file that were read so far.
+ */
 async function* readLines(
   file: string,
   onBytes: (done: number) => void,

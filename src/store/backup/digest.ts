@@ -4,14 +4,14 @@ import type { DumpRow } from "../port/store.ts";
 /** Summary of a collection or an archive kind. */
 export interface Digest {
   readonly rows: number;
-  /** SHA-256, hexadecimal, of the rows in order; equal digests mean equal contents. */
+  /** SHA-256 of the rows in order, in hexadecimal. Equal digests mean equal contents. */
   readonly sha256: string;
 }
 
 /**
- * Digests of a dump.
+ * Computes the digests of a dump.
  *
- * @returns By `record/<collection>` and `archive/<kind>`, in alphabetical order.
+ * @returns The digests by `record/<collection>` and `archive/<kind>`, in alphabetical order.
  */
 export async function digestDump(
   batches: AsyncIterable<readonly DumpRow[]>,

@@ -6,20 +6,22 @@ import { leases } from "../lease.ts";
 import { probes } from "../probe.ts";
 import { requireJson } from "./json-text.ts";
 
-/** Name of the format, at the beginning of every export. */
+/** Name of the format, at the start of every export. */
 export const EXPORT_FORMAT = "market-signal-export";
 
-/** Incremented when older programs cannot read the format. */
+/** Format version, incremented when older programs cannot read the format. */
 export const EXPORT_VERSION = 1;
 
-/** Collections of transient state, which is meaningless in another store or at another time. */
+/**
+ * Collections with transient state, which would be meaningless in another store or at another time.
+ */
 export const NOT_EXPORTED: readonly string[] = [
   ...[unsealedAudit, auditTrees, sealedPoints, leases, probes].map(({ name }) => name),
-  // Used by earlier versions for rows on their way to the archive.
+  // Earlier versions used this collection for rows that were to be archived.
   "outbox",
 ];
 
-/** Longest key or group, in UTF-16 units, as in `records.ts`. */
+/** Maximum length of a key or group, in UTF-16 code units, as in `records.ts`. */
 const MAX_NAME_LENGTH = 512;
 
 const Name = z
@@ -29,9 +31,9 @@ const Name = z
 
 const Instant = z.iso.datetime().transform((text) => Date.parse(text));
 
-/** A record; its key precedes it. */
+/** Schema of a record. Its key is the name of the JSON member. */
 const ExportedRecord = z.strictObject({
-  /** Any JSON. */
+  /** Value of the record, which can be any JSON. */
   value: z.unknown(),
   groups: z.array(Name).optional(),
   expiresAt: Instant.optional(),
@@ -39,10 +41,10 @@ const ExportedRecord = z.strictObject({
   consumedAt: Instant.optional(),
 });
 
-/** An exported record; instants are milliseconds since the epoch. */
+/** An exported record. Instants are milliseconds since the epoch. */
 export type ExportedRecord = z.infer<typeof ExportedRecord>;
 
-/** Everything before the records. */
+/** Schema of an export without the contents of its collections. */
 const Head = z.object({
   format: z.literal(EXPORT_FORMAT),
   version: z.literal(EXPORT_VERSION),
@@ -52,7 +54,7 @@ const Head = z.object({
   collections: z.custom<Readonly<Record<string, unknown>>>(isObject, "is no object"),
 });
 
-/** A parsed export; collections and keys in file order. */
+/** A parsed export, with collections and keys in the order of the file. */
 export interface ExportDocument extends Omit<z.infer<typeof Head>, "collections"> {
   readonly collections: ReadonlyMap<string, ReadonlyMap<string, ExportedRecord>>;
 }
@@ -61,7 +63,8 @@ export interface ExportDocument extends Omit<z.infer<typeof Head>, "collections"
  * Parses an export.
  *
  * @param name Name of the file, for messages.
- * @throws {Error} Names the file with line and column, or with the path inside the document.
+ * @throws {Error} If the text is not an export; the message gives the file with line and column, or
+ * with the path inside the document.
  */
 export function parseExport(text: string, name: string): ExportDocument {
   const path: string[] = [];
@@ -74,7 +77,7 @@ export function parseExport(text: string, name: string): ExportDocument {
   };
   const { collections, ...head } = checked(Head, requireJson(text, name));
   path.push("collections");
-  // Uses entries, since zod's records drop a key named `__proto__`.
+  // Built from entries, because zod's record schema drops a key named `__proto__`.
   const mapped = <V>(object: unknown, read: (value: unknown) => V): ReadonlyMap<string, V> => {
     const entries = Object.entries(checked(z.custom<object>(isObject, "is no object"), object));
     return new Map(

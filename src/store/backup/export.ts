@@ -8,20 +8,23 @@ import {
 import { writeNewFile } from "./new-file.ts";
 import { fractionOf, type OnProgress } from "./progress.ts";
 
-/** 9999-12-31T23:59:59.999Z, the latest instant with a four-digit year (ISO 8601). */
+/**
+ * The latest instant with a four-digit year (ISO 8601), 9999-12-31T23:59:59.999Z, in milliseconds
+ * since the epoch.
+ */
 const LATEST_INSTANT = 253_402_300_799_999;
 
-/** Records in key order, by collection. */
+/** Records in key order, grouped by collection. */
 type Collections = Map<string, Map<string, ExportedRecord>>;
 
 /** Summary of an export. */
 export interface ExportFacts {
   readonly identity: StoreIdentity;
-  /** ISO 8601. */
+  /** When the export was written, in ISO 8601 format. */
   readonly exportedAt: string;
-  /** Records by collection. */
+  /** Number of records by collection. */
   readonly collections: Readonly<Record<string, number>>;
-  /** Size of the file. */
+  /** Size of the file, in bytes. */
   readonly bytes: number;
 }
 
@@ -35,10 +38,10 @@ export interface ExportTask {
 }
 
 /**
- * Writes a consistent snapshot of the records as one readable JSON document, sorted by collection and
- * key. Holds all of them in memory.
+ * Writes a consistent snapshot of the records as one readable JSON document, sorted by collection
+ * and key. All records are held in memory.
  *
- * @throws {Error} If the file exists or cannot be written; a partial file is removed.
+ * @throws {Error} If the file exists or cannot be written. A partial file is removed.
  */
 export async function writeExport(
   { store, file, now }: ExportTask,
@@ -68,7 +71,7 @@ async function readRecords(store: Store, at: number, onProgress: OnProgress): Pr
     for (const row of records) if (isExported(row, at)) add(collections, row);
     rows += records.length;
     onProgress({ doing: "reading the records", rows, fraction: fractionOf(rows, total) });
-    // A dump yields the records before the archive.
+    // A dump contains all records before the first archive row.
     if (records.length < batch.length) break;
   }
   return collections;
@@ -93,7 +96,7 @@ function add(collections: Collections, row: RecordRow): void {
   });
 }
 
-/** The document in chunks, since it may exceed the maximum string length. */
+/** Yields the document in chunks, because it may exceed the maximum string length. */
 async function* documentText(head: object, collections: Collections): AsyncGenerator<string> {
   yield `${JSON.stringify(head, null, 2).slice(0, -2)},\n  "collections": {`;
   for (const [at, [name, records]] of sorted(collections).entries()) {

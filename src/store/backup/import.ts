@@ -1,5 +1,5 @@
 import { readFile, stat } from "node:fs/promises";
-import { audited } from "../audit/entry.ts";
+import { auditSteps } from "../audit/entry.ts";
 import { consume, put, remove } from "../port/operations.ts";
 import { readAll } from "../port/read-all.ts";
 import { collection, type Operation } from "../port/records.ts";
@@ -12,21 +12,21 @@ import {
 } from "./export-format.ts";
 
 /**
- * Maximum size of a document, in bytes. A document is parsed as a whole, which blocks a server; a
- * backup, which is read line by line, has no such limit.
+ * Maximum size of a document, in bytes. A document is parsed in one piece, which blocks a running
+ * server. A backup has no such limit, because it is read line by line.
  */
 const MAX_DOCUMENT_BYTES = 64 * 1024 * 1024;
 
-/** Changes to one collection. */
+/** Number of changes to one collection. */
 export interface ImportedCollection {
   readonly written: number;
-  /** Records removed because the document lacks them. */
+  /** Records that were removed because the document does not contain them. */
   readonly removed: number;
-  /** Records of the document that have expired. */
+  /** Records of the document that were skipped because they have expired. */
   readonly expired: number;
 }
 
-/** Target of an import. */
+/** The document to import, and the target store. */
 export interface ImportTask {
   readonly store: Store;
   readonly document: ExportDocument;
@@ -37,8 +37,8 @@ export interface ImportTask {
 /**
  * Reads an export and validates it against the store.
  *
- * @throws {Error} Names the file and the place in it, or says that the document belongs to another
- *   mode.
+ * @throws {Error} If the document is invalid, with the file and the place of the fault, or if it
+ * belongs to a store of another mode.
  */
 export async function readExport(file: string, store: Store): Promise<ExportDocument> {
   const { size } = await stat(file).catch((error: Error) => {
@@ -62,10 +62,10 @@ export async function readExport(file: string, store: Store): Promise<ExportDocu
 }
 
 /**
- * Replaces the records of the collections in the document, and of no others, in one commit with its
- * audit row. A record that a server writes concurrently may remain.
+ * Replaces the records of the collections that the document contains, in one commit with an audit
+ * row. Other collections stay unchanged. A record that a server writes concurrently may remain.
  *
- * @returns The changes by collection.
+ * @returns The number of changes by collection.
  */
 export async function importDocument({
   store,
@@ -91,20 +91,23 @@ export async function importDocument({
     target: store.identity.id,
     detail: { from: document.storeId, collections: [...done.keys()].join(" ") },
   };
-  await store.records.commit([...operations, ...audited(entry, at)]);
+  await store.records.commit([...operations, ...auditSteps(entry, at)]);
   return Object.fromEntries(done);
 }
 
 interface Writing {
   readonly key: string;
   readonly record: ExportedRecord;
-  /** Milliseconds since the epoch; instants of the record become durations from now. */
+  /**
+   * Time of the import, in milliseconds since the epoch. The record's instants are converted to
+   * durations from this time.
+   */
   readonly at: number;
 }
 
 /**
- * A consumed record is consumed again, at the instant of the import, since the store records only that
- * instant.
+ * The operations that write a record. A record that was consumed is consumed again, but with the
+ * time of the import, because the store cannot set an earlier time.
  */
 function writeRecord(name: string, { key, record, at }: Writing): readonly Operation[] {
   const { value, groups, expiresAt, dueAt, consumedAt } = record;

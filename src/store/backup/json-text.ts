@@ -1,8 +1,8 @@
 /**
- * Parses a JSON file.
+ * Parses the contents of a JSON file.
  *
  * @param name Name of the file, for messages.
- * @throws {Error} Names file, line and column, and the fault there.
+ * @throws {Error} If the text is not JSON; the message gives file, line, column and fault.
  */
 export function requireJson(text: string, name: string): unknown {
   try {
@@ -25,8 +25,9 @@ function describeFault(text: string, offset: number): string {
 }
 
 /**
- * Offset at which text stops being a prefix of JSON. V8 does not report it for every fault, so it is
- * found by bisection: a prefix is valid if `JSON.parse` only misses what follows.
+ * Offset at which a text stops being a prefix of valid JSON. V8 does not report the offset of every
+ * fault, so it is found by bisection: a prefix is valid if `JSON.parse` complains only about its
+ * unexpected end.
  */
 function faultOffset(text: string): number {
   let good = 0;
@@ -39,7 +40,10 @@ function faultOffset(text: string): number {
   return good;
 }
 
-/** V8 14 (Node 24) reports an unexpected end in these two ways. */
+/**
+ * Whether a text is a prefix of valid JSON. V8 14 (Node 24) reports an unexpected end in these two
+ * ways.
+ */
 function isBeginning(text: string): boolean {
   try {
     JSON.parse(text);

@@ -1,15 +1,15 @@
 /**
- * Maximum line length for reading and writing, in bytes, far above any row. Bounds the memory that a
- * file can take.
+ * Maximum line length for reading and writing, in bytes; far longer than any row. It limits the
+ * memory that a file can occupy.
  */
 export const MAX_LINE_BYTES = 64 * 1024 * 1024;
 
 const NEWLINE = 0x0a;
 
 /**
- * Splits bytes into lines, without newlines.
+ * Splits bytes into lines without their newlines.
  *
- * @throws {Error} For a line of more than 64 MiB.
+ * @throws {Error} For a line longer than 64 MiB.
  */
 export async function* splitLines(chunks: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
   let begun: Buffer[] = [];

@@ -6,23 +6,24 @@ import { Readable, type Transform } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { syncFolder } from "../../lib/sync-folder.ts";
 
-/** The store may contain secrets, so only the owner may read the file. */
+/** File mode. Only the owner may read the file, because the store can contain secrets. */
 const OWNER_ONLY = 0o600;
 
 /** Contents of a new file. */
 export interface NewFile {
   readonly path: string;
   readonly chunks: AsyncIterable<string>;
-  /** Transforms for the chunks, for example a compressor. */
+  /** Transforms for the chunks, for example compression. */
   readonly through?: readonly Transform[];
 }
 
 /**
- * Writes a file atomically: once this resolves it is complete and on disk, otherwise it does not exist.
- * It is first written beside its final place, readable by its owner only.
+ * Writes a file atomically: when this resolves, the file is complete and on disk; otherwise it does
+ * not exist. The file is first written under a temporary name in the same folder, readable by its
+ * owner only.
  *
- * @returns Its size in bytes.
- * @throws {Error} If the file exists already, or cannot be written.
+ * @returns The size of the file, in bytes.
+ * @throws {Error} If the file already exists or cannot be written.
  */
 export async function writeNewFile({ path, chunks, through = [] }: NewFile): Promise<number> {
   refuseExisting(path);
@@ -43,7 +44,10 @@ export async function writeNewFile({ path, chunks, through = [] }: NewFile): Pro
 /** Error codes of file systems without hard links, such as FAT (link(2)). */
 const NO_LINKS: readonly (string | undefined)[] = ["EPERM", "ENOSYS", "ENOTSUP", "EOPNOTSUPP"];
 
-/** Uses a hard link because, unlike a rename, it never replaces an existing file. */
+/**
+ * Moves a finished file into place. It uses a hard link because, unlike a rename, a link never
+ * replaces an existing file.
+ */
 async function putInPlace(partial: string, path: string): Promise<void> {
   try {
     await link(partial, path);
@@ -57,7 +61,10 @@ async function putInPlace(partial: string, path: string): Promise<void> {
   }
 }
 
-/** Whether the file system reported the error; other errors come from the source. */
+/**
+ * Whether an error was reported by the file system; other errors come from the source of the
+ * chunks.
+ */
 function isOfFiles(error: unknown): error is Error {
   return error instanceof Error && "syscall" in error;
 }

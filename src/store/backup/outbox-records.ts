@@ -6,14 +6,15 @@ import type { DumpRow } from "../port/store.ts";
 type RecordRow = Extract<DumpRow, { table: "record" }>;
 
 /**
- * Earlier versions committed archive rows as records of the collection `outbox` and archived them
- * later. Stores and backups of these versions may contain some.
+ * Whether a row is an outbox record. Earlier versions committed archive rows as records of the
+ * collection `outbox` and archived them later; stores and backups of these versions may still
+ * contain some.
  */
 export function isOutboxRecord(row: DumpRow): row is RecordRow {
   return row.table === "record" && row.collection === "outbox";
 }
 
-/** The present form of an outbox record: a pending audit row, or an archive row. */
+/** Converts an outbox record to its current form: a pending audit row, or an archive row. */
 export function outboxRow(record: RecordRow): DumpRow {
   const row = JSON.parse(record.text) as ArchiveRow;
   const isUnsealed = row.kind === AUDIT_KIND && chainedEntry(row) === undefined;

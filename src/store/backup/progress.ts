@@ -1,20 +1,20 @@
-/** Progress of a long command. */
+/** Progress of a long-running command. */
 export interface Progress {
   /** Current activity, for example `writing the backup`. */
   readonly doing: string;
-  /** Rows done so far. */
+  /** Number of rows processed so far. */
   readonly rows: number;
-  /** Fraction done, from 0 to 1; an estimate while the store is being written to. */
+  /** Completed fraction, from 0 to 1; an estimate if the store is being written to. */
   readonly fraction: number;
 }
 
 /**
- * Called with the progress of a long command, at least after every batch of rows. If it throws, the
- * command fails.
+ * Called with the progress of a long-running command, at least after every batch of rows. If the
+ * callback throws, the command fails.
  */
 export type OnProgress = (progress: Progress) => void;
 
-/** Fraction of a total that may be unknown, zero, or outdated. */
+/** Completed fraction, from 0 to 1, of a total that may be unknown, zero or outdated. */
 export function fractionOf(done: number, total: number): number {
   return total > 0 ? Math.min(1, done / total) : 1;
 }

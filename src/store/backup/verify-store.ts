@@ -4,23 +4,24 @@ import type { DumpRow, Store } from "../port/store.ts";
 import { faultText, isStoreFault } from "../port/unavailable.ts";
 import { fractionOf, type OnProgress } from "./progress.ts";
 
-/** Maximum number of row problems reported. */
+/** Maximum number of problems with rows that are reported. */
 const MAX_PROBLEMS = 100;
 
 /** Result of verifying a store. */
 export interface VerifyReport {
-  /** Records by collection. */
+  /** Number of records by collection. */
   readonly records: Readonly<Record<string, number>>;
-  /** Archive rows by kind. */
+  /** Number of archive rows by kind. */
   readonly archive: Readonly<Record<string, number>>;
   readonly audit: AuditReport;
-  /** Problems of rows and of the audit log; empty if there are none. */
+  /** Problems with files, rows and the audit log; empty if there are none. */
   readonly problems: readonly string[];
 }
 
 /**
- * Checks the files of a store, if any, reads every row and the whole audit log, and reports problems. An
- * unreadable part is reported, and the rest is still read. A server may be writing meanwhile.
+ * Checks the files of a store, if it has any, reads every row and the whole audit log, and reports
+ * problems. If one part cannot be read, that is reported, and the other parts are still read. A
+ * server may write to the store during the check.
  */
 export async function verifyStore(
   store: Store,
@@ -39,15 +40,15 @@ export async function verifyStore(
   };
 }
 
-/** A file-based store, whose files can have damage that reading rows does not show. */
+/** A store in files, which can have damage that reading rows does not reveal. */
 interface Checkable extends Store {
-  /** @returns Problems of the files, by name. */
+  /** Checks the files. @returns Problems, with the file name. */
   check(): Promise<readonly string[]>;
 }
 
 const canCheck = (store: Store): store is Checkable => "check" in store;
 
-/** An unreadable log counts as one problem and no rows. */
+/** Verifies the audit log. A log that cannot be read counts as one problem and no rows. */
 async function readAudit(
   store: Store,
   look: Omit<AuditVerification, "onProgress">,
@@ -68,7 +69,11 @@ async function readAudit(
   }
 }
 
-/** @throws The error, unless the store was unavailable. */
+/**
+ * Describes a part of the store that could not be read.
+ *
+ * @throws The error itself, unless it means that the store was unavailable.
+ */
 function unread(what: string, error: unknown): string {
   if (!isStoreFault(error)) throw error;
   return `${what} could not be read to the end: ${faultText(error)}`;
@@ -107,7 +112,11 @@ async function readInto(read: RowsRead, store: Store, onProgress: OnProgress): P
   }
 }
 
-/** @param after Revision of the preceding record, which must be lower. */
+/**
+ * Describes what is wrong with a row; `undefined` if nothing is.
+ *
+ * @param after Revision of the preceding record, which must be lower.
+ */
 function rowProblem(row: DumpRow, after: number): string | undefined {
   const name =
     row.table === "record"

@@ -1,39 +1,42 @@
 import { randomBytes } from "node:crypto";
-import { type AuditEntry, audited } from "../audit/entry.ts";
+import { type AuditEntry, auditSteps } from "../audit/entry.ts";
 import { announce, insert, removeAt, replace } from "../port/operations.ts";
 import { collection, type Operation, type Records, type Stored } from "../port/records.ts";
 import { type JwkOf, type KeyUse, keyUses } from "./key-uses.ts";
 import type { Vault } from "./vault.ts";
 
-/** Topic announced when keys were created or removed. */
+/** Topic that announces that keys were created or removed. */
 export const KEYS_TOPIC = "keys";
 
 const KID_BYTES = 9;
 
-/** A key in memory. */
+/** A decrypted key. */
 export interface Key<U extends KeyUse = KeyUse> {
-  /** Stored with what the key produced, to find the key again. */
+  /**
+   * Id of the key. It is stored with everything that the key produces, so that the key can be found
+   * again.
+   */
   readonly kid: string;
   /** Milliseconds since the epoch. */
   readonly createdAt: number;
   /**
-   * When it was superseded, in milliseconds since the epoch: since then it only verifies, or decrypts.
-   * `null` for the newest.
+   * When the key was superseded, in milliseconds since the epoch. Since then it is used only for
+   * verifying or decrypting. `null` for the newest key.
    */
   readonly retiredAt: number | null;
   readonly jwk: JwkOf[U] & { readonly kid: string };
 }
 
-/** A stored key, with its secret encrypted. */
+/** A stored key, whose secret part is encrypted. */
 export interface KeyRecord extends Omit<Key, "jwk"> {
   readonly use: KeyUse;
-  /** Numbers the keys of the use from 1. */
+  /** Number of the key among those of the same use, starting at 1. */
   readonly generation: number;
-  /** The JWK, sealed. */
+  /** The JWK, encrypted. */
   readonly sealed: string;
 }
 
-/** The actor of a change of keys. */
+/** Who changes keys, for the audit log. */
 export type KeyChanger = Pick<AuditEntry, "actor" | "addressHash" | "requestId">;
 
 /** Context of a key change. */
@@ -46,13 +49,13 @@ export interface KeyChange {
 
 export const keyRecords = collection<KeyRecord>("keys");
 
-/** Whether the store has keys, which only its own master key decrypts. */
+/** Whether the store contains keys. They can be decrypted only with this store's master key. */
 export async function holdsKeys(records: Records): Promise<boolean> {
   return (await records.list(keyRecords, { limit: 1 })).length > 0;
 }
 
-/** @throws {Error} If the master key is wrong, or the record was changed. */
-export function openedKey(
+/** Decrypts a key. @throws {Error} If the master key is wrong or the record was tampered with. */
+export function decryptKey(
   { kid, createdAt, retiredAt, use, sealed }: KeyRecord,
   vault: Vault,
 ): Key {
@@ -60,13 +63,14 @@ export function openedKey(
   return { kid, createdAt, retiredAt, jwk };
 }
 
-/** The steps that create the first key of a use; the commit fails if there is one. */
+/** The steps that create the first key of a use. The commit fails if there already is one. */
 export function firstKeySteps(use: KeyUse, change: KeyChange): readonly Operation[] {
   return insertKey(newRecord(use, 1, change), "key.created", change);
 }
 
 /**
- * The steps that add a successor to the newest key of a use; the commit fails if there already is one.
+ * The steps that add a successor to the newest key of a use. The commit fails if there already is a
+ * successor.
  */
 export function successorKeySteps(newest: Stored<KeyRecord>, change: KeyChange) {
   const { use, generation } = newest.value;
@@ -80,11 +84,14 @@ export function successorKeySteps(newest: Stored<KeyRecord>, change: KeyChange) 
 export function keyRemovalSteps(ended: Stored<KeyRecord>, now: number): readonly Operation[] {
   const { kid, use } = ended.value;
   const entry = { action: "key.removed", actor: "system", target: kid, detail: { use } };
-  return [removeAt(keyRecords, ended), ...audited(entry, now), announce(KEYS_TOPIC)];
+  return [removeAt(keyRecords, ended), ...auditSteps(entry, now), announce(KEYS_TOPIC)];
 }
 
-/** Whether the retention of a key has ended: nothing made with it can still be in use. */
-export function hasEnded({ use, retiredAt }: KeyRecord, now: number): boolean {
+/**
+ * Whether the retention of a key has ended, so that nothing produced with the key can still be in
+ * use.
+ */
+export function hasKeyRetentionEnded({ use, retiredAt }: KeyRecord, now: number): boolean {
   return retiredAt !== null && retiredAt + keyUses[use].retentionMs <= now;
 }
 
@@ -95,15 +102,15 @@ function newRecord(use: KeyUse, generation: number, { vault, now }: KeyChange): 
 }
 
 /**
- * The record key is derived from the generation, so that only one of several processes creates the next
- * key.
+ * The steps that insert a key. The record key is derived from the generation, so that of several
+ * processes only one can create the next key.
  */
 function insertKey(value: KeyRecord, action: string, { now, by }: KeyChange): readonly Operation[] {
   const { use, generation, kid } = value;
   const entry = { ...by, action, target: kid, detail: { use } };
   const key = `${use}:${generation}`;
-  return [insert(keyRecords, { key, value }), ...audited(entry, now), announce(KEYS_TOPIC)];
+  return [insert(keyRecords, { key, value }), ...auditSteps(entry, now), announce(KEYS_TOPIC)];
 }
 
-/** A sealed key opens only under its own use and kid. */
+/** Encryption context that binds an encrypted key to its use and kid. */
 const contextOf = (use: KeyUse, kid: string): string => `${use}:${kid}`;

@@ -9,11 +9,11 @@ const SECRET_BYTES = 32;
 /** A secret key as JWK (RFC 7518 section 6.4). */
 interface SecretJwk {
   readonly kty: "oct";
-  /** The bytes in URL-safe base64. */
+  /** The key bytes in base64url. */
   readonly k: string;
 }
 
-/** A private key of an elliptic curve as JWK (RFC 7518 section 6.2, RFC 8037 section 2). */
+/** A private elliptic-curve key as JWK (RFC 7518 section 6.2, RFC 8037 section 2). */
 interface PrivateJwk {
   readonly kty: "EC" | "OKP";
   readonly crv: string;
@@ -39,7 +39,7 @@ interface RsaPrivateJwk {
   readonly use: "sig";
 }
 
-/** A private key of ML-DSA as JWK (kty "AKP"): the seed from which the key is derived. */
+/** A private ML-DSA key as JWK (kty "AKP"): the seed from which the key is derived. */
 interface MlDsaPrivateJwk {
   readonly kty: "AKP";
   readonly pub: string;
@@ -48,9 +48,9 @@ interface MlDsaPrivateJwk {
   readonly use: "sig";
 }
 
-/** The key type of each use. */
+/** The JWK type for each key use. */
 export interface JwkOf {
-  /** ES256, for ID tokens of clients that registered for it. */
+  /** ES256, for the ID tokens of clients that registered for this algorithm. */
   readonly "token-signing": PrivateJwk;
   /** RS256, for all other ID tokens (OpenID Connect Dynamic Client Registration 1.0 section 2). */
   readonly "token-signing-rsa": RsaPrivateJwk;
@@ -61,9 +61,9 @@ export interface JwkOf {
   readonly "log-signing": PrivateJwk;
   /** ML-DSA-44, for the same checkpoints (C2SP tlog-cosignature). */
   readonly "log-signing-ml-dsa": MlDsaPrivateJwk;
-  /** Key of a vault for the secrets of single records. */
+  /** AES-256 key of the vault that encrypts secrets in records. */
   readonly "secret-encryption": SecretJwk;
-  /** HMAC key for callers' network addresses in audit rows. */
+  /** HMAC key for hashing callers' network addresses in audit rows. */
   readonly "address-hash": SecretJwk;
 }
 
@@ -87,14 +87,18 @@ const signing = <T>(privateKey: KeyObject, alg: string): T =>
 /** Length of an RSA modulus, in bits (RFC 7518 section 3.3). */
 const RSA_BITS = 2048;
 
-/** How long a superseded key of the log goes on signing beside the new one, so that a client that
- *  rarely verifies the log still knows one of them, in milliseconds. */
+/**
+ * How long a superseded log key continues to sign alongside the new one, in milliseconds. A client
+ * that rarely verifies the log thus still knows one of the keys.
+ */
 const LOG_KEYS_OVERLAP_MS = 90 * DAY_MS;
 
-/** Every use of a key. What was made with a key must not outlive it. */
+/**
+ * Properties of every key use. A key is retained longer than anything produced with it is valid.
+ */
 export const keyUses: { readonly [U in KeyUse]: Use<U> } = {
   "token-signing": {
-    // ID tokens expire after an hour; clients may cache the key set for some hours more.
+    // ID tokens expire after an hour, and clients may cache the key set for a few more hours.
     retentionMs: DAY_MS,
     generate: () => signing(generateKeyPairSync("ec", { namedCurve: "P-256" }).privateKey, "ES256"),
   },
@@ -104,12 +108,12 @@ export const keyUses: { readonly [U in KeyUse]: Use<U> } = {
       signing(generateKeyPairSync("rsa", { modulusLength: RSA_BITS }).privateKey, "RS256"),
   },
   "cookie-signing": {
-    // As long as the longest session.
+    // As long as the longest session lasts.
     retentionMs: 14 * DAY_MS,
     generate: secret,
   },
   "webhook-signing": {
-    // Deliveries are retried for three days, and receivers may cache the key for some days more.
+    // Deliveries are retried for three days, and receivers may cache the key for a few more days.
     retentionMs: 7 * DAY_MS,
     generate: () => signing(generateKeyPairSync("ed25519").privateKey, "Ed25519"),
   },
@@ -122,12 +126,12 @@ export const keyUses: { readonly [U in KeyUse]: Use<U> } = {
     generate: () => signing(generateKeyPairSync("ml-dsa-44").privateKey, "ML-DSA-44"),
   },
   "secret-encryption": {
-    // Something may still be sealed with it.
+    // Never removed, because records may still be encrypted with the key.
     retentionMs: Number.POSITIVE_INFINITY,
     generate: secret,
   },
   "address-hash": {
-    // As long as audit rows are retained, whose addresses must stay searchable.
+    // As long as audit rows are retained, because their addresses must stay searchable.
     retentionMs: AUDIT_RETENTION_MS,
     generate: secret,
   },

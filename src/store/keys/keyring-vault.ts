@@ -6,8 +6,8 @@ const vaultOf = ({ jwk }: Key<"secret-encryption">): Vault =>
   createVault(Buffer.from(jwk.k, "base64url"));
 
 /**
- * A vault on the service's current keys: the newest key seals, and each secret opens with the key that
- * sealed it.
+ * Creates a vault that uses the service's current keys. The newest key encrypts; a secret is
+ * decrypted with the key that encrypted it.
  */
 export function createKeyringVault({ keys }: Keyring): Vault {
   return {
@@ -16,7 +16,11 @@ export function createKeyringVault({ keys }: Keyring): Vault {
   };
 }
 
-/** @throws {Error} The oldest key's error, if no key opens the secret. */
+/**
+ * Tries to decrypt a secret with each key.
+ *
+ * @throws {Error} The error of the oldest key, if no key decrypts the secret.
+ */
 function openWithAny(
   [key, ...older]: readonly [Key<"secret-encryption">, ...Key<"secret-encryption">[]],
   sealed: string,

@@ -1,57 +1,57 @@
 import { createHmac } from "node:crypto";
 import type { Records, Stored } from "../port/records.ts";
 import {
+  decryptKey,
   firstKeySteps,
-  hasEnded,
+  hasKeyRetentionEnded,
   type Key,
   type KeyChanger,
   type KeyRecord,
   keyRecords,
   keyRemovalSteps,
-  openedKey,
   successorKeySteps,
 } from "./key-records.ts";
 import { type KeyUse, keyUses } from "./key-uses.ts";
 import { createVault, type Vault } from "./vault.ts";
 
-/** Upper bound on the number of keys. */
+/** Upper limit on the number of keys that are read; never reached in practice. */
 const ALL = 10_000;
 
-/** Length of an address hash, in bytes: enough to make collisions negligible. */
+/** Length of an address hash, in bytes; long enough to make collisions negligible. */
 const ADDRESS_HASH_BYTES = 16;
 
-/** Dependencies of the keyring. */
+/** Dependencies of `openKeyring`. */
 export interface KeyringOptions {
   readonly records: Records;
-  /** 32 bytes. */
+  /** The master key, 32 bytes. */
   readonly masterKey: Uint8Array;
   /** Milliseconds since the epoch. */
   readonly now: () => number;
 }
 
-/** The keys of the service, in memory. */
+/** The keys of the service, decrypted in memory. */
 export interface Keyring {
-  /** Newest first, never empty. */
+  /** All keys of a use, newest first; never empty. */
   keys<U extends KeyUse>(use: U): readonly [Key<U>, ...Key<U>[]];
 
-  /** HMAC-SHA256 of a network address, truncated to 16 bytes, in URL-safe base64. */
+  /** HMAC-SHA256 of a network address, truncated to 16 bytes, in base64url. */
   hashAddress(address: string): string;
 
   /**
-   * Creates a new key; the previous one is retained until nothing made with it is in use.
+   * Creates a new key. The previous key is retained until nothing produced with it is in use.
    *
    * @returns The kid of the new key.
    */
   rotate(use: KeyUse, by: KeyChanger): Promise<string>;
 
   /**
-   * Removes keys past their retention.
+   * Removes keys whose retention has ended.
    *
-   * @returns How many were removed.
+   * @returns The number of removed keys.
    */
   removeEnded(): Promise<number>;
 
-  /** Reads changes by other processes. */
+  /** Reads key changes that other processes have made. */
   reload(): Promise<void>;
 
   /**
@@ -63,10 +63,10 @@ export interface Keyring {
 }
 
 /**
- * Opens the keys of a store and creates the first key of every use that has none. Processes that start
- * concurrently end up with the same keys.
+ * Loads the keys of a store, and creates the first key of every use that has none. Processes that
+ * start concurrently end up with the same keys.
  *
- * @throws {Error} If the master key does not match the store's keys.
+ * @throws {Error} If the master key does not match the keys of the store.
  */
 export async function openKeyring({ records, masterKey, now }: KeyringOptions): Promise<Keyring> {
   const vault = createVault(masterKey);
@@ -93,7 +93,7 @@ export async function openKeyring({ records, masterKey, now }: KeyringOptions): 
       }
     },
     async removeEnded() {
-      const ended = index.all().filter(({ stored }) => hasEnded(stored.value, now()));
+      const ended = index.all().filter(({ stored }) => hasKeyRetentionEnded(stored.value, now()));
       const steps = ended.flatMap(({ stored }) => keyRemovalSteps(stored, now()));
       if (steps.length === 0 || !(await records.commit(steps))) return 0;
       await index.reload();
@@ -104,7 +104,7 @@ export async function openKeyring({ records, masterKey, now }: KeyringOptions): 
   };
 }
 
-/** A key with its record. */
+/** A decrypted key with its stored record. */
 interface Entry {
   readonly stored: Stored<KeyRecord>;
   readonly key: Key;
@@ -127,14 +127,16 @@ class KeyIndex {
     return this.#entries;
   }
 
-  /** Newest first. */
+  /** The keys of a use, newest first. */
   of(use: KeyUse): readonly Entry[] {
     return this.#entries
       .filter(({ stored }) => stored.value.use === use)
       .toSorted((a, b) => b.stored.value.generation - a.stored.value.generation);
   }
 
-  /** Reloads run one after the other, so that an older one does not finish last. */
+  /**
+   * Reloads the keys. Reloads run one after another, so that an older reload cannot finish last.
+   */
   reload(): Promise<void> {
     const load = () => this.#load();
     this.#loading = this.#loading.then(load, load);
@@ -148,7 +150,7 @@ class KeyIndex {
 
   async #load(): Promise<void> {
     const found = await this.#records.list(keyRecords, { limit: ALL });
-    // A later version of the service may have added uses, which are ignored.
+    // A later version of the service may have added key uses, which this version ignores.
     const stored = found.filter(({ value }) => value.use in keyUses);
     if (isSame(stored, this.#entries)) return;
     this.#entries = stored.map((each) => ({
@@ -164,10 +166,15 @@ function isSame(stored: readonly Stored<KeyRecord>[], entries: readonly Entry[])
   return stored.map(({ revision }) => revision).join() === before.join();
 }
 
-/** @throws {Error} When the key was made under another master key; says what to do. */
+/**
+ * Decrypts a stored key.
+ *
+ * @throws {Error} When the key was encrypted with another master key; the message tells the
+ * operator what to do.
+ */
 function openStoredKey(record: KeyRecord, vault: Vault): Key {
   try {
-    return openedKey(record, vault);
+    return decryptKey(record, vault);
   } catch (cause) {
     const what = "the keys of this store were made under another master key";
     const todo = "put back the master.key, or set the MASTER_KEY, that it was created with";

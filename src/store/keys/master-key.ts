@@ -13,25 +13,26 @@ import { syncFolder } from "../../lib/sync-folder.ts";
 
 const KEY_BYTES = 32;
 
-/** 32 bytes in base64 or URL-safe base64 (RFC 4648), with or without padding. */
+/** Matches 32 bytes in base64 or base64url (RFC 4648), with or without padding. */
 export const ENCODED_KEY = /^[A-Za-z0-9+/_-]{43}=?$/;
 
-/** Sources of the master key. */
+/** Where the master key is looked for. */
 export interface MasterKeyPlaces {
-  /** The setting `MASTER_KEY`, which takes precedence over the file. */
+  /** Value of the setting `MASTER_KEY`, which takes precedence over the file. */
   readonly fromEnv: string | undefined;
-  /** Folder of the file `master.key`. */
+  /** Folder that contains the file `master.key`. */
   readonly folder: string;
-  /** Whether the store already holds keys; if so, no new master key is generated. */
+  /** Whether the store already contains keys; if so, no new master key is generated. */
   readonly holdsKeys: boolean;
 }
 
 /**
- * The key that encrypts all other keys. Without the setting, it is in its own file, generated at the
- * first start; it must be in neither backups nor exports.
+ * Reads the master key, which encrypts all other keys. Without the setting `MASTER_KEY`, it is in
+ * its own file, which is generated at the first start and must never be part of a backup or export.
  *
  * @returns 32 bytes.
- * @throws {Error} If it is missing, malformed, or readable by others; the message says what to do.
+ * @throws {Error} If the master key is missing or malformed, or others can read its file; the
+ * message says what to do.
  */
 export function readMasterKey({ fromEnv, folder, holdsKeys }: MasterKeyPlaces): Buffer {
   if (fromEnv !== undefined) {
@@ -52,15 +53,18 @@ function decoded(text: string, otherwise: string): Buffer {
   return Buffer.from(text, "base64");
 }
 
-/** Rejects a file that others can read. Does nothing on Windows, which has no such permissions. */
+/**
+ * Rejects a file that other users can read. Does nothing on Windows, which has no such permission
+ * bits.
+ */
 function refuseReadable(file: string): void {
   if (process.platform === "win32" || (statSync(file).mode & 0o077) === 0) return;
   throw new Error(`${file} can be read by others: run chmod 600 ${file}`);
 }
 
 /**
- * Creates the file atomically. If another process was first, its file is kept: unlike a rename, a
- * link never replaces a file.
+ * Creates the file atomically. If another process creates it first, that file is kept: unlike a
+ * rename, a link never replaces a file.
  */
 function create(folder: string, file: string): void {
   mkdirSync(folder, { recursive: true, mode: 0o700 });

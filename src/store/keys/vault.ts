@@ -1,26 +1,37 @@
 import { createCipheriv, createDecipheriv, randomBytes } from "node:crypto";
 
-/** AES-256-GCM with the lengths of NIST SP 800-38D section 8.2.1 and 5.2.1.2. */
+/** AES-256-GCM, with IV and tag lengths according to NIST SP 800-38D sections 8.2.1 and 5.2.1.2. */
 const ALGORITHM = "aes-256-gcm";
 const IV_BYTES = 12;
 const TAG_BYTES = 16;
 
-/** Prefix that identifies the encryption, in case it ever changes. */
+/** Prefix of encrypted values that identifies the encryption scheme, in case it changes. */
 const VERSION = "v1.";
 
-/** Encrypts small secrets at rest under one key. */
+/** Encrypts small secrets at rest. */
 export interface Vault {
   /**
-   * @param context Identifies where the value is stored; it opens only with the same context.
-   * @returns Text of the URL-safe base64 alphabet and a dot.
+   * Encrypts a secret.
+   *
+   * @param context Identifies where the value is stored; it can be decrypted only with the same
+   * context.
+   * @returns Text of base64url characters and a dot.
    */
   seal(secret: string, context: string): string;
 
-  /** @throws {Error} If the key or the context differs, or the value was changed. */
+  /**
+   * Decrypts a secret.
+   *
+   * @throws {Error} If the key or the context is different, or the value was changed.
+   */
   open(sealed: string, context: string): string;
 }
 
-/** @param key 32 bytes; safe for 2^32 values, since each gets a random 96-bit IV. */
+/**
+ * Creates a vault.
+ *
+ * @param key 32 bytes. One key is safe for 2^32 values, because each value gets a random 96-bit IV.
+ */
 export function createVault(key: Uint8Array): Vault {
   return {
     seal(secret, context) {

@@ -1,54 +1,54 @@
 /** A row of the archive. */
 export interface ArchiveRow {
-  /** Kind of the row, for example `audit`. */
+  /** Kind of the row, for example `audit`. Rows are read by kind. */
   readonly kind: string;
-  /** When it happened, in milliseconds since the epoch. */
+  /** When the event occurred, in milliseconds since the epoch. */
   readonly at: number;
-  /** Unique within kind and instant. */
+  /** Id of the row, unique among rows of the same kind and instant. */
   readonly id: string;
   /** Subject of the row, for example a symbol. */
   readonly subject?: string;
-  /** JSON. */
+  /** Content of the row, as a JSON value. */
   readonly body: unknown;
 }
 
-/** Selects rows. */
+/** Selection of archive rows. */
 export interface ArchiveSelection {
   readonly subject?: string;
-  /** Earliest instant, inclusive. */
+  /** Earliest instant, inclusive, in milliseconds since the epoch. */
   readonly from?: number;
-  /** Latest instant, inclusive. */
+  /** Latest instant, inclusive, in milliseconds since the epoch. */
   readonly to?: number;
-  /** Read order. */
+  /** Whether to start with the oldest or the newest rows. */
   readonly order: "oldest" | "newest";
-  /** Continues after this row. */
+  /** Continues after this row, in the chosen order. */
   readonly after?: Pick<ArchiveRow, "at" | "id">;
-  /** Maximum rows, from 1 to 10,000. */
+  /** Maximum number of rows, from 1 to 10,000. */
   readonly limit: number;
 }
 
 /**
- * Immutable events: on disk, never all in memory. Rows that commit together with records are steps of
- * that commit (`append` in operations.ts).
+ * Storage for immutable events, which are kept on disk and not in memory. To commit rows together
+ * with records, use the operation `append` (operations.ts).
  *
  * Every method rejects with the problem `store_unavailable` if the store cannot answer.
  */
 export interface Archive {
   /**
-   * Adds rows, all or none, durably. A row that already exists, by kind, instant and id, is left
-   * unchanged.
+   * Adds rows durably, either all of them or none. A row that already exists, with the same kind,
+   * instant and id, is left unchanged.
    *
-   * @returns How many were new.
+   * @returns The number of rows that were new.
    */
   append(rows: readonly ArchiveRow[]): Promise<number>;
 
-  /** Rows of one kind by instant, then id (in the order of UTF-8 bytes). */
+  /** Reads rows of one kind, ordered by instant and then by id (in the order of UTF-8 bytes). */
   read(kind: string, selection: ArchiveSelection): Promise<readonly ArchiveRow[]>;
 
   /**
-   * Deletes the rows of a kind before an instant.
+   * Deletes the rows of one kind that are older than an instant.
    *
-   * @returns How many were deleted.
+   * @returns The number of deleted rows.
    */
   prune(kind: string, before: number): Promise<number>;
 }

@@ -1,40 +1,40 @@
-/** An addition to a window. */
+/** Points to add to one counter window. */
 export interface CounterAddition {
-  /** Name of the window: well-formed text without NUL, of at most 512 characters. */
+  /** Name of the window: well-formed text without NUL, at most 512 characters. */
   readonly name: string;
-  /** An integer; 0 only reads. */
+  /** Integer to add; 0 only reads the window. */
   readonly points: number;
-  /** Length of a new window in milliseconds. */
+  /** Length of the window in milliseconds, if the addition starts a new one. */
   readonly windowMs: number;
 }
 
-/** A window as seen by all processes. */
+/** State of a counter window, shared by all processes. */
 export interface CountedWindow {
-  /** Points counted in it by all processes. */
+  /** Points that all processes together have counted in the window. */
   readonly points: number;
-  /** Milliseconds until it ends; for an unused window, its whole length. */
+  /** Milliseconds until the window ends; for an unused window, its whole length. */
   readonly leftMs: number;
 }
 
 /**
- * Shared counters; concurrent additions from several processes are each counted once. A window begins
- * with the first addition and ends by the store's clock. Counts are not durable: a database crash may
- * lose them.
+ * Counters shared by all processes; concurrent additions are each counted exactly once. A window
+ * begins with its first addition, and ends by the store's clock. Counts are not durable: a database
+ * crash may lose them.
  */
 export interface Counters {
   /**
-   * Adds to windows, all at one instant.
+   * Adds points to windows, all at the same instant.
    *
-   * @param additions With distinct names.
-   * @returns The windows afterwards, in the same order.
+   * @param additions Additions to distinct windows.
+   * @returns The windows after the additions, in the same order.
    * @throws {Problem} `store_unavailable`; the additions may or may not have been counted.
    */
   add(additions: readonly CounterAddition[]): Promise<readonly CountedWindow[]>;
 
   /**
-   * Deletes ended windows.
+   * Deletes windows that have ended.
    *
-   * @returns How many were deleted; 0 if none remain.
+   * @returns The number of deleted windows; 0 if none remain.
    */
   sweep(): Promise<number>;
 }

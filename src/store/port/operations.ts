@@ -8,7 +8,7 @@ import type {
   WriteOptions,
 } from "./records.ts";
 
-/** Writes a record unconditionally. */
+/** Creates or overwrites a record. */
 export function put<T>(
   to: Collection<T>,
   { key, value, ...placing }: { readonly key: string; readonly value: T } & WriteOptions,
@@ -16,7 +16,7 @@ export function put<T>(
   return { kind: "put", collection: to.name, key, value, placing };
 }
 
-/** Writes a record; fails if it exists. */
+/** Creates a record. The commit fails if the record exists. */
 export function insert<T>(
   to: Collection<T>,
   { key, value, ...placing }: { readonly key: string; readonly value: T } & WriteOptions,
@@ -24,7 +24,7 @@ export function insert<T>(
   return { kind: "insert", collection: to.name, key, value, placing };
 }
 
-/** Changes a record read before; fails if it was changed since. */
+/** Changes a record that was read before. The commit fails if the record was changed since. */
 export function replace<T>(
   to: Collection<T>,
   { key, revision }: Pick<Stored<T>, "key" | "revision">,
@@ -33,15 +33,15 @@ export function replace<T>(
   return { kind: "replace", collection: to.name, key, revision, value, placing };
 }
 
-/** Makes the commit fail if a record read before was changed since. */
-export function unchanged<T>(
+/** Changes nothing, but makes the commit fail if the record was changed since it was read. */
+export function requireUnchanged<T>(
   from: Collection<T>,
   { key, revision }: Pick<Stored<T>, "key" | "revision">,
 ): Operation {
   return { kind: "check", collection: from.name, key, revision };
 }
 
-/** Consumes a single-use record. */
+/** Consumes a single-use record. The commit fails if the record is absent or already consumed. */
 export function consume<T>(of: Collection<T>, key: string): Operation {
   return { kind: "consume", collection: of.name, key };
 }
@@ -51,7 +51,7 @@ export function remove<T>(from: Collection<T>, key: string): Operation {
   return { kind: "remove", collection: from.name, key };
 }
 
-/** Removes a record read before; fails if it was changed since. */
+/** Removes a record that was read before. The commit fails if the record was changed since. */
 export function removeAt<T>(
   from: Collection<T>,
   { key, revision }: Pick<Stored<T>, "key" | "revision">,
@@ -59,12 +59,12 @@ export function removeAt<T>(
   return { kind: "remove", collection: from.name, key, revision };
 }
 
-/** Removes every record of the group, in all collections. */
+/** Removes every record of a group, in all collections. */
 export function removeGroup(group: string): Operation {
   return { kind: "removeGroup", group };
 }
 
-/** Adds a row to the archive, unless it exists. */
+/** Adds a row to the archive, unless the row already exists. */
 export function append(row: ArchiveRow): Operation {
   return { kind: "append", row };
 }
@@ -74,13 +74,15 @@ export function announce(topic: string, text = ""): Operation {
   return { kind: "announce", topic, text };
 }
 
-/** The operations of a change; `undefined`: none. */
+/** The operations of a change; `undefined` if there is nothing to change. */
 type Changed = readonly Operation[] | undefined;
 
 /**
- * Reads, changes and writes one record, retrying on concurrent writes.
+ * Reads a record and commits the operations that `change` returns for it. Retries if the record was
+ * changed concurrently.
  *
- * @param change The operations for the current record; `undefined` leaves it unchanged.
+ * @param change Returns the operations for the current record; `undefined` leaves the record
+ * unchanged.
  * @returns Whether anything was written.
  */
 export async function update<T>(

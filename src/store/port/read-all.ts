@@ -2,19 +2,21 @@ import { setImmediate } from "node:timers/promises";
 import type { Archive, ArchiveRow, ArchiveSelection } from "./archive.ts";
 import type { Collection, Records, Stored } from "./records.ts";
 
-/** Records, or rows, per page. */
+/** Number of records or rows read per page. */
 const PAGE = 1_000;
 
-/** Where in a collection to read. */
+/** Which records of a collection to read. */
 interface RecordRange {
-  /** Only records of this group. */
+  /** Reads only records of this group. */
   readonly group?: string;
-  /** Only records with a higher revision. */
+  /** Reads only records with a higher revision. */
   readonly after?: number;
 }
 
-/** Reads a collection page by page, oldest change first. A record that changes meanwhile is returned
- *  again by a later page. */
+/**
+ * Reads a collection page by page, oldest change first. A record that changes during the reading is
+ * returned again by a later page.
+ */
 export async function* recordPages<T>(
   records: Records,
   from: Collection<T>,
@@ -32,7 +34,7 @@ export async function* recordPages<T>(
 /**
  * Reads every record of a collection, oldest change first.
  *
- * @param group Only records of this group.
+ * @param group Reads only records of this group.
  */
 export async function readAll<T>(
   records: Records,
@@ -47,9 +49,9 @@ export async function readAll<T>(
 }
 
 /**
- * Reads rows of a kind page by page, as long as the consumer asks for more.
+ * Reads archive rows of one kind lazily, page by page, while the consumer iterates.
  *
- * @param limit Rows per page, at most 10,000.
+ * @param limit Maximum number of rows per page, at most 10,000.
  */
 export async function* archivePages(
   archive: Archive,
@@ -60,7 +62,7 @@ export async function* archivePages(
   for (let after: ArchiveRow | undefined; ; ) {
     const page = await archive.read(kind, { ...selection, limit, ...(after && { after }) });
     yield page;
-    // The embedded store reads synchronously: requests are served between two pages, and two reads.
+    // The embedded store reads synchronously, so requests are served between two pages.
     await setImmediate();
     after = page.at(-1);
     if (after === undefined || page.length < limit) return;

@@ -2,45 +2,54 @@ import type { ArchiveRow } from "./archive.ts";
 
 declare const shape: unique symbol;
 
-/** A named set of records of one shape. */
+/** A named set of records whose values have the same type. */
 export interface Collection<T> {
   readonly name: string;
-  /** Carries the type for the compiler; absent at run time. */
+  /** Carries the value type for the compiler; absent at run time. */
   readonly [shape]?: T;
 }
 
-/** Names a set of records; the code that writes them is responsible for the type. */
+/**
+ * Defines a collection. The code that writes its records is responsible for the type of their
+ * values.
+ */
 export function collection<T>(name: string): Collection<T> {
   return { name };
 }
 
-/** A stored record. Instants are milliseconds since the epoch by the store's clock. */
+/** A stored record. Instants are milliseconds since the epoch, by the store's clock. */
 export interface Stored<T> {
   readonly key: string;
   readonly value: T;
-  /** Increases with every write to the store, and is never reused. */
+  /**
+   * Number of the write that last changed the record. It increases with every write to the store
+   * and is never reused.
+   */
   readonly revision: number;
-  /** Groups, by which records of any collection are found or removed together. */
+  /** Groups of the record, by which records of any collection can be found or removed together. */
   readonly groups: readonly string[];
-  /** Instant from which the record counts as absent. */
+  /** Instant from which the record is treated as absent; `undefined` if it does not expire. */
   readonly expiresAt: number | undefined;
-  /** Instant from which `claimDue` returns the record. */
+  /** Instant from which `claimDue` returns the record; `undefined` if it is never due. */
   readonly dueAt: number | undefined;
-  /** When the single use was consumed. */
+  /** When the single-use record was consumed; `undefined` if it was not. */
   readonly consumedAt: number | undefined;
 }
 
-/** Options of a write besides the value. */
+/** Properties of a record that is written, in addition to its value. */
 export interface WriteOptions {
-  /** Absent: none. */
+  /** Groups of the record. Absent: no groups. */
   readonly groups?: readonly string[];
-  /** Lifetime in milliseconds. Absent: unlimited. */
+  /** Lifetime in milliseconds. Absent: the record does not expire. */
   readonly ttlMs?: number;
-  /** Delay until the record is due, in milliseconds. Absent: never. */
+  /** Delay until the record is due, in milliseconds. Absent: it is never due. */
   readonly dueInMs?: number;
 }
 
-/** Like `WriteOptions`, for an existing record: absent members are unchanged, `null` removes one. */
+/**
+ * Like `WriteOptions`, for an existing record. Absent members stay unchanged; `null` removes the
+ * lifetime or due time.
+ */
 export interface ReplaceOptions {
   readonly groups?: readonly string[];
   readonly ttlMs?: number | null;
@@ -48,11 +57,12 @@ export interface ReplaceOptions {
 }
 
 /**
- * One step of a commit. Keys and groups are well-formed text without NUL, of at most 512 characters
- * and 1,000 bytes in UTF-8; values are JSON. Anything else is a `RangeError` or `TypeError`.
+ * One operation of a commit. Keys and groups are well-formed text without NUL, of at most 512
+ * characters and 1,000 bytes in UTF-8; values are JSON. Anything else throws a `RangeError` or
+ * `TypeError`.
  */
 export type Operation =
-  /** Writes the record unconditionally. */
+  /** Creates or overwrites the record. */
   | {
       readonly kind: "put";
       readonly collection: string;
@@ -60,7 +70,7 @@ export type Operation =
       readonly value: unknown;
       readonly placing: WriteOptions;
     }
-  /** Writes the record; fails if it exists. */
+  /** Creates the record; fails if it exists. */
   | {
       readonly kind: "insert";
       readonly collection: string;
@@ -68,7 +78,7 @@ export type Operation =
       readonly value: unknown;
       readonly placing: WriteOptions;
     }
-  /** Changes the record; fails unless it is still at `revision`. */
+  /** Changes the record; fails unless its revision is still `revision`. */
   | {
       readonly kind: "replace";
       readonly collection: string;
@@ -77,17 +87,18 @@ export type Operation =
       readonly value: unknown;
       readonly placing: ReplaceOptions;
     }
-  /** Changes nothing; fails unless the record exists and is still at `revision`. */
+  /** Changes nothing; fails unless the record exists and its revision is still `revision`. */
   | {
       readonly kind: "check";
       readonly collection: string;
       readonly key: string;
       readonly revision: number;
     }
-  /** Marks a record as used, once; fails if there is no record or it was used before. */
+  /** Marks a single-use record as consumed; fails if the record is absent or already consumed. */
   | { readonly kind: "consume"; readonly collection: string; readonly key: string }
   /**
-   * Removes the record, if it exists; with `revision`, fails unless it is still at that revision.
+   * Removes the record, if it exists. With `revision`, fails unless the record's revision is still
+   * the same.
    */
   | {
       readonly kind: "remove";
@@ -97,68 +108,79 @@ export type Operation =
     }
   /** Removes every record of the group, in all collections. */
   | { readonly kind: "removeGroup"; readonly group: string }
-  /** Adds a row to the archive, unless one with its kind, instant and id exists. */
+  /** Adds a row to the archive, unless a row with the same kind, instant and id exists. */
   | { readonly kind: "append"; readonly row: ArchiveRow }
   /** Notifies the listeners of `topic` in every process, once the commit is durable. */
   | { readonly kind: "announce"; readonly topic: string; readonly text: string };
 
-/** Selects records. */
+/** Selection of records. */
 export interface Selection {
-  /** Only records of this group. */
+  /** Selects only records of this group. */
   readonly group?: string;
-  /** Only records with a higher revision. */
+  /** Selects only records with a higher revision. */
   readonly after?: number;
-  /** Maximum records, from 1 to 10,000. */
+  /** Maximum number of records, from 1 to 10,000. */
   readonly limit: number;
 }
 
-/** Selects due records. */
+/** Selection of due records. */
 export interface DueSelection {
-  /** Maximum records, from 1 to 10,000. */
+  /** Maximum number of records, from 1 to 10,000. */
   readonly limit: number;
-  /** A record is returned again after this many milliseconds unless it was replaced or removed. */
+  /**
+   * Lease in milliseconds. A claimed record is returned again after this time, unless it was
+   * replaced or removed.
+   */
   readonly leaseMs: number;
-  /** Records in any of these groups are skipped, as if they were not due. */
+  /** Skips records in any of these groups, as if they were not due. */
   readonly except?: readonly string[];
 }
 
 /**
  * Small durable JSON documents: clients, tokens, claims, keys, alerts, due deliveries.
  *
- * A commit is atomic, takes effect at one instant, and is on disk when it resolves. A rejected commit
- * never takes effect later, with one exception that no protocol avoids: if a database falls silent for
- * longer than the retries last while its answer is in transit, a completed commit is rejected. An
- * expired record counts as absent for every operation. Reads see every commit acknowledged before, from
- * every process.
+ * A commit is atomic, takes effect at one instant, and is on disk when its promise resolves. A
+ * rejected commit never takes effect later, with one exception that no protocol can avoid: if the
+ * database stops responding after it has completed the commit, for longer than the client retries,
+ * the completed commit is rejected. Expired records are treated as absent by every operation. A
+ * read sees every commit that any process acknowledged before the read.
  *
  * Every method rejects with the problem `store_unavailable` if the store cannot answer.
  */
 export interface Records {
   get<T>(from: Collection<T>, key: string): Promise<Stored<T> | undefined>;
 
-  /** Oldest change first. A record that changes between pages is returned again at the end. */
+  /**
+   * Lists records, oldest change first. A record that changes between two pages is returned again
+   * at the end.
+   */
   list<T>(from: Collection<T>, selection: Selection): Promise<readonly Stored<T>[]>;
 
-  /** @returns Whether every step succeeded; if one failed, nothing was changed. */
+  /**
+   * Performs all operations, or none.
+   *
+   * @returns Whether all operations succeeded; if one failed, nothing was changed.
+   */
   commit(operations: readonly Operation[]): Promise<boolean>;
 
   /**
-   * Claims due records, longest due first, each for one caller only: their revision changes and they
-   * become due again after the lease. A worker that finishes one replaces or removes it at that
-   * revision, which fails if the lease has expired and another worker has claimed it.
+   * Claims due records, longest due first, for this caller alone: their revisions change, and they
+   * become due again when the lease ends. A worker that has finished with a record replaces or
+   * removes it at the claimed revision. This fails if the lease has expired and another worker has
+   * claimed the record.
    */
   claimDue<T>(from: Collection<T>, selection: DueSelection): Promise<readonly Stored<T>[]>;
 
   /**
    * Deletes expired records.
    *
-   * @returns How many were deleted, at most `limit`.
+   * @returns The number of deleted records, at most `limit`.
    */
   purgeExpired(limit: number): Promise<number>;
 
   /**
-   * Subscribes to a topic. An announcement is only a wake-up call: it may be lost with a connection, so
-   * listeners must also poll.
+   * Subscribes to a topic. An announcement only hints at new work: it can be lost with a
+   * connection, so listeners must also poll.
    *
    * @returns A function that unsubscribes.
    */

@@ -2,10 +2,10 @@ import type { Archive } from "./archive.ts";
 import type { Counters } from "./counters.ts";
 import type { Collection, Records } from "./records.ts";
 
-/** Modes of the market that a store can belong to. */
+/** Market modes. A store belongs to one of them. */
 export type StoreMode = "sandbox" | "files" | "replay" | "live";
 
-/** A record or an archive row in a dump; `text` is JSON. */
+/** A record or an archive row in a dump. `text` is the value as JSON. */
 export type DumpRow =
   | {
       readonly table: "record";
@@ -27,7 +27,7 @@ export type DumpRow =
       readonly text: string;
     };
 
-/** Number of rows. */
+/** Number of rows in a store. */
 export interface StoreCounts {
   readonly records: number;
   readonly archive: number;
@@ -35,39 +35,39 @@ export interface StoreCounts {
 
 /** Size of a store. */
 export interface StoreSize {
-  /** On PostgreSQL an estimate from its statistics. */
+  /** Number of records; on PostgreSQL, an estimate from its statistics. */
   readonly records: number;
-  /** On disk, with indexes and logs. */
+  /** Size on disk in bytes, including indexes and logs. */
   readonly bytes: number;
 }
 
-/** Pending records of a collection. */
+/** Number of pending records in a collection. */
 export interface Backlog {
-  /** Records with a due instant. */
+  /** Number of records that have a due time. */
   readonly waiting: number;
-  /** Records that are due and not claimed. */
+  /** Number of records that are due and not claimed. */
   readonly due: number;
-  /** How long the first of these has been due, in milliseconds; 0 if there is none. */
+  /** How long the oldest due record has been due, in milliseconds; 0 if there is none. */
   readonly oldestDueMs: number;
 }
 
 /** Identity of a store, independent of its contents. */
 export interface StoreIdentity {
-  /** Random id from the store's creation; copies keep it. */
+  /** Random id that is assigned when the store is created; copies of the store keep it. */
   readonly id: string;
   readonly mode: StoreMode;
 }
 
-/** An open store of either engine. */
+/** An open store, embedded or on PostgreSQL. */
 export interface Store {
   readonly engine: "embedded" | "postgres";
   readonly identity: StoreIdentity;
   readonly records: Records;
   readonly archive: Archive;
-  /** Shared counters; absent if only one process can open the store. */
+  /** Counters shared by all processes; absent if only one process can open the store. */
   readonly counters?: Counters;
 
-  /** Counts every row, which is slow for large stores. */
+  /** Counts all rows, which is slow for large stores. */
   counts(): Promise<StoreCounts>;
 
   /** Estimates the size quickly. */
@@ -76,17 +76,19 @@ export interface Store {
   backlog(of: Collection<unknown>): Promise<Backlog>;
 
   /**
-   * A consistent snapshot in batches: records by revision, then archive rows in insertion order. Writes
-   * continue meanwhile.
+   * Yields a consistent snapshot in batches: first records by revision, then archive rows in
+   * insertion order. The store accepts writes during the dump.
    */
   dump(): AsyncIterable<readonly DumpRow[]>;
 
   /**
-   * Replaces everything, including the identity, with a dump. On failure, the previous contents remain.
-   * The revisions of the dump are kept, and later ones are higher.
+   * Replaces the whole store, including its identity, with a dump. If this fails, the previous
+   * contents remain. Records keep the revisions of the dump; revisions assigned later are higher.
    */
   load(identity: StoreIdentity, batches: AsyncIterable<readonly DumpRow[]>): Promise<void>;
 
-  /** Finishes the work in progress, then closes files and connections. Idempotent. */
+  /**
+   * Finishes the work in progress, then closes files and connections. Can be called more than once.
+   */
   close(): Promise<void>;
 }

@@ -4,10 +4,10 @@ import { Problem } from "../../problem.ts";
 const RETRY_AFTER_SECONDS = 1;
 
 /**
- * The problem of a store operation that failed, or whose outcome is unknown.
+ * Creates the problem for a store operation that failed or whose outcome is unknown.
  *
- * @param detail Public; the cause belongs in the log.
- * @param cause The error of the engine.
+ * @param detail Public description; the cause is only for the log.
+ * @param cause The error of the storage engine.
  */
 export function storeUnavailable(detail: string, cause?: unknown): Problem {
   const headers = { "retry-after": String(RETRY_AFTER_SECONDS) };
@@ -21,8 +21,8 @@ export function storeUnavailable(detail: string, cause?: unknown): Problem {
 }
 
 /**
- * The message of an error for the operator. Problems of a store are worded for callers, who should
- * retry; the operator needs the engine's message, which names the fault.
+ * The message of an error, for the operator. The problems of a store are worded for callers, who
+ * should retry; the operator gets the message of the storage engine, which describes the fault.
  */
 export function faultText(error: unknown): string {
   if (!(error instanceof Error)) return String(error);

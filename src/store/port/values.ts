@@ -1,13 +1,16 @@
-/** Longest name, in UTF-16 code units. */
+/** Maximum length of a name, in UTF-16 code units. */
 const LONGEST_NAME = 512;
 
-/** Longest name, in bytes of UTF-8: two of them fit into an index entry of PostgreSQL. */
+/**
+ * Maximum length of a name, in bytes of UTF-8. Two names of this length fit into an index entry of
+ * PostgreSQL.
+ */
 const LONGEST_NAME_BYTES = 1_000;
 
 /** Last instant that a `Date` can represent (ECMA-262, 21.4.1.1), in milliseconds since the epoch. */
 const LAST_INSTANT = 8.64e15;
 
-/** The fault of a name; `undefined` if every engine can store it. */
+/** What is wrong with a name; `undefined` if every storage engine can store it. */
 function faultOfName(name: string): string | undefined {
   if (name.includes("\0")) return "A name has a NUL in it.";
   if (!name.isWellFormed()) return "A name has half a surrogate pair in it.";
@@ -18,29 +21,33 @@ function faultOfName(name: string): string | undefined {
   return undefined;
 }
 
-/** Whether a record can have the name. */
+/** Whether a text can be the name of a record. */
 export function isValidName(name: string): boolean {
   return faultOfName(name) === undefined;
 }
 
-/** @throws {RangeError} If not every engine can store the name. */
+/** Checks a name. @throws {RangeError} If one of the storage engines cannot store it. */
 export function checkName(name: string): void {
   const fault = faultOfName(name);
   if (fault !== undefined) throw new RangeError(fault);
 }
 
-/** @throws {RangeError} If not every engine can store all of the names. */
+/**
+ * Checks several names.
+ *
+ * @throws {RangeError} If one of the storage engines cannot store one of them.
+ */
 export function checkNames(names: readonly string[]): void {
   for (const name of names) checkName(name);
 }
 
-/** @throws {RangeError} If the number cannot be a revision. */
+/** Checks a revision. @throws {RangeError} If the number is not a safe integer. */
 export function checkRevision(revision: number): void {
   if (!Number.isSafeInteger(revision)) throw new RangeError("A revision is not a whole number.");
 }
 
 /**
- * An instant or duration in whole milliseconds, clamped to what a `Date` can represent.
+ * Rounds an instant or duration to whole milliseconds, and clamps it to the range of `Date`.
  *
  * @throws {RangeError} For NaN.
  */
@@ -49,14 +56,18 @@ export function checkInstant(at: number): number {
   return Math.max(-LAST_INSTANT, Math.min(Math.round(at), LAST_INSTANT));
 }
 
-/** @throws {TypeError} If the value is not JSON, for example `undefined`. */
+/**
+ * Serializes a value as JSON.
+ *
+ * @throws {TypeError} If the value cannot be represented as JSON, for example `undefined`.
+ */
 export function jsonText(value: unknown): string {
   const text: string | undefined = JSON.stringify(value);
   if (text === undefined) throw new TypeError("A value of the store is not JSON.");
   return text;
 }
 
-/** @throws {Error} If the text is not JSON, or cannot be stored verbatim. */
+/** Checks a JSON text. @throws {Error} If the text is not JSON, or cannot be stored verbatim. */
 export function checkJson(text: string): void {
   if (!text.isWellFormed()) throw new RangeError("A text has half a surrogate pair in it.");
   JSON.parse(text);

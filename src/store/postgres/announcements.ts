@@ -2,28 +2,31 @@ import { setTimeout as pause } from "node:timers/promises";
 import { NOTIFY_CHANNEL } from "./record-sql.ts";
 import type { DatabaseSession } from "./session.ts";
 
-/** First and longest pause before reconnecting, in milliseconds. */
+/** First and maximum pause before reconnecting, in milliseconds. */
 const PAUSE_MS = { first: 50, longest: 2_000 };
 
-/** Announcements of a database. */
+/** Announcements between the processes that use a database. */
 export interface Announcements {
-  /** Like `Records.onAnnounce`. */
+  /** Subscribes to a topic, like `Records.onAnnounce`. */
   on(topic: string, listener: (text: string) => void): () => void;
-  /** Closes the connection. */
+  /** Closes the listening connection. */
   close(): Promise<void>;
 }
 
-/** Dependencies of the announcements. */
+/** Dependencies of `listenForAnnouncements`. */
 export interface AnnouncementsOptions {
-  /** Opens a dedicated connection. */
+  /** Opens a connection that is used only for listening. */
   connect(): Promise<DatabaseSession>;
-  /** Interval of connection checks, in milliseconds; a dead connection can stay silent for hours. */
+  /**
+   * Interval of connection checks, in milliseconds. Without checks, a dead connection could go
+   * unnoticed for hours.
+   */
   readonly tryMs: number;
-  /** Called when the connection was lost, and when a listener failed. */
+  /** Called when the connection is lost, and when a listener throws. */
   onWarning(text: string, error?: unknown): void;
 }
 
-/** A listening connection. */
+/** A connection that listens for announcements. */
 interface Subscription {
   readonly session: DatabaseSession;
   /** Resolves when the connection is lost. */
@@ -33,7 +36,8 @@ interface Subscription {
 type Listeners = Map<string, Set<(text: string) => void>>;
 
 /**
- * Subscribes to all topics; resolves once subscribed. Reconnects automatically.
+ * Subscribes to the announcements of a database. Resolves once the subscription is active;
+ * reconnects automatically.
  *
  * @throws {Problem} `store_unavailable` if the first connection fails.
  */
@@ -130,7 +134,10 @@ function notify(
   }
 }
 
-/** Parses a payload. Any user of the database can send other payloads on the channel. */
+/**
+ * Parses the payload of a notification. Invalid payloads are possible, because any database user
+ * can notify the channel.
+ */
 function announced(payload: string): readonly [topic: string, text: string] {
   try {
     const [topic, text] = JSON.parse(payload) as readonly unknown[];

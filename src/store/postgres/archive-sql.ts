@@ -1,8 +1,9 @@
 import { lockKey } from "./locks.ts";
 
 /**
- * The archive: one partition per month (UTC) with rows. `place` is the insertion order. The index of
- * subjects omits the id, since three long names exceed an index entry (2,704 bytes).
+ * SQL that creates the archive table, partitioned by month (UTC); only months with rows have a
+ * partition. `place` is the insertion order. The index on subjects omits the id, because three long
+ * names would exceed the maximum size of an index entry (2,704 bytes).
  */
 export const archiveTables = `
 create sequence market_signal.place;
@@ -22,8 +23,8 @@ create index archive_place on market_signal.archive (place);
 `;
 
 /**
- * Appends are serialized across all processes, so that they neither deadlock nor conflict on creating
- * or dropping partitions.
+ * SQL that creates the functions of the archive. Appends are serialized across all processes, so
+ * that they do not deadlock or conflict when partitions are created or dropped.
  */
 export const archiveFunctions = `
 /* Creates the partition of each month. A partition that was created apart is attached without

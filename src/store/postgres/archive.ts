@@ -2,20 +2,23 @@ import { randomUUID } from "node:crypto";
 import type { Archive, ArchiveRow, ArchiveSelection } from "../port/archive.ts";
 import { checkNames, isValidName, jsonText } from "../port/values.ts";
 import type { Connection, PreparedStatement } from "./connection.ts";
-import type { Once } from "./once.ts";
+import type { RunOnce } from "./once.ts";
 
-/** Rows deleted per step, so that no step takes long. */
+/** Maximum number of rows deleted per step, so that no step takes long. */
 const PRUNE_ROWS = 5_000;
 
-/** The first and last instant of the years 1 to 9999, which partition names support. */
+/**
+ * First and last instant of the years 1 to 9999, which partition names support, in milliseconds
+ * since the epoch.
+ */
 const RANGE = { first: -62_135_596_800_000, last: 253_402_300_799_999 };
 
 interface Row extends Omit<ArchiveRow, "subject"> {
   readonly subject: string | null;
 }
 
-/** The archive of one database. */
-export function postgresArchive(connection: Connection, once: Once): Archive {
+/** Creates the archive of a database. */
+export function postgresArchive(connection: Connection, once: RunOnce): Archive {
   return {
     async append(rows) {
       if (rows.length === 0) return 0;
@@ -44,9 +47,9 @@ export function postgresArchive(connection: Connection, once: Once): Archive {
 }
 
 /**
- * A row as `market_signal.append` reads it.
+ * Encodes a row in the form that the SQL function `market_signal.append` reads.
  *
- * @throws {RangeError} If the store cannot hold it.
+ * @throws {RangeError} If the store cannot hold the row.
  */
 export function encodeArchiveRow({ kind, at, id, subject, body }: ArchiveRow): object {
   checkNames([kind, id, subject ?? ""]);
@@ -60,10 +63,10 @@ function decode({ subject, ...row }: Row): ArchiveRow {
   return subject === null ? row : { ...row, subject };
 }
 
-/** Clamps a bound to the column's range, which selects the same rows. */
+/** Clamps an instant to just outside the column's range. The selected rows stay the same. */
 const bound = (at: number) => Math.max(RANGE.first - 1, Math.min(at, RANGE.last + 1));
 
-/** A condition of a selection with its values, in the order of the `?`. */
+/** A condition of a selection. The values replace the `?` in its SQL, in order. */
 type Condition = readonly [name: string, sql: string, ...values: readonly unknown[]];
 
 function reading(kind: string, selection: ArchiveSelection): PreparedStatement {
@@ -85,7 +88,7 @@ function conditionsOf({ subject, from, to, order, after }: ArchiveSelection): re
     subject !== undefined && ["subject", "subject = ?", subject],
     from !== undefined && ["from", "at >= ?", bound(Math.ceil(from))],
     to !== undefined && ["to", "at <= ?", bound(Math.floor(to))],
-    // Redundant, but lets the planner exclude partitions.
+    // This condition is redundant, but lets the planner exclude partitions.
     after !== undefined && [
       "after",
       `at ${sign}= ? and (at, id) ${sign} (?, ?)`,

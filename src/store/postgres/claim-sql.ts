@@ -1,21 +1,25 @@
 import { lockKey } from "./locks.ts";
 
-/** Records with the same groups share a lane; the index identifies it by a 64-bit hash. */
+/**
+ * SQL expression for the lane of a record. Records with the same groups share a lane, which the
+ * index identifies by a 64-bit hash.
+ */
 const LANE = "hash_array_extended(groups, 0)";
 
 const ALIVE = "(expires_at is null or expires_at > now)";
 
-/** The first record of each lane that meets a condition. */
+/** SQL query for the first due record, in order of lanes, that meets a condition. */
 const firstWhere = (condition: string): string => `
   select ${LANE} as hash, groups, due_at, revision from market_signal.record
   where collection = source and due_at is not null and ${ALIVE} and ${condition}
   order by ${LANE}, due_at, revision limit 1`;
 
 /**
- * Keys of due records in lanes without the names in the object `passed_over`. Goes from lane to lane by
- * the index, and takes due records from the lanes whose first record is due earliest: as many lanes
- * as records are requested, since each lane has at least one. The cost therefore depends on the
- * number of lanes, not on how many records are skipped.
+ * SQL query for the keys of due records in lanes that have no group among the keys of the object
+ * `passed_over`. The query walks from lane to lane by the index, and takes due records from the
+ * lanes whose first record is due earliest. It considers as many lanes as records are requested,
+ * because each lane has at least one. The cost therefore depends on the number of lanes, not on the
+ * number of skipped records.
  */
 const DUE_APART = `
   with recursive lane as (
@@ -33,9 +37,9 @@ const DUE_APART = `
   order by wanted.due_at, wanted.revision limit most`;
 
 /**
- * SQL that creates the function `market_signal.claim`, which claims due records, except those in
- * the groups that `passed` names. Processes of schema 2 call it without `passed`, whose default
- * names no group.
+ * SQL that creates the function `market_signal.claim`, which claims due records except those in the
+ * groups `passed`. Processes of schema version 2 call it without `passed`, which is empty by
+ * default.
  */
 export const claimFunction = `
 create index if not exists record_lanes on market_signal.record

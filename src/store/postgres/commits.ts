@@ -3,43 +3,43 @@ import type { Operation, ReplaceOptions } from "../port/records.ts";
 import { storeUnavailable } from "../port/unavailable.ts";
 import { checkNames, jsonText } from "../port/values.ts";
 import { encodeArchiveRow } from "./archive.ts";
-import type { Once } from "./once.ts";
-import { isRefused } from "./retry.ts";
+import type { RunOnce } from "./once.ts";
+import { isRejectedByServer } from "./retry.ts";
 
-/** Maximum commits of a batch, and characters of their text. */
+/** Maximum number of commits in a batch, and maximum number of characters of their JSON text. */
 const BATCH = { commits: 200, characters: 4_000_000 };
 
-/** PostgreSQL requires payloads of fewer than 8,000 bytes (NOTIFY). */
+/** Maximum size of a notification payload: PostgreSQL requires fewer than 8,000 bytes (NOTIFY). */
 const MAX_PAYLOAD_BYTES = 7_999;
 
-/** Longest lifetime, in milliseconds; more than the range of dates. */
+/** Maximum lifetime or delay, in milliseconds; as long as a `Date` reaches. */
 const MAX_SPAN = 8_640_000_000_000_000;
 
-/** The commits of one process. */
+/** Queue of the commits of one process. */
 export interface Commits {
-  /** Like `Records.commit`. */
+  /** Performs operations, like `Records.commit`. */
   commit(operations: readonly Operation[]): Promise<boolean>;
-  /** Waits for the commits in flight; later ones are rejected. */
+  /** Waits for commits in progress. Later commits are rejected. */
   close(): Promise<void>;
 }
 
 interface Waiting {
-  /** The steps as JSON. */
+  /** The operations of the commit, as JSON. */
   readonly steps: string;
-  /** The number of steps. */
+  /** The number of operations. */
   readonly parts: number;
   readonly resolve: (held: boolean) => void;
   readonly reject: (error: unknown) => void;
 }
 
-/** Whether each commit of a batch succeeded. */
+/** For each commit of a batch, whether it succeeded. */
 type Held = readonly boolean[];
 
 /**
- * Sends commits in batches, one batch at a time: commits that arrive during a batch form the next one,
- * so that many writers share a round trip and a disk sync.
+ * Sends commits in batches, one batch at a time. Commits that arrive while a batch is sent form the
+ * next batch, so that many writers share a round trip and a disk sync.
  */
-export function createCommits(once: Once): Commits {
+export function createCommits(once: RunOnce): Commits {
   const waiting: Waiting[] = [];
   let sending: Promise<void> | undefined;
   let isClosed = false;
@@ -51,27 +51,29 @@ export function createCommits(once: Once): Commits {
       const parts = batch.reduce((sum, each) => sum + each.parts, 0);
       answer(batch, await once<Held>({ id, work: "commit", given, parts }));
     } catch (error) {
-      if (!isRefused(error)) return giveUp(batch, error);
+      if (!isRejectedByServer(error)) return giveUp(batch, error);
       await afterRefusal(batch, id, error);
     }
   };
   const afterRefusal = async (batch: readonly Waiting[], id: string, error: unknown) => {
-    // A rejected batch may be the second attempt, after the answer of a successful first one was lost.
+    // The rejected batch may be a second attempt, after a successful first attempt whose answer was
+    // lost.
     const held = await once<Held>({ id, work: "cancel", given: "[]", parts: 0 }).catch(ignore);
     if (held?.length) return answer(batch, held);
     if (batch.length === 1 || held === undefined) return giveUp(batch, error);
-    // Nothing was done, and one commit may be the cause, so each is sent alone.
+    // Nothing was committed. A single commit may be the cause, so each is sent separately.
     for (const each of batch) await send([each]);
   };
   const giveUp = (batch: readonly Waiting[], error: unknown) => {
-    // If the database was silent for the whole budget, waiting commits have waited as long.
-    const others = isRefused(error) ? [] : waiting.splice(0);
+    // If the database did not respond within the whole retry time, other waiting commits have waited as
+    // long and are rejected too.
+    const others = isRejectedByServer(error) ? [] : waiting.splice(0);
     for (const { reject } of [...batch, ...others]) reject(error);
   };
   const sendAll = async () => {
     while (waiting.length > 0) {
       await send(nextBatch(waiting));
-      // Writers that commit again immediately join the next batch, not the one after it.
+      // Lets writers that immediately commit again join the next batch instead of the one after it.
       await new Promise(setImmediate);
     }
     sending = undefined;
@@ -99,7 +101,7 @@ function answer(batch: readonly Waiting[], held: Held | null): void {
 
 const ignore = () => undefined;
 
-/** Removes the first commits from the queue. */
+/** Removes the commits of the next batch from the queue. */
 function nextBatch(waiting: Waiting[]): readonly Waiting[] {
   let characters = 0;
   const end = waiting.findIndex(({ steps }, at) => {
@@ -110,9 +112,9 @@ function nextBatch(waiting: Waiting[]): readonly Waiting[] {
 }
 
 /**
- * A step as `market_signal.commit` reads it.
+ * Encodes an operation in the form that the SQL function `market_signal.commit` reads.
  *
- * @throws {RangeError} If the store cannot hold it.
+ * @throws {RangeError} If the store cannot hold the operation's data.
  */
 function encode(operation: Operation): object {
   switch (operation.kind) {
@@ -154,7 +156,10 @@ function placed(operation: Extract<Operation, { readonly value: unknown }>): obj
   return { kind, collection, key, value: jsonText(value), groups, ...spans };
 }
 
-/** NaN would become `null` in JSON, which means an unconditional remove or check. */
+/**
+ * Rejects revisions such as NaN, which JSON encodes as `null`, and `null` means an unconditional
+ * remove or check.
+ */
 function checkRevision(revision: number): void {
   if (!Number.isSafeInteger(revision)) throw new RangeError("A revision is a whole number.");
 }

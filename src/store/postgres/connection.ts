@@ -10,60 +10,63 @@ import { storeUnavailable } from "../port/unavailable.ts";
 import { retry } from "./retry.ts";
 import type { DatabaseTarget } from "./target.ts";
 /**
- * Runs a statement on a given connection.
+ * Runs a statement on the given connection.
  *
- * @throws {Error} On a timeout.
+ * @throws {Error} On a timeout, or if the statement fails.
  */
 export function runStatement<R extends QueryResultRow>(
   client: Pick<Client, "query">,
   statement: QueryConfig<unknown[]>,
   timeoutMs: number,
 ): Promise<QueryResult<R>> {
-  // The driver's types lack this option of a statement.
+  // The type declarations of the driver lack the option `query_timeout`.
   const timed = { ...statement, query_timeout: timeoutMs };
   return client.query<R>(timed);
 }
 
-/** Connections of one process, excluding the listening one. */
+/** Number of connections of one process, not counting the one that listens for announcements. */
 const POOL_SIZE = 10;
 
 /** Milliseconds after which an idle connection is closed. */
 const IDLE_MS = 30_000;
 
-/** Share of the budget for connecting. */
+/** Share of the time budget that connecting may take. */
 const CONNECT_SHARE = 0.4;
 
-/** Share of the budget that a statement may wait for a lock. */
+/** Share of the time budget that a statement may wait for a lock. */
 const LOCK_SHARE = 0.7;
 
-/** A statement that is prepared once per connection, under its name. */
+/** A statement that is prepared once per connection, under the given name. */
 export type PreparedStatement = QueryConfig<unknown[]> & { readonly name: string };
 
-/** Work on one connection of the pool, retried if that connection fails. */
+/** Work on one connection of the pool, which is retried if the connection fails. */
 type Work<T> = (client: PoolClient, leftMs: number) => Promise<T>;
 
-/** The connections of one store. */
+/** The database connections of one store. */
 export interface Connection {
   /**
+   * Runs work on a connection, and retries it until the time budget is spent.
+   *
    * @param extraMs Additional time for large work, in milliseconds.
-   * @throws {Problem} `store_unavailable` if the budget is spent or the server rejects the work.
+   * @throws {Problem} `store_unavailable` if the time budget is spent or the server rejects the
+   * work.
    */
   run<T>(work: Work<T>, extraMs?: number): Promise<T>;
   /**
-   * Runs one statement in one round trip.
+   * Runs a single statement in one round trip.
    *
    * @throws {Problem} Like `run`.
    */
   query<R extends QueryResultRow>(statement: PreparedStatement): Promise<QueryResult<R>>;
-  /** Waits for the work in progress; later work is rejected. */
+  /** Waits for the work in progress. Later work is rejected. */
   close(): Promise<void>;
 }
 
 /**
- * Creates the pool; nothing is connected yet.
+ * Creates the connection pool without connecting yet.
  *
- * @param budgetMs How long work is retried while the database is unavailable, in milliseconds. No work
- *   lasts longer than 1.5 times that, plus the additional time of large work.
+ * @param budgetMs How long work is retried while the database is unavailable, in milliseconds. No
+ * work lasts longer than 1.5 times this budget, plus the additional time for large work.
  */
 export function openConnection({ config }: DatabaseTarget, budgetMs: number): Connection {
   const pool = new Pool({
@@ -74,7 +77,7 @@ export function openConnection({ config }: DatabaseTarget, budgetMs: number): Co
     lock_timeout: Math.round(budgetMs * LOCK_SHARE),
     keepAlive: true,
   });
-  // An idle connection that breaks is replaced by the next work.
+  // Errors of idle connections are ignored, because the next work opens a new connection.
   pool.on("error", ignore);
   pool.on("connect", (client) => client.on("error", ignore));
   const underWay = new Set<Promise<unknown>>();
@@ -113,7 +116,7 @@ async function attemptOn<T>(pool: Pool, work: Work<T>, budgetMs: number): Promis
     hasFailed = false;
     return result;
   } finally {
-    // A failed connection may yield stale results, so it is destroyed.
+    // A connection that failed may return stale results, so it is destroyed.
     client.release(hasFailed);
   }
 }

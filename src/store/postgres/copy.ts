@@ -6,21 +6,25 @@ import type { DatabaseSession } from "./session.ts";
 type RecordRow = Extract<DumpRow, { table: "record" }>;
 type ArchivedRow = Extract<DumpRow, { table: "archive" }>;
 
-/** Progress of a copy. */
+/** Progress of copying a dump into a database. */
 interface Position {
-  /** What earlier attempts copied: the highest revision and the last place in the archive. */
+  /**
+   * How far earlier attempts have copied: the highest revision and the last place in the archive.
+   */
   readonly copied: { readonly revision: number; readonly place: number };
-  /** How far the rows agree with the source: up to this revision and this place. */
+  /**
+   * How far the rows are known to equal those of the source: the last revision and the last place.
+   */
   revision: number;
   place: number;
 }
 
 /**
- * Makes the database equal to a dump, continuing from an earlier attempt. The source may have changed
- * meanwhile: since every write has a new revision and the archive only grows at its end, removed rows
- * appear as gaps.
+ * Makes the database equal to a dump, continuing from an earlier attempt. The source may have
+ * changed since that attempt. Changed records have new revisions and new archive rows are at the
+ * end, so rows that were removed show up as gaps.
  *
- * @param onRows Called with how many rows of the dump have been copied.
+ * @param onRows Called with the number of rows of the dump that have been copied so far.
  */
 export async function copyRows(
   session: DatabaseSession,
@@ -91,10 +95,10 @@ async function copyArchive(
 }
 
 /**
- * Deletes copied rows that the source no longer has, up to the last of the given rows that was
- * copied, and moves the position there.
+ * Deletes copied archive rows that the source no longer has, up to the last of the given rows that
+ * was already copied, and advances the position to that row.
  *
- * @returns The given rows that have not been copied.
+ * @returns The given rows that have not been copied yet.
  */
 async function reconcileArchive(
   session: DatabaseSession,

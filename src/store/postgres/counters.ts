@@ -1,8 +1,9 @@
 import type { CountedWindow, CounterAddition, Counters } from "../port/counters.ts";
 import type { Connection } from "./connection.ts";
 /**
- * Windows of counters. Unlogged, because counting should not cost disk writes and a server crash loses
- * only counts of minutes and hours. Instants are milliseconds since the epoch.
+ * SQL that creates the table of counter windows. The table is unlogged, because counting should not
+ * cost disk writes, and a server crash loses only the counts of minutes or hours. Instants are
+ * milliseconds since the epoch.
  */
 export const counterTable = `
 create unlogged table if not exists market_signal.counter (
@@ -13,10 +14,10 @@ create unlogged table if not exists market_signal.counter (
 create index if not exists counter_ends on market_signal.counter (ends_at);
 `;
 
-/** The instant of a statement; `$1` overrides the clock. */
+/** SQL expression for the current instant; `$1` overrides the database's clock. */
 const NOW = "market_signal.instant($1, statement_timestamp())";
 
-/** Adds to windows, in name order to prevent deadlocks. */
+/** SQL statement that adds points to windows, in order of name to prevent deadlocks. */
 const COUNT = `
 with given as (
   select name, points, window_ms
@@ -36,14 +37,14 @@ from given join market_signal.counter as old using (name)
 where given.points = 0 and old.ends_at > ${NOW}
 `;
 
-/** Deletes a bounded number of ended windows, skipping locked ones. */
+/** SQL statement that deletes a limited number of ended windows, skipping locked ones. */
 const SWEEP = `
 delete from market_signal.counter where name in (
   select name from market_signal.counter where ends_at <= ${NOW}
   limit $2 for update skip locked)
 `;
 
-/** Windows deleted per step, so that no step takes long. */
+/** Maximum number of windows deleted per step, so that no step takes long. */
 const SWEEP_ROWS = 1_000;
 
 interface Row {
@@ -53,7 +54,7 @@ interface Row {
 }
 
 /**
- * The counters of one database.
+ * Creates the counters of a database.
  *
  * @param now Overrides the database's clock.
  */
@@ -81,7 +82,7 @@ export function postgresCounters(
   };
 }
 
-/** An ended window that was only read counts as unused. */
+/** The state of a window. An ended window that was only read counts as unused. */
 function windowOf(row: Row | undefined, { windowMs }: CounterAddition): CountedWindow {
   return row === undefined
     ? { points: 0, leftMs: windowMs }

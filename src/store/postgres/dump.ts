@@ -4,17 +4,19 @@ import { INSERT_RECORDS, NOTIFY_CHANNEL } from "./record-sql.ts";
 import { changeEpoch, inTransaction, writeMeta } from "./schema.ts";
 import type { DatabaseSession } from "./session.ts";
 
-/** Rows per batch. */
+/** Number of rows per batch of a dump. */
 const BATCH_ROWS = 500;
 
 /**
- * Gap between the highest revision of a copy and the next one. The copied store may have assigned
- * higher revisions to records that it has since removed, which a copy does not show; a revision that a
- * client still holds must not be reused.
+ * Gap between the highest revision of a copy and the next assigned one. The source store may have
+ * assigned higher revisions to records that it has since removed, and the copy does not contain
+ * them. A revision that a client still remembers must not be reused.
  */
 const REVISION_GAP = 1_000_000;
 
-/** Topic announced when a store was loaded, which invalidates everything read before. */
+/**
+ * Topic that announces that a store was loaded, which invalidates everything that was read before.
+ */
 const LOADED_TOPIC = "store-loaded";
 
 const RECORDS = `
@@ -26,11 +28,12 @@ const ARCHIVE = `
   select 'archive' as "table", kind, at, id, subject, body::text as text
   from market_signal.archive order by place`;
 
-/** A consistent snapshot of the database; the session is closed at the end. */
+/** Yields a consistent snapshot of the database, and closes the session at the end. */
 export async function* dumpRows(session: DatabaseSession): AsyncGenerator<readonly DumpRow[]> {
   try {
     await session.query("begin isolation level repeatable read read only");
-    // Locked before the snapshot, so that no partition in it can be dropped.
+    // The table is locked before the snapshot is taken, so that no partition in the snapshot can be
+    // dropped.
     await session.query("lock table market_signal.archive in access share mode");
     yield* fetchRows(session, RECORDS);
     yield* fetchRows(session, ARCHIVE);
@@ -53,7 +56,8 @@ async function* fetchRows(
 }
 
 /**
- * Replaces everything in the database in one transaction; readers see the state before or after.
+ * Replaces everything in the database in one transaction. Readers see the state before or after it,
+ * never in between.
  *
  * @returns The new epoch of the store.
  */
@@ -87,8 +91,8 @@ async function insertRows(session: DatabaseSession, batch: readonly DumpRow[]): 
 }
 
 /**
- * Makes the next revision higher, by a gap, than every one of the copy and than every one assigned here
- * before.
+ * Raises the next revision, with a gap, above every revision of the copy and every revision that
+ * this database has assigned before.
  */
 export async function raiseRevision(session: DatabaseSession): Promise<void> {
   await session.query(

@@ -7,20 +7,20 @@ import { inTransaction, prepareSchema, type StoreMeta, writeMeta } from "./schem
 import { type DatabaseSession, openSession } from "./session.ts";
 import { type DatabaseTarget, explainConnectionErrors, readTarget } from "./target.ts";
 
-/** Timeouts of connecting and of one statement, in milliseconds. */
+/** Timeouts for connecting and for one statement, in milliseconds. */
 const TIMES = { connectMs: 5_000, answerMs: 300_000 };
 
 /** Source and target of a migration. */
 export interface Migration {
   readonly source: Store & {
-    /** Rejects commits, with the given reason, until the returned function is called. */
+    /** Rejects commits with the given reason, until the returned function is called. */
     freeze(reason: string): () => void;
-    /** Rejects everything from now on, also after reopening. */
+    /** Rejects all writes from now on, and prevents the store from being reopened. */
     markMoved(): Promise<void>;
   };
-  /** DATABASE_URL of an empty database, or of one where an earlier attempt began. */
+  /** DATABASE_URL of an empty database, or of one that an earlier attempt has begun to fill. */
   readonly url: string;
-  /** Called with how many rows have been copied, and the total. */
+  /** Called with the number of rows copied so far and the total. */
   readonly onProgress: (done: number, total: number) => void;
 }
 
@@ -28,19 +28,20 @@ export interface Migration {
 export interface MigrationReport {
   readonly records: number;
   readonly archive: number;
-  /** By `record/<collection>` and `archive/<kind>`; the same in both stores. */
+  /** Digests by `record/<collection>` and `archive/<kind>`, which are the same in both stores. */
   readonly digests: Readonly<Record<string, Digest>>;
 }
 
 /**
- * Copies a store into PostgreSQL, compares the two, and retires the source. On failure, the source
- * stays in use; another call continues where this one stopped.
+ * Copies a store to PostgreSQL, compares the two, and retires the source. If this fails, the source
+ * stays in use, and another call continues where this one stopped.
  *
- * @throws {Error} Says what to do.
+ * @throws {Error} The message says what to do.
  */
 export async function migrate({ source, url, onProgress }: Migration): Promise<MigrationReport> {
   const target = readTarget(url);
-  // Connects first, so that an unreachable database does not interrupt users of the source.
+  // Connects to the database first, so that an unreachable database does not interrupt users of the
+  // source.
   const session = await explainConnectionErrors(target, () => openSession(target, TIMES));
   try {
     const meta = await explainConnectionErrors(target, () => claimTarget(session, source, target));
@@ -50,7 +51,7 @@ export async function migrate({ source, url, onProgress }: Migration): Promise<M
   }
 }
 
-/** A migration whose database has been claimed. */
+/** A migration whose target database has been claimed. */
 interface Move extends Omit<Migration, "url"> {
   readonly target: DatabaseTarget;
   readonly session: DatabaseSession;
@@ -84,7 +85,8 @@ async function copyAndCompare(to: Move): Promise<ReadonlyMap<string, Digest>> {
 }
 
 /**
- * Ensures that the database is empty or belongs to this migration, and that no other process fills it.
+ * Ensures that the database is empty or belongs to this migration, and that no other process is
+ * filling it.
  */
 async function claimTarget(
   session: DatabaseSession,

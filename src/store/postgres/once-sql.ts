@@ -1,9 +1,12 @@
 import { lockKey } from "./locks.ts";
 
-/** SQLSTATE of work that was rolled back because its deadline had passed. */
+/** SQLSTATE for work that was rolled back because its deadline had passed. */
 export const DEADLINE_PASSED = "MS002";
 
-/** Results of completed work, for repeated requests after a lost answer. */
+/**
+ * SQL that creates the table with the results of completed work. If an answer is lost, the repeated
+ * request gets the stored result.
+ */
 export const onceTables = `
 create table market_signal.answered (
   id uuid primary key,
@@ -12,7 +15,10 @@ create table market_signal.answered (
 );
 `;
 
-/** Work that is done exactly once, before its deadline, or never. */
+/**
+ * SQL that creates the functions with which work is done exactly once before its deadline, or
+ * never.
+ */
 export const onceFunctions = `
 /* Milliseconds since the epoch: the given instant in tests, otherwise by the database's clock. */
 create function market_signal.instant(given bigint, clock timestamptz) returns bigint

@@ -2,69 +2,73 @@ import { storeUnavailable } from "../port/unavailable.ts";
 import type { Connection } from "./connection.ts";
 import { runStatement } from "./connection.ts";
 
-/** Share of the remaining time within which the server must start the work; afterwards it rejects
- *  the work. */
+/**
+ * Share of the remaining time within which the server must start the work. A server that is later
+ * than that rejects the work.
+ */
 const BEGIN_SHARE = 0.8;
 
 /**
- * Share of the remaining time within which the server must finish the work; afterwards it rolls the
- * work back. Rejected work therefore never takes effect later, unless the server hangs at the very
- * end of the transaction.
+ * Share of the remaining time within which the server must finish the work. A server that is later
+ * than that rolls the work back. Rejected work therefore never takes effect later, unless the
+ * server hangs at the very end of the transaction.
  */
 const FINISH_SHARE = 0.95;
 
 /** Additional time for large work, in milliseconds per operation or row. */
 const MS_PER_PART = 0.2;
 
-/** Work to be done once. */
+/** A request to do work exactly once. */
 interface OnceRequest {
-  /** A UUID that makes the work idempotent. */
+  /** UUID that identifies the work, so that a repeated request does not repeat the work. */
   readonly id: string;
   /**
-   * `cancel`: prevents the work of that id from now on; returns its result if it was done, else
-   * `given`.
+   * What to do. `cancel` prevents the work with this id from being done later. It returns the
+   * result if the work was already done, and otherwise `given`.
    */
   readonly work: "commit" | "append" | "cancel";
   /** Input of the work, as JSON. */
   readonly given: string;
-  /** Number of operations or rows. */
+  /** Number of operations or rows in the input. */
   readonly parts: number;
 }
 
 /**
- * Does work in the database exactly once, before a deadline, or never, retrying until answered.
+ * Does work in the database exactly once before a deadline, or never. Retries until there is an
+ * answer.
  *
- * @returns The result of the function of that name; `null` if it changed nothing.
+ * @returns The result of the SQL function for this work; `null` if it changed nothing.
  * @throws {Problem} `store_unavailable`.
  */
-export type Once = <T>(request: OnceRequest) => Promise<T | null>;
+export type RunOnce = <T>(request: OnceRequest) => Promise<T | null>;
 
-/** Dependencies of `once`. */
+/** Dependencies of `createRunOnce`. */
 export interface OnceOptions {
-  /** Overrides the database's clock for the work. */
+  /** Overrides the database's clock as the time of the work, in milliseconds since the epoch. */
   readonly now: (() => number) | undefined;
   /**
-   * The epoch of the store, which each load changes. Work requested before another process replaced the
-   * store is rejected; the next applies to the new store.
+   * The epoch of the store, which changes with each load. If another process has replaced the store
+   * since the epoch was read, the work is rejected, and later work applies to the new store.
    */
   readonly epoch: { current: string };
 }
 
 interface Answered {
-  /** Milliseconds since the epoch, by the server's clock. */
+  /** Current time by the database server's clock, in milliseconds since the epoch. */
   readonly clock: number;
-  /** `late` and `replaced`: nothing was done. */
+  /** With `late` and `replaced`, nothing was done. */
   readonly outcome: "done" | "late" | "replaced";
   readonly answer: unknown;
-  /** The present epoch; with `replaced`. */
+  /** The current epoch, if the outcome is `replaced`. */
   readonly epoch: string | null;
 }
 
 /**
- * Deadlines are computed by the server's clock, as of its last answer. If that clock was set since, the
- * work is rejected as late and requested again.
+ * Creates the function that does work once. Deadlines are given by the server's clock, estimated
+ * from its last answer. If that clock was set since, the server rejects the work as late, and it is
+ * requested again.
  */
-export function createOnce(connection: Connection, { now, epoch }: OnceOptions): Once {
+export function createRunOnce(connection: Connection, { now, epoch }: OnceOptions): RunOnce {
   let known = { clock: 0, at: performance.now() };
   const text = "select market_signal.once($1, $2, $3, $4, $5, $6, $7) as answered";
   return async <T>({ id, work, given, parts }: OnceRequest) => {

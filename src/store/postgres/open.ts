@@ -15,7 +15,7 @@ import { createCommits } from "./commits.ts";
 import { type Connection, openConnection } from "./connection.ts";
 import { postgresCounters } from "./counters.ts";
 import { dumpRows, replaceAll } from "./dump.ts";
-import { createOnce } from "./once.ts";
+import { createRunOnce } from "./once.ts";
 import { postgresRecords } from "./records.ts";
 import { type ExistingStore, type ExpectedStore, prepareSchema } from "./schema.ts";
 import { type DatabaseSession, openSession } from "./session.ts";
@@ -24,22 +24,22 @@ import { type DatabaseTarget, explainConnectionErrors, readTarget } from "./targ
 /** How long work is retried while the database is unavailable, in milliseconds. */
 const BUDGET_MS = 2_000;
 
-/** Interval of connection checks of the listener, in budgets. */
+/** Interval of the listener's connection checks, as a multiple of the time budget. */
 const TRY_BUDGETS = 2.5;
 
 /** Timeout of one statement of a dump, in milliseconds. */
 const LONG_MS = 300_000;
 
-/** Which store to open, and how. */
+/** Options of `openPostgres`. */
 export interface PostgresOptions {
-  /** DATABASE_URL. */
+  /** Connection URL of the database (DATABASE_URL). */
   readonly url: string;
   /**
-   * The store is created if absent, and rejected if it belongs to another mode. Absent: the store must
-   * exist, in any mode.
+   * Mode of the store, which is created if it does not exist and rejected if it has another mode.
+   * Absent: the store must exist and can have any mode.
    */
   readonly mode?: StoreMode;
-  /** Overrides the database's clock; milliseconds since the epoch. */
+  /** Overrides the database's clock, in milliseconds since the epoch. */
   readonly now?: () => number;
   /** Called with warnings for the operator. */
   readonly onWarning?: (text: string, error?: unknown) => void;
@@ -48,9 +48,9 @@ export interface PostgresOptions {
 }
 
 /**
- * Opens the store in a PostgreSQL database; several processes can open the same one.
+ * Opens the store in a PostgreSQL database. Several processes can open the same store.
  *
- * @throws {Error} Names the database and says what to do if it cannot be used.
+ * @throws {Error} If the database cannot be used; the message names it and says what to do.
  */
 export async function openPostgres(options: PostgresOptions): Promise<Store> {
   const { url, mode, now, onWarning = () => undefined, budgetMs = BUDGET_MS } = options;
@@ -70,7 +70,7 @@ export async function openPostgres(options: PostgresOptions): Promise<Store> {
   ]);
   const connection = openConnection(target, budgetMs);
   const epoch = { current: meta.epoch };
-  const once = createOnce(connection, { now, epoch });
+  const once = createRunOnce(connection, { now, epoch });
   const commits = createCommits(once);
   let identity: StoreIdentity = { id: meta.id, mode: meta.mode };
   return {
@@ -126,7 +126,7 @@ async function count(connection: Connection): Promise<StoreCounts> {
   return rows[0] ?? { records: 0, archive: 0 };
 }
 
-/** Size of the tables with their indexes; the archive includes all of its partitions. */
+/** Reads the size of the tables with their indexes. The archive includes all of its partitions. */
 async function sizeOf(connection: Connection): Promise<StoreSize> {
   const text = `select
       (select greatest(reltuples, 0)::bigint from pg_class
@@ -141,11 +141,11 @@ async function sizeOf(connection: Connection): Promise<StoreSize> {
 /** Parameters of a backlog query. */
 interface Counted {
   readonly collection: string;
-  /** Overrides the database's clock; milliseconds since the epoch. */
+  /** Overrides the database's clock, in milliseconds since the epoch. */
   readonly now: number | undefined;
 }
 
-/** Backlog of a collection. */
+/** Counts the pending records of a collection. */
 async function backlogOf(connection: Connection, { collection, now }: Counted): Promise<Backlog> {
   const text = `with clock as materialized (
       select market_signal.instant($2, statement_timestamp()) as now)

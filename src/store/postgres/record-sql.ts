@@ -1,14 +1,14 @@
 import { lockKey } from "./locks.ts";
 
-/** Notification channel for announcements to all processes. */
+/** PostgreSQL notification channel for announcements to all processes. */
 export const NOTIFY_CHANNEL = "market_signal";
 
-/** Turns a `json` array of DumpRow records into a table. */
+/** SQL that converts a `json` array of record dump rows (`DumpRow`) to a table. */
 const RECORD_ROWS = `json_to_recordset($1::json) as given(
   collection text, key text, text text, revision bigint, groups text[],
   "expiresAt" bigint, "dueAt" bigint, "consumedAt" bigint)`;
 
-/** Inserts these records unchanged. */
+/** SQL statement that inserts record dump rows unchanged. */
 export const INSERT_RECORDS = `
   insert into market_signal.record
     (collection, key, value, revision, groups, expires_at, due_at, consumed_at)
@@ -16,8 +16,8 @@ export const INSERT_RECORDS = `
   from ${RECORD_ROWS}`;
 
 /**
- * The records. Instants are milliseconds since the epoch. Values are `json`, not `jsonb`, because it
- * preserves their text.
+ * SQL that creates the record tables. Instants are milliseconds since the epoch. Values are `json`,
+ * not `jsonb`, because `json` preserves their text.
  */
 export const recordTables = `
 create sequence market_signal.revision;
@@ -42,9 +42,9 @@ create index record_expiry on market_signal.record (expires_at) where expires_at
 `;
 
 /**
- * Commits are serialized across all processes. Revisions therefore increase in the order in which
- * commits become visible, so that a reader that continues after a revision misses none, and commits
- * cannot deadlock.
+ * SQL that creates the commit function. Commits are serialized across all processes. Revisions
+ * therefore increase in the order in which commits become visible, so that a reader that continues
+ * after a revision misses none, and commits cannot deadlock.
  */
 export const commitFunction = `
 /* Returns whether each commit succeeded; a failed one has changed nothing. Null: none succeeded.
@@ -132,7 +132,7 @@ begin
 end $$;
 `;
 
-/** Other functions of the records. */
+/** SQL that creates the other functions for records. */
 export const recordFunctions = `
 create function market_signal.purge(most int, given bigint) returns bigint
 language sql as $$
@@ -148,8 +148,9 @@ $$;
 `;
 
 /**
- * Until schema 4, archive rows were committed as records of the collection "outbox" and archived later.
- * They become archive rows, or records of the unsealed audit.
+ * SQL that migrates outbox records. Up to schema version 4, archive rows were committed as records
+ * of the collection "outbox" and archived later. The migration turns them into archive rows or into
+ * pending audit records.
  */
 export const outboxMigration = `
 create or replace function market_signal.is_unsealed(value json) returns boolean

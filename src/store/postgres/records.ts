@@ -4,12 +4,12 @@ import type { Announcements } from "./announcements.ts";
 import type { Commits } from "./commits.ts";
 import type { Connection, PreparedStatement } from "./connection.ts";
 
-/** Dependencies of the records. */
+/** Dependencies of `postgresRecords`. */
 export interface RecordsOptions {
   readonly connection: Connection;
   readonly commits: Commits;
   readonly announcements: Announcements;
-  /** Overrides the database's clock. */
+  /** Overrides the database's clock, in milliseconds since the epoch. */
   readonly now: (() => number) | undefined;
 }
 
@@ -25,11 +25,11 @@ interface Row {
 
 const COLUMNS = "key, value, revision, groups, expires_at, due_at, consumed_at";
 
-/** Whether a record has not expired; `$1` overrides the clock. */
+/** SQL condition for records that have not expired; `$1` overrides the clock. */
 const ALIVE =
   "(expires_at is null or expires_at > market_signal.instant($1, statement_timestamp()))";
 
-/** The records of one database. */
+/** Creates the records of a database. */
 export function postgresRecords(options: RecordsOptions): Records {
   const { connection, commits, announcements, now } = options;
   const ask = async <T>(statement: PreparedStatement) => {
@@ -75,7 +75,8 @@ function listing(collection: string, { group, after = 0, limit }: Selection): Pr
     const text = `select ${COLUMNS} from market_signal.record where ${rest}`;
     return { name: "list", text, values };
   }
-  // A separate step, so that no plan scans the whole collection to find the few members of a group.
+  // Group members are selected in a separate step (`materialized`), so that no query plan scans the
+  // whole collection to find a few of them.
   const text = `with members as materialized (
       select * from market_signal.record where groups @> array[$5] and groups <> '{}')
     select ${COLUMNS} from members where ${rest}`;

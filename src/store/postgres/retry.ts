@@ -4,13 +4,15 @@ import { Problem } from "../../problem.ts";
 import { storeUnavailable } from "../port/unavailable.ts";
 import { DEADLINE_PASSED } from "./once-sql.ts";
 
-/** Minimum pause between attempts, in milliseconds; up to as much again is added at random. */
+/**
+ * Minimum pause between attempts, in milliseconds. A random time of up to the same length is added.
+ */
 const PAUSE_MS = 40;
 
 /**
- * Transient SQLSTATEs: too many connections, a server that is shutting down, crashed or starting, a
- * read-only standby, serialization failure, deadlock, lock not available, and work that missed its
- * deadline. Class 08 are connection exceptions.
+ * SQLSTATEs of transient errors: too many connections; a server that is shutting down, has crashed
+ * or is starting; a read-only standby; serialization failure; deadlock; lock not available; and
+ * work that missed its deadline. Connection exceptions (class 08) are handled separately.
  */
 const TRANSIENT_CODES = new Set([
   ...["53300", "57P01", "57P02", "57P03", "57P05", "25006"],
@@ -18,9 +20,9 @@ const TRANSIENT_CODES = new Set([
 ]);
 
 /**
- * Retries until success or until the budget is spent.
+ * Retries until an attempt succeeds or the time budget is spent.
  *
- * @throws {Problem} `store_unavailable` with the last error as its cause.
+ * @throws {Problem} `store_unavailable`, with the last error as its cause.
  */
 export async function retry<T>(
   attempt: (leftMs: number) => Promise<T>,
@@ -39,7 +41,7 @@ export async function retry<T>(
   }
 }
 
-/** Converts an error of the driver or the server to the problem for callers. */
+/** Converts an error of the driver or the database server to the problem for callers. */
 export function unavailableProblem(error: unknown): Problem {
   const detail = isTransient(error)
     ? "The database does not answer."
@@ -47,12 +49,12 @@ export function unavailableProblem(error: unknown): Problem {
   return storeUnavailable(detail, error);
 }
 
-/** Whether the server rejected the work, so that none of it was or will be done. */
-export function isRefused(error: unknown): boolean {
+/** Whether the server rejected the work, so that no part of it was done or will be done. */
+export function isRejectedByServer(error: unknown): boolean {
   return error instanceof Problem && !isTransient(error.cause);
 }
 
-/** Whether a retry may succeed: everything but a rejection by the server. */
+/** Whether a retry may succeed, which is true for every error except a rejection by the server. */
 function isTransient(error: unknown): boolean {
   if (!(error instanceof DatabaseError)) return true;
   const { code = "" } = error;

@@ -21,8 +21,8 @@ create table market_signal.migration (
 `;
 
 /**
- * Facts about the store; one row. `is_copying`: a migration into it has not finished. `epoch`: changes
- * with each load.
+ * SQL that creates the table with facts about the store, which has one row. `is_copying` is set
+ * while a migration into the store is unfinished. `epoch` changes with each load.
  */
 const meta = `
 create table market_signal.meta (
@@ -36,51 +36,52 @@ create table market_signal.meta (
 `;
 
 /**
- * Steps from each version of the schema to the next; version 0 is an empty database. Released steps
- * never change; changes are appended.
+ * SQL steps that upgrade each schema version to the next; version 0 is an empty database. Released
+ * steps must not be changed; new steps are appended.
  */
 const steps: readonly string[] = [
   [
     ...[migrations, meta, onceTables, recordTables, archiveTables],
     ...[onceFunctions, commitFunction, recordFunctions, archiveFunctions],
   ].join("\n"),
-  // Adds the step `check`; new databases have it since version 1.
+  // Adds the operation `check`; databases created since then have it from version 1.
   commitFunction,
-  // Allows claims to skip groups; new databases have it since version 1.
+  // Lets claims skip groups; databases created since then have this from version 1.
   claimFunction,
   // Adds shared counters.
   counterTable,
-  // Makes archive rows steps of commits; new databases have it since version 1.
+  // Lets commits contain archive rows; databases created since then have this from version 1.
   outboxMigration + commitFunction,
 ];
 
-/** Facts that a database records about its store. */
+/** Facts about a store that its database records. */
 export interface StoreMeta extends StoreIdentity {
-  /** A migration into it has not finished. */
+  /** Whether a migration into the store is unfinished. */
   readonly isCopying: boolean;
 }
 
-/** The store found. */
+/** A store that was found in a database. */
 export interface ExistingStore extends StoreMeta {
   /** A UUID that changes with each load. */
   readonly epoch: string;
 }
 
-/** Which store to look for. */
+/** Which store to look for, and where. */
 export interface ExpectedStore {
-  /** The database, for messages. */
+  /** Name of the database, for messages. */
   readonly name: string;
-  /** The store to create if the database has none; absent: that is an error. */
+  /** Mode of the store to create if the database has none. Absent: a missing store is an error. */
   readonly created?: StoreMeta;
   /** Called with warnings for the operator. */
   readonly onWarning?: (text: string) => void;
 }
 
 /**
- * Migrates the schema and finds the store, in one transaction; one of several processes migrates while
- * the others wait.
+ * Upgrades the schema and finds the store, in one transaction. If several processes start, one
+ * upgrades while the others wait.
  *
- * @throws {Error} Says what to do if the server or the schema cannot be used, or if there is no store.
+ * @throws {Error} If the server or the schema cannot be used, or if there is no store; the message
+ * says what to do.
  */
 export async function prepareSchema(
   session: DatabaseSession,
@@ -149,7 +150,7 @@ async function createMeta(
 }
 
 /**
- * Invalidates what other processes have read.
+ * Changes the epoch, which invalidates what other processes have read.
  *
  * @returns The new epoch.
  */
@@ -160,7 +161,7 @@ export async function changeEpoch(session: DatabaseSession): Promise<string> {
   return changed?.epoch ?? "";
 }
 
-/** Writes the store's facts. */
+/** Writes the facts about the store. */
 export async function writeMeta(
   session: DatabaseSession,
   { id, mode, isCopying }: StoreMeta,
@@ -185,40 +186,44 @@ export async function inTransaction<T>(
     await session.query("commit");
     return result;
   } catch (error) {
-    // If the connection itself failed, the server rolls back on its own.
+    // If the rollback fails because the connection is broken, the server rolls back by itself.
     await session.query("rollback").catch(() => undefined);
     throw error;
   }
 }
 
-/** Like `market_signal.durably()`, which may not exist yet. */
+/** SQL that has the same effect as `market_signal.durably()`, which may not exist yet. */
 const DURABLY = `select set_config('synchronous_commit', 'on', true)
   where current_setting('synchronous_commit') = 'off'`;
 
 const noStore = (name: string) => new Error(`there is no store in ${name}`);
 
-/** Oldest supported PostgreSQL, as `server_version_num`. */
+/** Oldest supported version of PostgreSQL, as `server_version_num`. */
 const OLDEST_VERSION = 160_000;
 
-/** Settings without which a machine crash can destroy acknowledged data. */
+/** Server settings without which a machine crash can destroy acknowledged data. */
 const DURABLE = ["fsync", "full_page_writes"];
 
 interface Server {
   readonly version: string;
   readonly number: number;
   readonly encoding: string;
-  /** The settings that are off. */
+  /** The required settings that are turned off. */
   readonly off: readonly string[];
 }
 
-/** The server to check. */
+/** The database server to check. */
 interface Checked {
-  /** The database, for messages. */
+  /** Name of the database, for messages. */
   readonly name: string;
   readonly onWarning?: (text: string) => void;
 }
 
-/** @throws {Error} Says what to do if the server or its database cannot be used. */
+/**
+ * Checks the version, encoding and settings of the server.
+ *
+ * @throws {Error} If the server or its database cannot be used; the message says what to do.
+ */
 async function checkServer(
   session: DatabaseSession,
   { name, onWarning = () => undefined }: Checked,

@@ -3,28 +3,31 @@ import { runStatement } from "./connection.ts";
 import { retry, unavailableProblem } from "./retry.ts";
 import type { DatabaseTarget } from "./target.ts";
 
-/** Timeout of closing a connection, in milliseconds. */
+/** Timeout for closing a connection, in milliseconds. */
 const FAREWELL_MS = 1_000;
 
-/** A connection outside the pool, for long work or work bound to one connection. */
+/** A connection outside the pool, for long-running work or work that is bound to one connection. */
 export interface DatabaseSession {
-  /** @throws {Problem} `store_unavailable`, without retries. */
+  /** Runs a statement. @throws {Problem} `store_unavailable`, without retries. */
   query<R extends QueryResultRow>(text: string, values?: unknown[]): Promise<readonly R[]>;
   /** Subscribes to announcements and to the loss of the connection. */
   listen(onAnnounced: (payload: string) => void, onLost: () => void): void;
   close(): Promise<void>;
 }
 
-/** Timeouts of a session, in milliseconds. */
+/** Timeouts of a database session, in milliseconds. */
 export interface SessionTimes {
-  /** For connecting, including retries. */
+  /** Timeout for connecting, including retries. */
   readonly connectMs: number;
-  /** For one statement. */
+  /** Timeout for each statement. */
   readonly answerMs: number;
 }
 
-/** Opens a connection of its own, outside the pool. @throws {Problem} `store_unavailable` if that times
- *  out. */
+/**
+ * Opens a separate connection, outside the pool.
+ *
+ * @throws {Problem} `store_unavailable` if connecting times out.
+ */
 export async function openSession(
   { config }: DatabaseTarget,
   { connectMs, answerMs }: SessionTimes,

@@ -1,14 +1,17 @@
 import { Client, type ClientConfig, TypeOverrides } from "pg";
 import { Problem } from "../../problem.ts";
 
-/** The driver returns `int8` as text, since it may exceed a number; values of this store never do. */
+/**
+ * OID of the type `int8`. The driver returns such values as text, because they may exceed a
+ * JavaScript number; in this store they never do.
+ */
 const INT8 = 20;
 const parsers = new TypeOverrides();
 parsers.setTypeParser(INT8, Number);
 
 /** Connection settings of a database. */
 export interface DatabaseTarget {
-  /** The database and its host, without the password, for messages. */
+  /** Database and host, without the password, for messages. */
   readonly name: string;
   readonly config: ClientConfig;
 }
@@ -16,7 +19,8 @@ export interface DatabaseTarget {
 /**
  * Parses a DATABASE_URL.
  *
- * @throws {Error} If it is invalid; the message does not repeat it.
+ * @throws {Error} If the URL is invalid. The message does not contain the URL, because it may
+ * include a password.
  */
 export function readTarget(url: string): DatabaseTarget {
   const config = { connectionString: url, types: parsers, application_name: "market-signal" };
@@ -30,10 +34,10 @@ export function readTarget(url: string): DatabaseTarget {
 }
 
 /**
- * Runs the database work of a start or a command.
+ * Runs database work at startup or in a command.
  *
- * @throws {Error} An actionable error for the operator instead of `store_unavailable`; other errors are
- *   unchanged.
+ * @throws {Error} For `store_unavailable`, an error that tells the operator what to do; other
+ * errors are unchanged.
  */
 export async function explainConnectionErrors<T>(
   { name }: DatabaseTarget,
@@ -49,7 +53,10 @@ export async function explainConnectionErrors<T>(
   }
 }
 
-/** The message of an error; for a host with several addresses, the messages of its inner errors. */
+/**
+ * The message of an error. For a host with several addresses, the messages of the errors for each
+ * address.
+ */
 function reasonOf(error: unknown): string {
   if (error instanceof AggregateError) return reasonOf(error.errors[0]);
   return error instanceof Error ? error.message : "it does not answer";

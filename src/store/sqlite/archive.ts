@@ -5,24 +5,27 @@ import { checkInstant, checkName, jsonText } from "../port/values.ts";
 import type { StoreGate } from "./gate.ts";
 import type { GroupCommit } from "./group-commit.ts";
 import { damagedRowProblem } from "./sqlite-errors.ts";
-import { type Column, checksumOf, type StoreFile } from "./store-file.ts";
+import { checksumOf, type SqlValue, type StoreFile } from "./store-file.ts";
 
 /** An archive row in a dump. */
 export type ArchiveDumpRow = Extract<DumpRow, { table: "archive" }>;
 
-/** Rows deleted per transaction; the event loop turns in between. */
+/**
+ * Maximum number of rows deleted per transaction. The event loop can run other work between
+ * transactions.
+ */
 const PRUNE_ROWS = 2_000;
 
-/** Rows counted before the event loop turns. */
+/** Number of rows counted per step. The event loop can run other work between steps. */
 const COUNT_ROWS = 20_000;
 
 const INSERT = `INSERT INTO archive (kind, at, name, subject, text, crc) VALUES (?, ?, ?, ?, ?, ?)
   ON CONFLICT (kind, at, name) DO NOTHING`;
 
 /**
- * Creates the archive port on the archive table.
+ * Implements the archive port on the archive table.
  *
- * @param table Returns the current table.
+ * @param table Returns the current archive table.
  */
 export function createArchive(
   table: () => ArchiveTable,
@@ -48,7 +51,7 @@ export function createArchive(
   };
 }
 
-/** The archive table of a file. */
+/** The archive table of a database file. */
 export class ArchiveTable {
   readonly #file: StoreFile;
 
@@ -57,9 +60,9 @@ export class ArchiveTable {
   }
 
   /**
-   * Adds a row unless it exists.
+   * Adds a row, unless it exists.
    *
-   * @returns How many were added.
+   * @returns The number of added rows, 0 or 1.
    */
   insert(row: ArchiveDumpRow): number {
     const columns = columnsOf(row);
@@ -67,7 +70,7 @@ export class ArchiveTable {
     return Number(changes);
   }
 
-  /** @throws {Problem} If a row's checksum does not match. */
+  /** Reads rows of a kind. @throws {Problem} If the checksum of a row does not match. */
   read(kind: string, selection: ArchiveSelection): readonly ArchiveRow[] {
     const { sql, values } = selectionOf(kind, selection);
     return this.#file
@@ -82,7 +85,7 @@ export class ArchiveTable {
   /**
    * Deletes at most `PRUNE_ROWS` rows of a kind.
    *
-   * @returns How many were deleted.
+   * @returns The number of deleted rows.
    */
   prune(kind: string, before: number): number {
     const sql = `DELETE FROM archive WHERE id IN
@@ -90,24 +93,24 @@ export class ArchiveTable {
     return Number(this.#file.statement(sql).run(kind, before).changes);
   }
 
-  /** Counts by the index of names, in steps. */
+  /** Counts all rows in steps, using the index on (kind, at, name). */
   async count(): Promise<number> {
     const after = "FROM archive WHERE (kind, at, name) > (?, ?, ?)";
     const next = `SELECT kind, at, name ${after} ORDER BY kind, at, name
       LIMIT 1 OFFSET ${COUNT_ROWS - 1}`;
-    let last: readonly Column[] = ["", Number.MIN_SAFE_INTEGER, ""];
+    let last: readonly SqlValue[] = ["", Number.MIN_SAFE_INTEGER, ""];
     for (let counted = 0; ; counted += COUNT_ROWS) {
       const row = this.#file.statement(next).get(...last);
       if (row === undefined) {
         const rest = this.#file.statement(`SELECT count(*) AS rows ${after}`).get(...last);
         return counted + Number(rest?.rows);
       }
-      last = [row.kind, row.at, row.name] as readonly Column[];
+      last = [row.kind, row.at, row.name] as readonly SqlValue[];
       await setImmediate();
     }
   }
 
-  /** Every row in insertion order; sees changes made meanwhile. */
+  /** Yields every row in insertion order, including changes made during the iteration. */
   *inOrder(): Generator<ArchiveDumpRow> {
     const select = this.#file.database.prepare("SELECT * FROM archive ORDER BY id");
     for (const row of select.iterate()) yield this.#checked(row);
@@ -121,9 +124,9 @@ export class ArchiveTable {
 }
 
 /**
- * A row to insert.
+ * Converts an archive row to the form that is inserted.
  *
- * @throws {Error} If the store cannot hold it.
+ * @throws {Error} If the store cannot hold the row.
  */
 export function archiveRowOf({ kind, at, id, subject, body }: Row): ArchiveDumpRow {
   for (const name of [kind, id, subject ?? ""]) checkName(name);
@@ -131,10 +134,13 @@ export function archiveRowOf({ kind, at, id, subject, body }: Row): ArchiveDumpR
   return { table: "archive", kind, at: checkInstant(at), id, subject: subject ?? null, text };
 }
 
-/** A row, possibly without a subject. */
+/** An archive row, possibly without a subject. */
 type Row = Omit<ArchiveRow, "subject"> & { readonly subject?: string | null };
 
-/** Row numbers above `after` whose checksum does not match, among the next rows. */
+/**
+ * Among the next `limit` rows after the row number `after`, the numbers of those whose checksum
+ * does not match.
+ */
 export function brokenArchiveRows(file: StoreFile, after: number, limit: number) {
   const sql = "SELECT * FROM archive WHERE id > ? ORDER BY id LIMIT ?";
   const rows = file.statement(sql).all(after, limit);
@@ -142,7 +148,10 @@ export function brokenArchiveRows(file: StoreFile, after: number, limit: number)
   return { last: rows.at(-1)?.id, broken: broken.map(({ id }) => Number(id)) };
 }
 
-/** Statement and values of a selection; the statement depends only on which members are set. */
+/**
+ * SQL statement and parameter values for a selection. The statement depends only on which members
+ * of the selection are set.
+ */
 function selectionOf(kind: string, selection: ArchiveSelection) {
   const { subject, from, to, order, after, limit } = selection;
   const [direction, beyond] = order === "oldest" ? ["ASC", ">"] : ["DESC", "<"];

@@ -14,23 +14,26 @@ import { DatabaseSync } from "node:sqlite";
 import { syncFolder } from "../../lib/sync-folder.ts";
 import { folderInUseError, isBusyError } from "./sqlite-errors.ts";
 
-/** Readable and writable by the owner only. */
+/** File and folder modes: accessible by the owner only. */
 const OWNER_FILE = 0o600;
 const OWNER_FOLDER = 0o700;
 
-/** Paths of a store's files. */
+/** Paths of the files of a store. */
 export interface StorePaths {
   readonly folder: string;
   readonly store: string;
-  /** Empty file, locked by the process that has the store open. */
+  /** An empty file that is locked by the process that has the store open. */
   readonly lock: string;
-  /** The next store, complete and synced; it replaces the store as soon as it has this name. */
+  /**
+   * The complete and synced successor of the store file. As soon as a file has this name, it
+   * replaces the store.
+   */
   readonly next: string;
-  /** The next store while it is written. */
+  /** The successor of the store file while it is being written. */
   readonly unfinished: string;
-  /** The two files of a store of format 1. */
+  /** The two files of a store in format 1. */
   readonly format1: { readonly records: string; readonly archive: string };
-  /** Folder to which these are moved after their migration. */
+  /** Folder to which the files of format 1 are moved after the migration. */
   readonly format1Backup: string;
 }
 
@@ -54,12 +57,12 @@ export function walPathOf(path: string): string {
   return `${path}-wal`;
 }
 
-/** A file with its write-ahead log and shared-memory index. */
+/** The paths of a database file, its write-ahead log and its shared-memory index. */
 export function databaseFiles(path: string): readonly string[] {
   return [path, walPathOf(path), `${path}-shm`];
 }
 
-/** Every file that can contain data of a store. */
+/** The paths of all files that can contain data of a store. */
 export function dataFilesOf({ store, format1 }: StorePaths): readonly string[] {
   return [store, format1.records, format1.archive].flatMap(databaseFiles);
 }
@@ -69,14 +72,18 @@ export function holdsStore(paths: StorePaths): boolean {
   return [...dataFilesOf(paths), paths.next, `${paths.format1.records}.new`].some(exists);
 }
 
-/** Whether the folder contains a store of format 1 that has not been migrated. */
+/** Whether the folder contains a store in format 1 that has not been migrated. */
 export function holdsFormat1({ store, format1 }: StorePaths): boolean {
   if (databaseFiles(store).some(exists)) return false;
   const files = [format1.records, format1.archive];
   return [...files.flatMap(databaseFiles), `${format1.records}.new`].some(exists);
 }
 
-/** @throws {Error} If the folder belonged to a store that is missing. */
+/**
+ * Checks that an empty folder never contained a store.
+ *
+ * @throws {Error} If the folder belonged to a store whose file is missing.
+ */
 export function checkNeverHeldStore({ folder, store }: StorePaths): void {
   if (!exists(join(folder, "master.key"))) return;
   throw new Error(
@@ -85,16 +92,19 @@ export function checkNeverHeldStore({ folder, store }: StorePaths): void {
   );
 }
 
-/** Counts a dangling symbolic link as present: its target may be on a disk that is not mounted. */
+/**
+ * Whether a path exists. A dangling symbolic link counts as existing, because its target may be on
+ * a disk that is not mounted.
+ */
 function exists(path: string): boolean {
   return lstatSync(path, { throwIfNoEntry: false }) !== undefined;
 }
 
 /**
- * Creates a folder and its parents, accessible to the owner only, regardless of the umask. An existing
- * folder is unchanged.
+ * Creates a folder and its parents with access for the owner only, regardless of the umask. An
+ * existing folder is left unchanged.
  *
- * @throws {Error} If it cannot be created.
+ * @throws {Error} If the folder cannot be created.
  */
 export function createFolder(folder: string): void {
   if (existsSync(folder)) return;
@@ -108,8 +118,9 @@ export function createFolder(folder: string): void {
 /**
  * Locks the folder of a store against other processes.
  *
- * @returns A function that releases the lock; the system does so when the process dies.
- * @throws {Error} If another process holds it, or the folder is not writable.
+ * @returns A function that releases the lock. If the process dies, the operating system releases
+ * it.
+ * @throws {Error} If another process holds the lock, or the folder is not writable.
  */
 export function lockFolder({ folder, lock, store }: StorePaths): () => void {
   usable(folder, () => createFile(lock));
@@ -126,9 +137,9 @@ export function lockFolder({ folder, lock, store }: StorePaths): () => void {
 }
 
 /**
- * Runs work that writes in a folder.
+ * Runs work that writes to a folder.
  *
- * @throws {Error} Names the folder and says what to do.
+ * @throws {Error} If the work fails; the message names the folder and says what to do.
  */
 function usable<T>(folder: string, work: () => T): T {
   try {
@@ -143,8 +154,9 @@ function usable<T>(folder: string, work: () => T): T {
 }
 
 /**
- * Creates an empty file for its owner only, or restricts an existing one. An existing file is not
- * opened, because closing it would release this process's POSIX locks on it.
+ * Creates an empty file that only its owner can access, or restricts the access to an existing
+ * file. An existing file is not opened, because closing it would release this process's POSIX locks
+ * on the file.
  */
 export function createFile(path: string): void {
   if (!existsSync(path)) closeSync(openSync(path, "wx", OWNER_FILE));
@@ -161,7 +173,7 @@ export function syncFile(path: string): void {
   }
 }
 
-/** Renames the finished next store; from then on it replaces the store. */
+/** Renames the finished successor file. From then on, it replaces the store. */
 export function markNextFinished({ folder, next, unfinished }: StorePaths): void {
   syncFolder(folder);
   renameSync(unfinished, next);
@@ -169,8 +181,8 @@ export function markNextFinished({ folder, next, unfinished }: StorePaths): void
 }
 
 /**
- * Moves the finished next store into place, or removes an unfinished one. Safe to repeat after an
- * interruption.
+ * Moves a finished successor file into place, or removes an unfinished one. Can be repeated safely
+ * after an interruption.
  */
 export function recoverNext(paths: StorePaths): void {
   if (existsSync(paths.next)) {
@@ -180,7 +192,7 @@ export function recoverNext(paths: StorePaths): void {
   removeNext(paths);
 }
 
-/** Removes the next store. */
+/** Removes the successor file, finished or not. */
 export function removeNext({ next, unfinished }: StorePaths): void {
   for (const path of [next, unfinished]) {
     for (const file of [...databaseFiles(path), `${path}-journal`]) rmSync(file, { force: true });
@@ -188,8 +200,8 @@ export function removeNext({ next, unfinished }: StorePaths): void {
 }
 
 /**
- * Replaces a file by another. The log of the old file is removed first, since it would be applied to
- * the new one.
+ * Replaces a file with another. The write-ahead log of the old file is removed first, because
+ * SQLite would otherwise apply it to the new file.
  */
 export function replaceFile(next: string, path: string): void {
   for (const companion of databaseFiles(path).slice(1)) rmSync(companion, { force: true });
@@ -198,7 +210,7 @@ export function replaceFile(next: string, path: string): void {
   syncFolder(dirname(path));
 }
 
-/** Moves the files of format 1, whose data the next store contains, to a backup folder. */
+/** Moves the files of format 1, whose data the successor file contains, to a backup folder. */
 function keepFormat1({ folder, format1, format1Backup }: StorePaths): void {
   const files = [format1.records, format1.archive].flatMap(databaseFiles).filter(exists);
   if (files.length === 0) return;

@@ -2,10 +2,10 @@ import type { Problem } from "../../problem.ts";
 import { storeUnavailable } from "../port/unavailable.ts";
 import { clientErrorOf, isDiskStateUnknown } from "./sqlite-errors.ts";
 
-/** Warns the operator; the cause is for the log. */
+/** Warns the operator. `cause` is for the log. */
 export type OnWarning = (message: string, cause?: unknown) => void;
 
-/** Controls whether the store can be read and written. */
+/** Controls whether a store can be read and written. */
 export class StoreGate {
   readonly #freezes = new Set<Problem>();
   readonly #onWarning: OnWarning;
@@ -13,27 +13,31 @@ export class StoreGate {
   #isClosed = false;
   #hasFailed = false;
 
-  /** @param undo Removes from disk what was rejected because the disk failed. */
+  /** @param undo Removes from disk what was rejected after a disk failure. */
   constructor(onWarning: OnWarning, undo: () => void) {
     this.#onWarning = onWarning;
     this.#undo = undo;
   }
 
-  /** @throws {Problem} If the store is closed. */
+  /** Checks that reads are allowed. @throws {Problem} If the store is closed. */
   checkReadable(): void {
     if (this.#isClosed) throw storeUnavailable("The store is closed.");
   }
 
-  /** @throws {Problem} If writes are blocked. */
+  /**
+   * Checks that writes are allowed.
+   *
+   * @throws {Problem} If the store is closed or writes are blocked.
+   */
   checkWritable(): void {
     this.checkReadable();
     for (const { detail } of this.#freezes) throw storeUnavailable(detail);
   }
 
   /**
-   * Rejects writes, with a public reason.
+   * Blocks writes. Callers get the given public reason.
    *
-   * @returns A function that allows them again.
+   * @returns A function that allows writes again.
    */
   freeze(reason: string): () => void {
     const problem = storeUnavailable(reason);
@@ -41,7 +45,7 @@ export class StoreGate {
     return () => void this.#freezes.delete(problem);
   }
 
-  /** Rejects reads and writes from now on. */
+  /** Blocks reads and writes from now on. */
   close(): void {
     this.#isClosed = true;
   }
@@ -49,7 +53,7 @@ export class StoreGate {
   /**
    * Runs a read.
    *
-   * @throws {Problem} If the store is closed or the file did not answer.
+   * @throws {Problem} If the store is closed or the file cannot be read.
    */
   answer<T>(work: () => T): T {
     this.checkReadable();
@@ -61,8 +65,8 @@ export class StoreGate {
   }
 
   /**
-   * The error for the caller. If it leaves the state on disk unknown, writes are blocked until the file
-   * has been reopened.
+   * Converts an error to the one that the caller gets. If the error leaves the state on disk
+   * unknown, writes are blocked until the file has been reopened.
    */
   refusal(error: unknown): unknown {
     if (isDiskStateUnknown(error) && !this.#hasFailed) {

@@ -2,40 +2,44 @@ import type { StoreGate } from "./gate.ts";
 import { isSqliteError } from "./sqlite-errors.ts";
 
 /**
- * Atomic work.
+ * Work that is done completely or not at all.
  *
  * @returns `false` to roll it back.
  */
 export type UnitOfWork<T> = () => T;
 
-/** Runs the units of work of a batch together. */
+/** Runs the units of work of a batch in one transaction. */
 export interface BatchTransaction {
   /**
-   * Runs units of work in one transaction: durable when this returns, rolled back when it throws.
+   * Runs units of work in one transaction. It is durable when this returns, and rolled back when
+   * this throws.
    */
   transaction<T>(works: () => T): T;
   /**
-   * Runs a part of the transaction, which must leave nothing behind if it throws or returns `false`.
+   * Runs one part of the transaction. A part that throws or returns `false` must leave nothing
+   * written.
    *
-   * @throws {PartialWrite} If something would remain, so the transaction must be rolled back.
+   * @throws {PartialWriteError} If the part would leave something written, so that the whole
+   * transaction must be rolled back.
    */
   part<T>(work: UnitOfWork<T>): T;
   /**
-   * Like `part`, under a savepoint, so that the part alone can be rolled back. A savepoint copies each
-   * page that the part changes.
+   * Like `part`, but with a savepoint, so that the part alone can be rolled back. This is slower,
+   * because a savepoint copies each page that the part changes.
    */
   undoablePart<T>(work: UnitOfWork<T>): T;
 }
 
 /** A part of a transaction failed after it had written. */
-export class PartialWrite extends Error {}
+export class PartialWriteError extends Error {}
 
-/** Maximum units of work per transaction: about 10 ms. */
+/** Maximum number of units of work per transaction; together they take about 10 ms. */
 const BATCH_WORKS = 500;
 
 /**
- * Maximum turns of the event loop for which a transaction waits for more work, as long as each turn
- * brings some: a disk sync takes as long as several requests, for one unit of work as for fifty.
+ * Maximum number of event loop turns for which a transaction waits for more work, as long as each
+ * turn brings some. A disk sync takes as long as several requests, no matter whether it covers one
+ * unit of work or fifty.
  */
 const GATHERING_TURNS = 2;
 
@@ -45,10 +49,10 @@ interface Waiting {
   readonly reject: (error: unknown) => void;
 }
 
-/** Reports the result of a piece of work to its caller. */
+/** Settles the promise of a unit of work. */
 type Answer = () => void;
 
-/** Runs units of work in order, many per transaction. */
+/** Runs units of work in order, many of them per transaction. */
 export class GroupCommit {
   readonly #transactions: BatchTransaction;
   readonly #gate: StoreGate;
@@ -60,7 +64,7 @@ export class GroupCommit {
     this.#gate = gate;
   }
 
-  /** Resolves when what the work wrote is on disk and readable. */
+  /** Queues a unit of work. Resolves when everything it wrote is on disk and readable. */
   add<T>(work: UnitOfWork<T>): Promise<T> {
     return new Promise<T>((resolve, reject) => {
       this.#queue.push({ work, resolve: resolve as Waiting["resolve"], reject });
@@ -68,7 +72,7 @@ export class GroupCommit {
     });
   }
 
-  /** Runs all pending work immediately. */
+  /** Runs all queued work immediately. */
   drain(): void {
     while (this.#queue.length > 0) this.#commitSome();
   }
@@ -79,7 +83,11 @@ export class GroupCommit {
     setImmediate(() => this.#gather(0, 0));
   }
 
-  /** @param seen Units of work that were pending one turn before. */
+  /**
+   * Waits for more work, or commits.
+   *
+   * @param seen Number of units of work that were queued one turn before.
+   */
   #gather(seen: number, turns: number): void {
     const waiting = this.#queue.length;
     if (waiting > seen && waiting < BATCH_WORKS && turns < GATHERING_TURNS) {
@@ -96,8 +104,8 @@ export class GroupCommit {
   }
 
   /**
-   * A unit of work that cannot be written must not fail the others: each half of a failed batch is
-   * retried alone.
+   * Commits a batch. If this fails, each half is retried separately, so that one unit of work that
+   * cannot be written does not fail the others.
    */
   #commit(batch: readonly Waiting[]): void {
     try {
@@ -114,7 +122,10 @@ export class GroupCommit {
     }
   }
 
-  /** Work rarely fails after it has written, so savepoints are used only on a retry. */
+  /**
+   * Writes a batch in one transaction. Savepoints are used only on a retry, because work rarely
+   * fails after it has written something.
+   */
   #write(batch: readonly Waiting[]): readonly Answer[] {
     this.#gate.checkWritable();
     const transactions = this.#transactions;
@@ -123,7 +134,7 @@ export class GroupCommit {
         batch.map((each) => answerTo(each, () => transactions.part(each.work))),
       );
     } catch (error) {
-      if (!(error instanceof PartialWrite)) throw error;
+      if (!(error instanceof PartialWriteError)) throw error;
       return transactions.transaction(() =>
         batch.map((each) => answerTo(each, () => transactions.undoablePart(each.work))),
       );
@@ -131,13 +142,16 @@ export class GroupCommit {
   }
 }
 
-/** Runs a unit of work. One that throws has changed nothing, and the others continue. */
+/**
+ * Runs a unit of work, and returns a function that settles its promise. If the work throws, it has
+ * changed nothing, and the others continue.
+ */
 function answerTo({ resolve, reject }: Waiting, perform: () => unknown): Answer {
   try {
     const result = perform();
     return () => resolve(result);
   } catch (error) {
-    if (isSqliteError(error) || error instanceof PartialWrite) throw error;
+    if (isSqliteError(error) || error instanceof PartialWriteError) throw error;
     return () => reject(error);
   }
 }

@@ -10,27 +10,31 @@ import { PAGE_BYTES, RECORD_TABLES, StoreFile } from "./store-file.ts";
 import { walFault } from "./write-ahead-log.ts";
 
 /**
- * Largest file, in bytes, of which every start checks all pages, indexes and record checksums, which
- * takes about 30 ms. Of a larger one it checks the pages of the record tables.
+ * Size in bytes up to which a file is completely checked at every start: all pages, indexes and
+ * record checksums, which takes about 30 ms. In a larger file, only the pages of the record tables
+ * are checked.
  */
 const SMALL_BYTES = 4 * 2 ** 20;
 
-/** Rows checked per step. */
+/** Number of rows checked per step. */
 const CHECK_ROWS = 500;
 
-/** Maximum number of damaged rows reported. */
+/** Maximum number of damaged rows that are reported. */
 const MAX_PROBLEMS = 100;
 
-/** The target of a symbolic link, beside which SQLite keeps the log and its index. */
+/**
+ * Resolves a symbolic link. SQLite keeps the write-ahead log and its index next to the target of
+ * the link.
+ */
 export function resolvedPath(path: string): string {
   return existsSync(path) ? realpathSync(path) : path;
 }
 
 /**
- * Checks a file and its log before SQLite opens it. SQLite would fill up a truncated last page, which
- * only a crash with a log can leave legitimately.
+ * Checks a file and its write-ahead log before SQLite opens them, because SQLite would silently
+ * extend a truncated last page. A truncated page is no damage only if a crash has left a log.
  *
- * @throws {Error} If it is damaged.
+ * @throws {Error} If the file or the log is damaged.
  */
 export function checkBeforeOpening(path: string): void {
   if (!existsSync(path)) throw damagedFileError(path, "it is missing");
@@ -44,15 +48,15 @@ export function checkBeforeOpening(path: string): void {
 }
 
 /**
- * The check of every start. An archive of many gigabytes must not delay it: archive rows and records
- * are verified when read, and the whole file by `checkInBackground`.
+ * Checks a file at every start. An archive of many gigabytes must not delay the start, so archive
+ * rows and records are verified when they are read, and the whole file by `checkInBackground`.
  *
- * @throws {Error} Says what is wrong.
+ * @throws {Error} If the file is damaged; the message says how.
  */
 export function checkAtStart(file: StoreFile): void {
   const { size } = statSync(file.path);
   const isSmall = size <= SMALL_BYTES;
-  // Memory-mapped, so that every page is read once and none stays in the cache.
+  // The file is memory-mapped, so that every page is read once and none stays in the cache.
   file.database.exec(`PRAGMA mmap_size = ${size}`);
   const [fault] = isSmall
     ? [...file.faults("integrity_check(1)"), ...brokenRowsOf(file, brokenRecords, "the record in")]
@@ -62,9 +66,9 @@ export function checkAtStart(file: StoreFile): void {
 }
 
 /**
- * Checks everything: all pages, the indexes against the rows, and the checksum of every row.
+ * Checks the whole file: all pages, the indexes against the rows, and the checksum of every row.
  *
- * @returns Problems.
+ * @returns The problems found; empty if there are none.
  */
 function checkAll(file: StoreFile): readonly string[] {
   return [
@@ -90,9 +94,9 @@ function brokenRowsOf(
 }
 
 /**
- * Checks a whole file on disk in a worker thread, so that nothing waits for it.
+ * Checks a whole file on disk in a worker thread, so that nothing waits for the check.
  *
- * @param signal Aborts the check without problems.
+ * @param signal Aborts the check, which then returns no problems.
  * @returns Problems, with the file name; empty if there are none.
  */
 export function checkInBackground(path: string, signal: AbortSignal): Promise<readonly string[]> {
@@ -110,7 +114,9 @@ export function checkInBackground(path: string, signal: AbortSignal): Promise<re
   });
 }
 
-/** Runs in the worker. Damage that aborts the check is reported as a problem. */
+/**
+ * Checks a file within the worker thread. Damage that aborts the check is reported as a problem.
+ */
 function checkHere(path: string): readonly string[] {
   const named = (problem: string) => `${basename(path)}: ${problem}`;
   try {

@@ -28,26 +28,26 @@ import { type RecordDumpRow, RecordTable } from "./record-table.ts";
 import { damagedFileError, explainFileErrors } from "./sqlite-errors.ts";
 import { ADDED_IN_FORMAT_2, checksumOf, FORMAT_VERSION, StoreFile } from "./store-file.ts";
 
-/** Largest archive that format 1 checked at every start, in bytes. */
+/** Size in bytes up to which format 1 checked the archive at every start. */
 const ARCHIVE_CHECK_BYTES = 256 * 2 ** 20;
 
-/** Bytes copied per step. */
+/** Number of bytes copied per step. */
 const COPY_BYTES = 4 * 2 ** 20;
 
-/** Called with the progress of the migration. */
+/** Called with the progress of the migration, as text for the operator. */
 export type OnProgress = (text: string) => void;
 
-/** The two open files of a store of format 1. */
+/** The two open files of a store in format 1. */
 interface Format1 {
   readonly records: StoreFile;
   readonly archive: StoreFile;
 }
 
 /**
- * Merges the two files of a store of format 1 into one. The old files are kept beside the store. After
- * an interruption, it starts over or is already complete.
+ * Merges the two files of a store in format 1 into one file. The old files are kept in a backup
+ * folder. After an interruption, the migration starts over, unless it is already complete.
  *
- * @throws {Error} If a file is damaged; nothing was changed.
+ * @throws {Error} If a file is damaged. Nothing is changed then.
  */
 export function migrateFormat1(paths: StorePaths, onProgress: OnProgress): void {
   settleFormat1(paths);
@@ -70,7 +70,7 @@ export function migrateFormat1(paths: StorePaths, onProgress: OnProgress): void 
   onProgress(`Done. The files of the earlier version are kept in ${paths.format1Backup}.`);
 }
 
-/** Completes, or discards, a copy that a program of format 1 was loading. */
+/** Completes or discards a copy that was being loaded when a program of format 1 stopped. */
 function settleFormat1({ format1: { records, archive } }: StorePaths): void {
   if (existsSync(`${records}.new`)) {
     for (const path of [archive, records]) {
@@ -82,7 +82,7 @@ function settleFormat1({ format1: { records, archive } }: StorePaths): void {
   syncFolder(dirname(records));
 }
 
-/** Opens both files with all start checks of format 1, and writes their logs back. */
+/** Opens both files with all checks that format 1 made at a start, and writes their logs back. */
 function openFormat1({ format1 }: StorePaths): Format1 {
   const [recordsPath, archivePath] = [resolvedPath(format1.records), resolvedPath(format1.archive)];
   checkBeforeOpening(recordsPath);
@@ -114,8 +114,8 @@ function openChecked(path: string, isChecked: boolean): StoreFile {
 }
 
 /**
- * Copies the archive page by page, since it is the larger part and its tables are unchanged. It is open
- * exclusively, and its log is empty.
+ * Copies the archive file page by page, because it is the larger file and its tables are unchanged
+ * in format 2. The file is open exclusively, and its log is empty.
  */
 function copyArchive(from: string, to: string, onProgress: OnProgress): void {
   const [source, target] = [openSync(from, "r"), openSync(to, "r+")];
@@ -157,7 +157,7 @@ function addRecords(source: StoreFile, to: string, onProgress: OnProgress): void
   }
 }
 
-/** @returns The newest revision. */
+/** Copies the records. @returns The newest revision. */
 function copyRecords(source: StoreFile, to: StoreFile, onProgress: OnProgress): number {
   const [records, archive] = [new RecordTable(to), new ArchiveTable(to)];
   let [copied, newest] = [0, 0];
@@ -196,7 +196,7 @@ interface Format1Row {
   readonly crc: number;
 }
 
-/** @throws {Error} If the record's checksum does not match. */
+/** Converts a row of format 1. @throws {Error} If the checksum of the record does not match. */
 function recordOf(path: string, row: Format1Row): RecordDumpRow {
   const { collection, key, text, revision, groups } = row;
   const [expiresAt, dueAt, consumedAt] = [row.expires_at, row.due_at, row.consumed_at];

@@ -8,27 +8,27 @@ import { createFile, markNextFinished, removeNext, type StorePaths, syncFile } f
 import { type RecordDumpRow, RecordTable } from "./record-table.ts";
 import { FORMAT_VERSION, PAGE_BYTES, SCHEMA, StoreFile } from "./store-file.ts";
 
-/** Rows per batch of a dump; the event loop turns in between. */
+/** Number of rows per batch of a dump. The event loop can run other work between batches. */
 const BATCH_ROWS = 200;
 
 /**
- * Gap between the newest revision of a copy and the next one. The copied store may have assigned higher
- * revisions to records that it has since removed, which a copy does not show; a revision that a client
- * still holds must not be reused.
+ * Gap between the newest revision of a copy and the next assigned one. The source store may have
+ * assigned higher revisions to records that it has since removed, and the copy does not contain
+ * them. A revision that a client still remembers must not be reused.
  */
 export const REVISION_GAP = 1_000_000;
 
-/** A consistent snapshot of a file. */
+/** A consistent snapshot of a database file. */
 export class StoreSnapshot {
   readonly #file: StoreFile;
 
-  /** A second connection with an open read transaction, which SQLite isolates from later writes. */
+  /** Opens a second connection with a read transaction, which SQLite isolates from later writes. */
   constructor(path: string) {
     this.#file = new StoreFile(path, new DatabaseSync(path, { readOnly: true }));
     this.#file.database.exec("BEGIN; SELECT name FROM meta LIMIT 1");
   }
 
-  /** Records by revision, then archive rows in insertion order. */
+  /** Yields records by revision, then archive rows in insertion order. */
   async *batches(): AsyncGenerator<readonly DumpRow[]> {
     for (const rows of [
       new RecordTable(this.#file).byRevision(),
@@ -44,13 +44,16 @@ export class StoreSnapshot {
     }
   }
 
-  /** Ends the read transaction; until then the write-ahead log grows. */
+  /** Ends the read transaction. Until then, the write-ahead log keeps growing. */
   close(): void {
     this.#file.close();
   }
 }
 
-/** The next rows; `for...of` would close the generator. */
+/**
+ * Takes the next batch of rows. A `for...of` loop is not used, because it would close the
+ * generator.
+ */
 function taken(rows: Generator<DumpRow>): readonly DumpRow[] {
   const batch: DumpRow[] = [];
   while (batch.length < BATCH_ROWS) {
@@ -61,14 +64,17 @@ function taken(rows: Generator<DumpRow>): readonly DumpRow[] {
   return batch;
 }
 
-/** Facts to write into the next file of a store. */
+/** Facts to write into the successor file of a store. */
 export interface NextStoreOptions {
   readonly identity: StoreIdentity;
-  /** Revision of the store; those assigned later are higher. */
+  /** Newest revision of the store. Revisions assigned later are higher. */
   readonly revision: number;
 }
 
-/** The next file of a store while it is written; the store in use does not know of it. */
+/**
+ * The successor file of a store while it is being written. Until it is finished, it does not affect
+ * the current store.
+ */
 export class NextStore {
   readonly #paths: StorePaths;
   readonly #file: StoreFile;
@@ -77,7 +83,7 @@ export class NextStore {
   #revision: number;
   #isOver = false;
 
-  /** An unfinished file needs no journal, since it is discarded after a crash. */
+  /** Creates the file without a journal, because an unfinished file is discarded after a crash. */
   constructor(paths: StorePaths, { identity, revision }: NextStoreOptions) {
     removeNext(paths);
     createFile(paths.unfinished);
@@ -102,7 +108,7 @@ export class NextStore {
     this.#archive = tables.archive;
   }
 
-  /** @throws {Error} If the row cannot be stored unchanged. */
+  /** Adds a row. @throws {Error} If the row cannot be stored unchanged. */
   add(row: DumpRow): void {
     if (row.table === "archive") {
       checkJson(row.text);
@@ -113,7 +119,7 @@ export class NextStore {
     }
   }
 
-  /** Makes the next file complete and durable; from then on it replaces the store. */
+  /** Makes the successor file complete and durable. From then on, it replaces the store. */
   finish(): void {
     this.#file.setMeta("revision", String(this.#revision));
     this.#file.database.exec("COMMIT; PRAGMA journal_mode = WAL");
@@ -123,7 +129,7 @@ export class NextStore {
     this.#isOver = true;
   }
 
-  /** Removes the unfinished file. */
+  /** Removes the successor file if it is unfinished. */
   discard(): void {
     if (this.#isOver) return;
     this.#isOver = true;
@@ -135,7 +141,7 @@ export class NextStore {
 /**
  * Inserts a copied record.
  *
- * @throws {Error} If it cannot be stored unchanged, or is a duplicate.
+ * @throws {Error} If the record cannot be stored unchanged, or already exists.
  */
 export function insertCopied(records: RecordTable, row: RecordDumpRow): void {
   const { table: _, groups, ...record } = row;

@@ -51,56 +51,66 @@ import type { StoreTables } from "./steps.ts";
 import { FORMAT_VERSION, SCHEMA, StoreFile } from "./store-file.ts";
 import { truncateWal } from "./write-ahead-log.ts";
 
-/** How to open an embedded store. */
+/** Options of `openEmbedded`. */
 export interface EmbeddedOptions {
-  /** Folder of the file. */
+  /** Folder of the store file. */
   readonly folder: string;
-  /** Mode of the store, which is created if absent. Absent: the store must exist, in any mode. */
+  /**
+   * Mode of the store, which is created if it does not exist. Absent: the store must exist and can
+   * have any mode.
+   */
   readonly mode?: StoreMode;
-  /** Milliseconds since the epoch. Setting this clock shifts all due times; see steady-clock.ts. */
+  /**
+   * Current time, in milliseconds since the epoch. Setting this clock shifts all due times (see
+   * steady-clock.ts).
+   */
   readonly now: () => number;
   readonly onWarning?: OnWarning;
-  /** Called with the progress of a migration from an earlier version. Absent: standard error. */
+  /**
+   * Called with the progress of a migration from an earlier version. Absent: progress is written to
+   * standard error.
+   */
   readonly onProgress?: OnProgress;
 }
 
-/** A store in a file of this process. */
+/** A store in a local file that only this process uses. */
 export interface EmbeddedStore extends Store {
   readonly engine: "embedded";
   /**
-   * Rejects all writes, including pending ones.
+   * Rejects all writes, including queued ones.
    *
-   * @param reason For the callers.
-   * @returns A function that allows them again.
+   * @param reason Public reason for the callers.
+   * @returns A function that allows writes again.
    */
   freeze(reason: string): () => void;
   /**
-   * Records in the store that it was moved to PostgreSQL: it accepts no writes and does not open again.
+   * Records in the store that it was moved to PostgreSQL. The store then accepts no writes and
+   * cannot be opened again.
    */
   markMoved(): Promise<void>;
   /**
-   * Reads the file from disk.
+   * Checks the whole file on disk.
    *
-   * @returns Problems, with the file name.
+   * @returns Problems, with the file name; empty if there are none.
    */
   check(): Promise<readonly string[]>;
 }
 
-/** The open file of a store with its tables. */
+/** The open database file of a store, with its tables. */
 interface Opened extends StoreTables {
   readonly file: StoreFile;
   readonly identity: StoreIdentity;
-  /** When the store was moved to PostgreSQL, as text. */
+  /** Date on which the store was moved to PostgreSQL, as text; `undefined` if it was not moved. */
   readonly moved: string | undefined;
-  /** Whether the previous process ended without closing it. */
+  /** Whether the previous process ended without closing the file. */
   readonly hasCrashed: boolean;
 }
 
 /**
- * Opens the store of a folder exclusively.
+ * Opens the store in a folder exclusively.
  *
- * @throws {Error} If it is open elsewhere, damaged, moved, missing or of another mode; names the file
- *   and says what to do.
+ * @throws {Error} If the store is open elsewhere, damaged, moved, missing or of another mode; the
+ * message names the file and says what to do.
  */
 export async function openEmbedded(options: EmbeddedOptions): Promise<EmbeddedStore> {
   const { mode, onProgress = toStandardError } = options;
@@ -151,7 +161,7 @@ function openFile({ store }: StorePaths): Opened {
   checkBeforeOpening(path);
   const hasCrashed = (statSync(walPathOf(path), { throwIfNoEntry: false })?.size ?? 0) > 0;
   const file = explainFileErrors(path, () => StoreFile.open(path));
-  // The log was just created; without a directory sync it could be lost.
+  // The log was just created. Without syncing the directory, it could be lost in a crash.
   syncFolder(dirname(path));
   return file.closingOnError(() => {
     const facts = explainFileErrors(path, () => file.meta());
@@ -182,10 +192,10 @@ interface Opening extends EmbeddedOptions {
   readonly unlock: () => void;
 }
 
-/** The open store. Its methods are own properties, since callers wrap a store by spreading it. */
+/** The open store. Its methods are own properties, because callers wrap a store by spreading it. */
 class SqliteStore implements EmbeddedStore {
   readonly engine = "embedded";
-  /** Replaced by a load. */
+  /** Changes when another store is loaded. */
   declare readonly identity: StoreIdentity;
   readonly records: SqliteRecords;
   readonly archive: Archive;
@@ -245,7 +255,10 @@ class SqliteStore implements EmbeddedStore {
     return this.#gate.answer(() => this.#opened.records.backlog(name, this.#now()));
   };
 
-  /** A snapshot as of the first batch. It contains expired records that have not been purged. */
+  /**
+   * Yields a snapshot of the store at the time of the first batch. It contains expired records that
+   * have not been purged.
+   */
   readonly dump = (): AsyncIterable<readonly DumpRow[]> => this.#dumped();
 
   async *#dumped(): AsyncGenerator<readonly DumpRow[]> {
@@ -262,8 +275,8 @@ class SqliteStore implements EmbeddedStore {
   }
 
   /**
-   * Loads into a new file beside the one in use, which serves reads meanwhile, and swaps the files once
-   * the new one is complete.
+   * Writes the new store to a separate file, and swaps the files once it is complete. Meanwhile the
+   * current file serves reads.
    */
   readonly load = async (
     identity: StoreIdentity,
@@ -297,7 +310,9 @@ class SqliteStore implements EmbeddedStore {
     this.#gate.checkReadable();
   }
 
-  /** The new file is already valid: if this fails, the next start completes it. */
+  /**
+   * Swaps the files. The new file is already valid, so if this fails, the next start completes it.
+   */
   #changeOver(): void {
     try {
       this.#closeFile();
@@ -309,8 +324,10 @@ class SqliteStore implements EmbeddedStore {
     }
   }
 
-  /** Rejects writes for two turns of the event loop, since their callers may have read the old
-   *  store. */
+  /**
+   * Rejects writes for two turns of the event loop, because their callers may have read the old
+   * store.
+   */
   async #refuseEarlierReaders(): Promise<void> {
     await setImmediate();
     await setImmediate();
@@ -321,7 +338,7 @@ class SqliteStore implements EmbeddedStore {
     return this.#gate.freeze(reason);
   };
 
-  /** Blocks writes first, since later ones would be lost with this store. */
+  /** Blocks writes before recording the move, because later writes to this store would be lost. */
   readonly markMoved = async (): Promise<void> => {
     this.#gate.checkReadable();
     const unfreeze = this.#gate.freeze("The store was moved.");
@@ -341,8 +358,8 @@ class SqliteStore implements EmbeddedStore {
   };
 
   /**
-   * Checks in the background for damage left by a crash. A damaged file accepts no writes, to prevent
-   * further loss.
+   * Checks in the background for damage from a crash. If the file is damaged, writes are blocked to
+   * prevent further loss.
    */
   async #checkAfterCrash(onWarning: OnWarning): Promise<void> {
     const { path } = this.#opened.file;
@@ -366,8 +383,8 @@ class SqliteStore implements EmbeddedStore {
   };
 
   /**
-   * Closes connections before the files are renamed. What could not be written back stays in the log,
-   * which the next start reads.
+   * Closes all connections before the files are renamed. Changes that cannot be written back stay
+   * in the write-ahead log, which the next start reads.
    */
   #closeFile(): void {
     for (const snapshot of this.#snapshots) snapshot.close();

@@ -1,24 +1,27 @@
 import type { Stored } from "../port/records.ts";
 import type { Backlog, DumpRow } from "../port/store.ts";
-import { type BatchTransaction, PartialWrite, type UnitOfWork } from "./group-commit.ts";
+import { type BatchTransaction, PartialWriteError, type UnitOfWork } from "./group-commit.ts";
 import { damagedRowProblem, isSqliteError } from "./sqlite-errors.ts";
-import { type Column, checksumOf, type StoreFile } from "./store-file.ts";
+import { checksumOf, type SqlValue, type StoreFile } from "./store-file.ts";
 
 /** A record in a dump. */
 export type RecordDumpRow = Extract<DumpRow, { table: "record" }>;
 
-/** A record without its name and revision. Instants are milliseconds since the epoch. */
+/**
+ * The content of a record, without its name and revision. Instants are milliseconds since the
+ * epoch.
+ */
 export interface RecordContent {
-  /** JSON. */
+  /** Value of the record, as JSON. */
   readonly text: string;
-  /** A JSON array. */
+  /** Groups of the record, as a JSON array. */
   readonly groups: string;
   readonly expiresAt: number | null;
   readonly dueAt: number | null;
   readonly consumedAt: number | null;
 }
 
-/** A record in the table. */
+/** A row of the record table. */
 export interface RecordRow extends RecordContent {
   readonly id: number;
   readonly collection: string;
@@ -26,22 +29,24 @@ export interface RecordRow extends RecordContent {
   readonly revision: number;
 }
 
-/** Selects due records. */
+/** Selection of due records. */
 export interface DueQuery {
   readonly now: number;
   readonly limit: number;
-  /** Records in any of these groups are skipped. */
+  /** Skips records in any of these groups. */
   readonly except: ReadonlySet<string>;
 }
 
 const COLUMNS = `id, collection, "key", revision, groups, expires_at, due_at, consumed_at, text, crc`;
 
-/** Whether a record has not expired; the parameter is the instant. */
+/** SQL condition for records that have not expired; the parameter is the current instant. */
 const ALIVE = "(expires_at IS NULL OR expires_at > ?)";
 
 const FIND = `SELECT ${COLUMNS} FROM record WHERE collection = ? AND "key" = ?`;
 
-/** Finds what a write needs to know of an existing record: its row id and its groups. */
+/**
+ * SQL query for the facts about an existing record that a write needs: its row id and its groups.
+ */
 const FIND_PLACE = `SELECT id, groups FROM record WHERE collection = ? AND "key" = ?`;
 
 const INSERT = `INSERT INTO record (collection, "key", revision, groups, expires_at, due_at,
@@ -65,14 +70,17 @@ const LEAVE_GROUP = "DELETE FROM record_group WHERE name = ? AND record = ?";
 const LIST = `SELECT ${COLUMNS} FROM record WHERE collection = ? AND revision > ? AND ${ALIVE}
   ORDER BY revision LIMIT ?`;
 
-/** Sorts ids instead of rows, because a group may have many members with long texts. */
+/**
+ * SQL query for the members of a group. It sorts ids instead of rows, because a group may have many
+ * members with long texts.
+ */
 const LIST_GROUP = `SELECT ${COLUMNS} FROM record WHERE id IN (
     SELECT id FROM record_group CROSS JOIN record ON id = record
     WHERE name = ? AND collection = ? AND revision > ? AND ${ALIVE}
     ORDER BY revision LIMIT ?)
   ORDER BY revision`;
 
-/** The record table of a file, its indexes, and the revision counter. */
+/** The record table of a database file, with its indexes and the revision counter. */
 export class RecordTable implements BatchTransaction {
   readonly #file: StoreFile;
   #revision: number;
@@ -82,7 +90,7 @@ export class RecordTable implements BatchTransaction {
     this.#revision = Number(file.meta().get("revision") ?? 0);
   }
 
-  /** The newest revision assigned. */
+  /** The newest revision that was assigned. */
   get revision(): number {
     return this.#revision;
   }
@@ -109,7 +117,7 @@ export class RecordTable implements BatchTransaction {
     } catch (error) {
       if (isSqliteError(error) || this.#file.writes === writes) throw error;
     }
-    throw new PartialWrite();
+    throw new PartialWriteError();
   }
 
   undoablePart<T>(work: UnitOfWork<T>): T {
@@ -134,13 +142,17 @@ export class RecordTable implements BatchTransaction {
     this.#revision = revision;
   }
 
-  /** @throws {Problem} If the record's checksum does not match. */
+  /**
+   * Finds a record that has not expired.
+   *
+   * @throws {Problem} If the checksum of the record does not match.
+   */
   find(collection: string, key: string, now: number): RecordRow | undefined {
     const row = this.#one(FIND, collection, key);
     return row !== undefined && isAlive(row, now) ? row : undefined;
   }
 
-  /** Oldest change first. */
+  /** Lists the records of a collection, oldest change first. */
   list(collection: string, after: number, limit: number, now: number): readonly RecordRow[] {
     return this.#all(LIST, collection, after, now, limit);
   }
@@ -151,8 +163,8 @@ export class RecordTable implements BatchTransaction {
   }
 
   /**
-   * Writes a record, with the next revision. Most writes keep the groups or create a record, and need
-   * one or two statements.
+   * Creates or overwrites a record, with the next revision. Most writes create a record or keep its
+   * groups, and need only one or two statements.
    */
   put(collection: string, key: string, content: RecordContent): void {
     this.#revision += 1;
@@ -173,7 +185,7 @@ export class RecordTable implements BatchTransaction {
   }
 
   /**
-   * Changes a record, with the next revision.
+   * Changes a record and gives it the next revision.
    *
    * @returns The changed record.
    */
@@ -184,9 +196,9 @@ export class RecordTable implements BatchTransaction {
   }
 
   /**
-   * Adds a record with a given revision.
+   * Adds a record with the given revision.
    *
-   * @throws {Error} If the name exists.
+   * @throws {Error} If the collection already has a record with this key.
    */
   insert(row: Omit<RecordRow, "id">): void {
     const columns = columnsOf(row);
@@ -199,7 +211,7 @@ export class RecordTable implements BatchTransaction {
     this.#leave(id, groups);
   }
 
-  /** Removes the members of a group that have not expired. */
+  /** Removes all members of a group that have not expired. */
   removeGroup(group: string, now: number): void {
     this.#removeAll(
       `SELECT id, groups FROM record_group CROSS JOIN record ON id = record
@@ -211,7 +223,7 @@ export class RecordTable implements BatchTransaction {
   /**
    * Removes expired records, longest expired first.
    *
-   * @returns How many were removed.
+   * @returns The number of removed records.
    */
   removeExpired(now: number, limit: number): number {
     return this.#removeAll(
@@ -231,9 +243,10 @@ export class RecordTable implements BatchTransaction {
   }
 
   /**
-   * Goes by the index from one combination of groups to the next, and queries the combinations with the
-   * earliest records: as many as records are requested, since each has at least one. The cost depends
-   * on the number of combinations, not on how many records are skipped.
+   * Finds due records without the skipped groups. It walks the index from one combination of groups
+   * to the next, and queries the combinations whose records are due earliest: as many combinations
+   * as records are requested, because each has at least one. The cost depends on the number of
+   * combinations, not on the number of skipped records.
    */
   #dueApart(collection: string, { now, limit, except }: DueQuery): readonly RecordRow[] {
     const next = this.#file.statement(
@@ -278,7 +291,7 @@ export class RecordTable implements BatchTransaction {
     return Number(this.#file.statement("SELECT count(*) AS records FROM record").get()?.records);
   }
 
-  /** Every record, by revision; sees changes made meanwhile. */
+  /** Yields every record by revision, including changes made during the iteration. */
   *byRevision(): Generator<RecordDumpRow> {
     const names = this.#file.statement("SELECT DISTINCT collection FROM record").all();
     const sources = names.map(({ collection }) => this.#inOrder(String(collection)));
@@ -293,7 +306,10 @@ export class RecordTable implements BatchTransaction {
     }
   }
 
-  /** Uses its own statement, since a statement returns one sequence of rows at a time. */
+  /**
+   * Yields the records of a collection by revision. Each call prepares its own statement, because a
+   * statement can iterate over only one result at a time.
+   */
   *#inOrder(collection: string): Generator<RecordRow, void> {
     const sql = `SELECT ${COLUMNS} FROM record WHERE collection = ? ORDER BY revision`;
     const select = this.#file.database.prepare(sql);
@@ -316,18 +332,18 @@ export class RecordTable implements BatchTransaction {
     for (const name of namesIn(groups)) this.#file.write(LEAVE_GROUP, name, id);
   }
 
-  #removeAll(select: string, ...values: readonly Column[]): number {
+  #removeAll(select: string, ...values: readonly SqlValue[]): number {
     const rows = this.#file.statement(select).all(...values);
     for (const row of rows) this.remove(row as unknown as Pick<RecordRow, "id" | "groups">);
     return rows.length;
   }
 
-  #one(sql: string, ...values: readonly Column[]): RecordRow | undefined {
+  #one(sql: string, ...values: readonly SqlValue[]): RecordRow | undefined {
     const row = this.#file.statement(sql).get(...values);
     return row === undefined ? undefined : this.#checked(row);
   }
 
-  #all(sql: string, ...values: readonly Column[]): readonly RecordRow[] {
+  #all(sql: string, ...values: readonly SqlValue[]): readonly RecordRow[] {
     return this.#file
       .statement(sql)
       .all(...values)
@@ -341,7 +357,7 @@ export class RecordTable implements BatchTransaction {
   }
 }
 
-/** Selects members of a group. */
+/** Selection of the members of a group. */
 interface GroupQuery {
   readonly collection: string;
   readonly after: number;
@@ -349,7 +365,7 @@ interface GroupQuery {
   readonly now: number;
 }
 
-/** The public form of a record. */
+/** Converts a row to the record that callers see. */
 export function storedOf<T>(row: RecordRow): Stored<T> {
   return {
     key: row.key,
@@ -362,7 +378,10 @@ export function storedOf<T>(row: RecordRow): Stored<T> {
   };
 }
 
-/** Row numbers above `after` whose checksum does not match, among the next rows. */
+/**
+ * Among the next `limit` rows after the row number `after`, the numbers of those whose checksum
+ * does not match.
+ */
 export function brokenRecords(file: StoreFile, after: number, limit: number) {
   const sql = `SELECT ${COLUMNS} FROM record WHERE id > ? ORDER BY id LIMIT ?`;
   const rows = file.statement(sql).all(after, limit);
@@ -383,7 +402,7 @@ function isAlive({ expiresAt }: RecordRow, now: number): boolean {
   return expiresAt === null || expiresAt > now;
 }
 
-/** Order of claims. */
+/** Compares two records by the order in which they are claimed: by due time, then by revision. */
 function sooner(a: RecordRow, b: RecordRow): number {
   return (a.dueAt ?? 0) - (b.dueAt ?? 0) || a.revision - b.revision;
 }
@@ -392,8 +411,8 @@ function isWhole(row: RecordRow, crc: unknown): boolean {
   return checksumOf(columnsOf(row)) === crc;
 }
 
-/** The columns of the checksum, in insertion order. */
-function columnsOf(row: Omit<RecordRow, "id">): Column[] {
+/** The columns that the checksum covers, in the order of insertion. */
+function columnsOf(row: Omit<RecordRow, "id">): SqlValue[] {
   const { collection, key, revision, groups, expiresAt, dueAt, consumedAt, text } = row;
   return [collection, key, revision, groups, expiresAt, dueAt, consumedAt, text];
 }

@@ -13,9 +13,9 @@ import type { GroupCommit } from "./group-commit.ts";
 import { storedOf } from "./record-table.ts";
 import { commitStepOf, type StoreTables } from "./steps.ts";
 
-/** Dependencies of the records. */
+/** Dependencies of `SqliteRecords`. */
 export interface RecordsOptions {
-  /** The current tables; a load replaces them. */
+  /** Returns the current tables, which a load replaces. */
   readonly tables: () => StoreTables;
   readonly gate: StoreGate;
   readonly commits: GroupCommit;
@@ -26,8 +26,10 @@ export interface RecordsOptions {
 
 type Listener = (text: string) => void;
 
-/** Implements the records port on the record table. Its methods are own properties, since callers
- *  wrap records by spreading them. */
+/**
+ * Implements the records port on the record table. Its methods are own properties, because callers
+ * wrap an instance by spreading it.
+ */
 export class SqliteRecords implements Records {
   readonly #options: RecordsOptions;
   readonly #listeners = new Map<string, Set<{ readonly listener: Listener }>>();
@@ -55,7 +57,7 @@ export class SqliteRecords implements Records {
         ? tables().records.list(from.name, after, limit, now())
         : tables().records.listGroup(group, { collection: from.name, after, limit, now: now() }),
     );
-    // Yields, so that a caller that reads page after page does not block the event loop.
+    // Yields to the event loop, so that a caller that reads page after page does not block it.
     await setImmediate();
     return rows.map((row) => storedOf<T>(row));
   };

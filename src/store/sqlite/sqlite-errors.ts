@@ -14,52 +14,63 @@ const FULL = 13;
 const CANNOT_OPEN = 14;
 const NOT_A_DATABASE = 26;
 
-/** The shared-memory index of a write-ahead log could not grow, which only a full disk causes. */
+/**
+ * Extended result code: the shared-memory index of a write-ahead log could not grow, which happens
+ * only when the disk is full.
+ */
 const IO_ERROR_SHARED_SIZE = 4_874;
 
-/** Whether SQLite raised the error. */
+/** Whether an error was raised by SQLite. */
 export function isSqliteError(error: unknown): error is SqliteError {
   return error instanceof Error && "errcode" in error;
 }
 
-/** Whether another process holds the file. */
+/** Whether an error means that another process holds the file. */
 export function isBusyError(error: unknown): boolean {
   return isSqliteError(error) && primary(error) === BUSY;
 }
 
-/** Whether the disk was full: nothing was written, and writes work again once there is space. */
+/**
+ * Whether an error means that the disk is full. Nothing was written then, and writes work again
+ * once there is space.
+ */
 function isDiskFull(error: unknown): boolean {
   if (!isSqliteError(error)) return false;
   return primary(error) === FULL || error.errcode === IO_ERROR_SHARED_SIZE;
 }
 
-/** Whether the file could not be read or written for an external reason; it may be intact. */
+/**
+ * Whether an error means that the file could not be read or written for an external reason. The
+ * file may be intact.
+ */
 function isUnreachable(error: unknown): boolean {
   return isSqliteError(error) && (isDiskFull(error) || primary(error) === CANNOT_OPEN);
 }
 
-/** Whether the state on disk is unknown. */
+/** Whether the state on disk is unknown after an error. */
 export function isDiskStateUnknown(error: unknown): boolean {
   if (!isSqliteError(error) || isDiskFull(error)) return false;
   return [IO_ERROR, CORRUPT, NOT_A_DATABASE].includes(primary(error));
 }
 
-/** The error for a caller: an SQLite error becomes a problem, others are unchanged. */
+/**
+ * Converts an error for the caller: an SQLite error becomes a problem, other errors are unchanged.
+ */
 export function clientErrorOf(error: unknown): unknown {
   return isSqliteError(error) ? problemOf(error) : error;
 }
 
-/** The message of an error. */
+/** The message of an error, or the thrown value as text. */
 export function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 
-/** The error if another process uses the folder. */
+/** The error when another process is using the folder. */
 export function folderInUseError(path: string): Error {
   return new Error(`another process is using ${path}; stop it or set DATA_DIR`);
 }
 
-/** The error of a damaged file, which must not be opened, to prevent further loss. */
+/** The error for a damaged file, which must not be opened, to prevent further loss. */
 export function damagedFileError(path: string, what: string): Error {
   return new Error(
     `${path} is damaged (${what}). Nothing was changed. ` +
@@ -68,9 +79,9 @@ export function damagedFileError(path: string, what: string): Error {
 }
 
 /**
- * The problem of a row whose checksum does not match.
+ * The problem for a row whose checksum does not match.
  *
- * @param path Path of the file.
+ * @param path Path of the database file.
  */
 export function damagedRowProblem(path: string, row: string): Problem {
   return storeUnavailable(
@@ -82,7 +93,8 @@ export function damagedRowProblem(path: string, row: string): Problem {
 /**
  * Runs work on a file that is being opened.
  *
- * @throws {Error} Names the file; errors of SQLite here mean damage.
+ * @throws {Error} If the work fails; the message names the file. SQLite errors at this stage mean
+ * that the file is damaged.
  */
 export function explainFileErrors<T>(path: string, work: () => T): T {
   try {

@@ -3,24 +3,24 @@ import { checkInstant, checkName, checkRevision, jsonText } from "../port/values
 import { type ArchiveTable, archiveRowOf } from "./archive.ts";
 import type { RecordRow, RecordTable } from "./record-table.ts";
 
-/** Tables that a commit changes. */
+/** The tables that a commit can change. */
 export interface StoreTables {
   readonly records: RecordTable;
   readonly archive: ArchiveTable;
 }
 
 /**
- * Performs a part of a commit at an instant.
+ * Performs one operation of a commit at the instant `now`, in milliseconds since the epoch.
  *
- * @returns Whether it succeeded.
+ * @returns Whether the operation succeeded.
  */
 export type CommitStep = (tables: StoreTables, now: number) => boolean;
 
 type OfKind<K extends Operation["kind"]> = Extract<Operation, { kind: K }>;
 
 /**
- * Creates the step of an operation. It copies everything from the operation, because the caller may
- * change its objects while the commit waits.
+ * Creates the step that performs an operation. All data of the operation is copied, because the
+ * caller may change its objects while the commit is queued.
  *
  * @throws {RangeError} If a name cannot be stored, or a duration or revision is not a number.
  * @throws {TypeError} If a value is not JSON.
@@ -121,7 +121,7 @@ function appendStep({ row }: OfKind<"append">): CommitStep {
   };
 }
 
-/** A step that succeeds only while the record is at the given revision. */
+/** Creates a step that succeeds only if the record still has the given revision. */
 function atRevision(
   { collection, key, revision }: Pick<OfKind<"check">, "collection" | "key" | "revision">,
   change: (tables: StoreTables, row: RecordRow, now: number) => void,

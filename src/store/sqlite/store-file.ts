@@ -1,16 +1,17 @@
 import { DatabaseSync, type StatementResultingChanges, type StatementSync } from "node:sqlite";
 import { crc32 } from "node:zlib";
 
-/** Format version; files of other versions are not opened. */
+/** Version of the file format. Files of other versions are not opened. */
 export const FORMAT_VERSION = "2";
 
-/** Facts about a file, stored in it. */
+/** SQL that creates the table with facts about the file. */
 const META =
   "CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT NOT NULL, crc INTEGER NOT NULL) WITHOUT ROWID";
 
 /**
- * The records. Groups are stored in the row as JSON and, one by one, in `record_group`. Rows keep their
- * id when they change, so that a change rewrites neither the key nor the groups.
+ * SQL that creates the record tables. Groups are stored twice: as JSON in the row, and one by one
+ * in `record_group`. Rows keep their id when they change, so that a change rewrites neither the key
+ * nor the groups.
  */
 const RECORDS: readonly string[] = [
   `CREATE TABLE record (
@@ -29,7 +30,7 @@ const RECORDS: readonly string[] = [
   ) WITHOUT ROWID`,
 ];
 
-/** The archive. Row ids follow the insertion order. */
+/** SQL that creates the archive table. Row ids follow the insertion order. */
 const ARCHIVE: readonly string[] = [
   `CREATE TABLE archive (
     id INTEGER PRIMARY KEY, kind TEXT NOT NULL, at INTEGER NOT NULL, name TEXT NOT NULL,
@@ -39,28 +40,35 @@ const ARCHIVE: readonly string[] = [
   "CREATE INDEX archive_subject ON archive (kind, subject, at, name) WHERE subject IS NOT NULL",
 ];
 
-/** Tables that every start checks: all but the archive. */
+/** Tables that are checked at every start: all except the archive. */
 export const RECORD_TABLES: readonly string[] = ["meta", "record", "record_group"];
 
-/** Everything in a file. */
+/** All SQL statements that create the tables and indexes of a file. */
 export const SCHEMA: readonly string[] = [META, ...RECORDS, ...ARCHIVE];
 
-/** Additions to an archive of format 1, whose meta and archive tables are the same. */
+/**
+ * SQL statements that turn an archive file of format 1 into a file of format 2. Its meta and
+ * archive tables are unchanged.
+ */
 export const ADDED_IN_FORMAT_2 = RECORDS;
 
 /**
- * Checkpoint interval, in pages of the write-ahead log: 16 MB. A page that changes often is written
- * back once, so a longer log makes writes cheaper, and opening after a crash slower.
+ * Checkpoint interval, in pages of the write-ahead log (16 MB). With a longer log, writes are
+ * cheaper, because a page that changes often is written back only once, but opening after a crash
+ * is slower.
  */
 const CHECKPOINT_PAGES = 4_000;
 
-/** Size in bytes to which the log is truncated when it restarts, because a backup lets it grow. */
+/**
+ * Size in bytes to which the write-ahead log is truncated when it restarts; needed because it grows
+ * during a backup.
+ */
 const LOG_BYTES = 16 * 2 ** 20;
 
-/** Page size in bytes, set when a file is created. */
+/** Page size in bytes, which is set when a file is created. */
 export const PAGE_BYTES = 4_096;
 
-/** Page cache, in KiB. */
+/** Size of the page cache, in KiB. */
 const CACHE_KIB = 32 * 1_024;
 
 /** Names of the facts that a file records. */
@@ -70,10 +78,10 @@ const SET_META = `INSERT INTO meta VALUES (?, ?, ?)
   ON CONFLICT (name) DO UPDATE SET value = excluded.value, crc = excluded.crc`;
 
 /** A column value of SQLite. */
-export type Column = string | number | null;
+export type SqlValue = string | number | null;
 
-/** Checksum of a row's columns, which detects flipped bits in texts. */
-export function checksumOf(columns: readonly Column[]): number {
+/** Checksum over the columns of a row, which detects flipped bits in its texts. */
+export function checksumOf(columns: readonly SqlValue[]): number {
   return crc32(columns.join("\0"));
 }
 
@@ -90,10 +98,10 @@ export class StoreFile {
   }
 
   /**
-   * Opens a file so that every transaction is durable when it ends. `fullfsync` is for macOS, where a
-   * plain fsync stops at the disk's cache.
+   * Opens a file such that every transaction is durable when it ends. `fullfsync` is needed on
+   * macOS, where a plain fsync reaches only the disk's cache.
    *
-   * @throws {Error} Of SQLite, if another program holds the file or it is damaged.
+   * @throws {Error} An SQLite error, if another program holds the file or it is damaged.
    */
   static open(path: string): StoreFile {
     const file = new StoreFile(path, new DatabaseSync(path));
@@ -114,7 +122,7 @@ export class StoreFile {
     });
   }
 
-  /** Prepares a statement once. */
+  /** Prepares a statement, or returns it if it was prepared before. */
   statement(sql: string): StatementSync {
     const known = this.#statements.get(sql);
     if (known !== undefined) return known;
@@ -123,18 +131,18 @@ export class StoreFile {
     return statement;
   }
 
-  /** Number of writes so far. */
+  /** Number of write statements run so far. */
   get writes(): number {
     return this.#writes;
   }
 
-  /** Runs a statement that writes. */
-  write(sql: string, ...values: readonly Column[]): StatementResultingChanges {
+  /** Runs a statement that writes, and counts it. */
+  write(sql: string, ...values: readonly SqlValue[]): StatementResultingChanges {
     this.#writes += 1;
     return this.statement(sql).run(...values);
   }
 
-  /** Runs work atomically; what it wrote is on disk when this returns. */
+  /** Runs work in a transaction. Everything that it wrote is on disk when this returns. */
   transaction<T>(work: () => T): T {
     this.statement("BEGIN IMMEDIATE").run();
     try {
@@ -148,14 +156,14 @@ export class StoreFile {
   }
 
   /**
-   * The facts of the file.
+   * Reads the facts about the file.
    *
-   * @throws {Error} If one was changed by other means.
+   * @throws {Error} If the checksum of a fact does not match.
    */
   meta(): ReadonlyMap<string, string> {
     const facts = new Map<string, string>();
     for (const { name, value, crc } of this.statement("SELECT * FROM meta").all()) {
-      if (crc !== checksumOf([name as Column, value as Column]))
+      if (crc !== checksumOf([name as SqlValue, value as SqlValue]))
         throw new Error("a fact is not whole");
       facts.set(String(name), String(value));
     }
@@ -166,7 +174,11 @@ export class StoreFile {
     this.statement(SET_META).run(name, value, checksumOf([name, value]));
   }
 
-  /** @throws {Error} If tables or indexes differ from those the file was created with. */
+  /**
+   * Checks the schema of the file.
+   *
+   * @throws {Error} If its tables or indexes differ from the given schema.
+   */
   checkSchema(schema: readonly string[]): void {
     const sql =
       "SELECT sql FROM sqlite_schema WHERE type IN ('table', 'index') AND sql IS NOT NULL";
@@ -181,16 +193,19 @@ export class StoreFile {
   }
 
   /**
-   * Problems that SQLite finds.
+   * Runs a check of SQLite and returns the problems found.
    *
-   * @param pragma For example `integrity_check`, optionally of one table.
+   * @param pragma For example `integrity_check`, optionally limited to one table.
    */
   faults(pragma: string): readonly string[] {
     const rows = this.database.prepare(`PRAGMA ${pragma}`).all();
     return rows.flatMap((row) => Object.values(row).map(String)).filter((text) => text !== "ok");
   }
 
-  /** Writes the write-ahead log back, so that the file is complete without it. */
+  /**
+   * Writes all changes in the write-ahead log back to the file, so that the file is complete
+   * without the log.
+   */
   checkpoint(): void {
     this.database.exec("PRAGMA wal_checkpoint(TRUNCATE)");
   }
@@ -199,7 +214,7 @@ export class StoreFile {
     if (this.database.isOpen) this.database.close();
   }
 
-  /** Runs work, and closes the file if it fails. */
+  /** Runs work, and closes the file if the work throws. */
   closingOnError<T>(work: () => T): T {
     try {
       return work();

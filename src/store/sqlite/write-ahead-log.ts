@@ -3,50 +3,53 @@ import { syncFile, walPathOf } from "./folder.ts";
 import { PAGE_BYTES, type StoreFile } from "./store-file.ts";
 
 /**
- * Sizes and magic numbers of a write-ahead log: a header, then frames of a header and a page
- * (https://www.sqlite.org/fileformat2.html#the_write_ahead_log).
+ * Sizes and magic numbers of SQLite's write-ahead log, which is a header followed by frames, each
+ * with a frame header and a page (https://www.sqlite.org/fileformat2.html#the_write_ahead_log).
  */
 const HEADER_BYTES = 32;
 const FRAME_HEADER_BYTES = 24;
 const LITTLE_ENDIAN_SUMS = 0x377f0682;
 const BIG_ENDIAN_SUMS = 0x377f0683;
 
-/** The running checksum of a log. */
+/** The running checksum of a log: two 32-bit words. */
 type Sum = readonly [number, number];
 
-/** Adds words to a running checksum, two at a time. */
+/** Adds bytes to a running checksum, two 32-bit words at a time. */
 type Summer = (bytes: Buffer, from: Sum) => Sum;
 
 interface LogHeader {
-  /** Random numbers of this generation of the log; frames of earlier generations have others. */
+  /**
+   * Random numbers of the current generation of the log. Frames left over from earlier generations
+   * have different ones.
+   */
   readonly salts: Buffer;
   readonly pageBytes: number;
   readonly sum: Sum;
   readonly summer: Summer;
 }
 
-/** A frame of the log. */
+/** A frame of the log, which contains one page. */
 interface Frame {
-  /** Whether its checksum continues that of the previous frame. */
+  /** Whether the frame's checksum continues that of the previous frame. */
   readonly isNext: boolean;
-  /** Whether it ends a transaction. */
+  /** Whether the frame ends a transaction. */
   readonly isCommit: boolean;
   readonly sum: Sum;
 }
 
 /**
- * Detects damage that a crash cannot cause. SQLite accepts a log up to the first invalid frame and
- * silently ignores the rest, as it must after a power cut, since unsynced writes may be torn. But the
- * header is synced before the first frame is written, and each transaction before the next one begins.
- * So these are damage:
+ * Detects damage to a log that a crash cannot cause. SQLite accepts a log up to the first invalid
+ * frame and silently ignores the rest. It has to, because unsynced writes may be torn after a power
+ * failure. However, the header is synced before the first frame is written, and each transaction is
+ * synced before the next one begins. The following are therefore damage:
  *
- * - an invalid header in front of frames;
+ * - an invalid header followed by frames;
  * - an invalid frame followed by two or more transactions in an unbroken run.
  *
- * Not detected, because a crash or a clean stop looks the same: a truncated or missing log, and a
- * flipped bit within the last two transactions.
+ * A truncated or missing log, and a flipped bit within the last two transactions, are not detected,
+ * because a crash or a clean stop looks the same.
  *
- * @returns The damage; `undefined` if the log is intact or torn at its end.
+ * @returns Description of the damage; `undefined` if the log is intact or only torn at its end.
  */
 export function walFault(path: string): string | undefined {
   const file = openSync(path, "r");
@@ -84,7 +87,10 @@ function frameOf(bytes: Buffer, before: Sum, { salts, summer }: LogHeader): Fram
   };
 }
 
-/** The salts and the checksum itself are not included. */
+/**
+ * Checksum of a frame after the given one. It covers the first 8 bytes of the frame header and the
+ * page, but not the salts or the checksum itself.
+ */
 function contentSum(bytes: Buffer, before: Sum, summer: Summer): Sum {
   return summer(bytes.subarray(FRAME_HEADER_BYTES), summer(bytes.subarray(0, 8), before));
 }
@@ -122,13 +128,16 @@ function isSame(a: Sum, b: Sum): boolean {
   return a[0] === b[0] && a[1] === b[1];
 }
 
-/** Bytes at an offset; fewer at the end of the file. */
+/** Reads bytes at an offset; fewer than requested at the end of the file. */
 function bytesAt(file: number, at: number, length: number): Buffer {
   const bytes = Buffer.alloc(length);
   return bytes.subarray(0, readSync(file, bytes, 0, length, at));
 }
 
-/** Whether anything was written after the header; a file that grew without a sync contains zeros. */
+/**
+ * Whether the log has non-zero bytes after its header. A file that grew without a sync contains
+ * zeros there.
+ */
 function hasContents(file: number, size: number): boolean {
   const step = 2 ** 16;
   for (let at = HEADER_BYTES; at < size; at += step) {
@@ -138,13 +147,13 @@ function hasContents(file: number, size: number): boolean {
 }
 
 /**
- * Removes from a log what follows the last completed transaction. A transaction rejected because its
- * sync failed may be there completely, and the next start would accept it.
+ * Truncates a log after its last completed transaction. A transaction that was rejected because its
+ * sync failed may be complete in the log, and the next start would then accept it.
  *
- * @throws {Error} If the disk does not allow it.
+ * @throws {Error} If the disk does not allow truncation.
  */
 export function truncateWal({ database, path }: StoreFile): void {
-  // NOOP writes nothing back; it only reports the number of valid frames.
+  // The mode NOOP writes nothing back and only reports the number of valid frames.
   const frames = Number(database.prepare("PRAGMA wal_checkpoint(NOOP)").get()?.log);
   if (!(frames >= 0)) throw new Error(`${path} does not say how long its log is`);
   const bytes = frames === 0 ? 0 : HEADER_BYTES + frames * (FRAME_HEADER_BYTES + PAGE_BYTES);

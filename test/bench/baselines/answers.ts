@@ -2,21 +2,21 @@ import { readFileSync } from "node:fs";
 import { tools } from "../../../tools/index.ts";
 import { keyOf } from "../harness/questions.ts";
 
-/** What the service answered, by the keys of questions. */
+/** The service's recorded answers, by question key. */
 export type Answers = Readonly<Record<string, object>>;
 
-/** Reads what the service answered. */
+/** Reads the service's recorded answers from a JSON file. */
 export const readAnswers = (file: string): Answers =>
   JSON.parse(readFileSync(file, "utf8")) as Answers;
 
-/** A message of MCP as far as a fixed answer needs it. */
+/** The parts of an MCP message that determine its fixed answer. */
 export interface Message {
   readonly id: number;
   readonly method: string;
   readonly params?: { readonly arguments?: { readonly symbol?: string } };
 }
 
-/** The fixed answer to a message. */
+/** Returns the fixed answer to an MCP message. */
 export function answerTo(
   { id, method, params }: Message,
   version: unknown,
@@ -26,7 +26,7 @@ export function answerTo(
   return { jsonrpc: "2.0", id, result };
 }
 
-/** The tools of the service; each answers what the service says of a signal. */
+/** The service's tools; each returns the recorded signal of the requested symbol. */
 export const fixedTools = (answers: Answers) =>
   tools.map((tool) => ({
     ...tool,

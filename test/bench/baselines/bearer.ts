@@ -2,21 +2,23 @@ import { createServer, type IncomingMessage } from "node:http";
 import type { AddressInfo } from "node:net";
 import express from "express";
 import pino from "pino";
-import { createAccess } from "../../../src/auth/create.ts";
+import { createAuthServices } from "../../../src/auth/create.ts";
 import { readConfig } from "../../../src/config/config.ts";
-import { createOAuth } from "../../../src/http/oauth/endpoints.ts";
+import { createOAuthEndpoints } from "../../../src/http/oauth/endpoints.ts";
 import { openState } from "../../../src/state.ts";
 import { listenerOf } from "../../support/route-listener.ts";
 
-/** The bearer check of the service. */
+/** Checks bearer tokens in the same way as the service. */
 export interface Bearer {
-  /** Where tokens are bought. */
+  /** Base URL of the authorization server. */
   readonly tokensUrl: string;
-  /** Whether a request may read signals. */
+  /** Whether the request has a valid token with the scope `signals:read`. */
   isGood(request: Pick<IncomingMessage, "headers">): Promise<boolean>;
 }
 
-/** Starts what the service knows callers by, with an authorization server on a port of its own. */
+/**
+ * Starts an authorization server on its own port, and checks tokens with the service's own code.
+ */
 export async function startBearer(): Promise<Bearer> {
   const config = readConfig(process.env);
   const now = () => new Date();
@@ -24,8 +26,15 @@ export async function startBearer(): Promise<Bearer> {
   const state = await openState({ choice: config.store, mode: "sandbox", now: Date.now, log });
   const server = createServer();
   const tokensUrl = await listen(server);
-  const access = await createAccess({ config, state, baseUrl: tokensUrl, name: "Bench", now, log });
-  const { tokenRoute, router } = createOAuth({ ...access, baseUrl: tokensUrl });
+  const access = await createAuthServices({
+    config,
+    state,
+    baseUrl: tokensUrl,
+    name: "Bench",
+    now,
+    log,
+  });
+  const { tokenRoute, router } = createOAuthEndpoints({ ...access, baseUrl: tokensUrl });
   server.on("request", listenerOf([tokenRoute], { fallback: express().use(router) }));
   process.once("SIGTERM", () => process.exit(0));
   return {
@@ -38,7 +47,7 @@ export async function startBearer(): Promise<Bearer> {
   };
 }
 
-/** Listens on a free port. @returns The address. */
+/** Listens on a free port of the loopback address. @returns The base URL. */
 export async function listen(server: ReturnType<typeof createServer>): Promise<string> {
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;

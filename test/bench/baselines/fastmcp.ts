@@ -3,7 +3,10 @@ import { freePort } from "../harness/free-port.ts";
 import { type Answers, fixedTools } from "./answers.ts";
 import type { Bearer } from "./bearer.ts";
 
-/** fastmcp without sessions, which has a server of its own; it speaks the older revisions only. */
+/**
+ * fastmcp in stateless mode, on the HTTP server that it brings along. It supports only the older
+ * revisions of MCP.
+ */
 export async function startFastmcp(answers: Answers, bearer: Bearer): Promise<string> {
   const server = new FastMCP({
     ...{ name: "bench", version: "1.0.0" as const, logger: silent },
@@ -33,5 +36,5 @@ export async function startFastmcp(answers: Answers, bearer: Bearer): Promise<st
   return `http://127.0.0.1:${port}`;
 }
 
-/** Standard output has its own use here. */
+/** Discards log output: standard output is reserved for the line with the base URL. */
 const silent = { debug() {}, error() {}, info() {}, log() {}, warn() {} };

@@ -2,7 +2,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from "node:ht
 import { type Answers, answerTo } from "./answers.ts";
 import { type Bearer, listen } from "./bearer.ts";
 
-/** node:http with the bearer check and nothing else: what an answer costs at least. */
+/** node:http with only the bearer check, to show the minimum cost of an answer. */
 export function startRaw(answers: Answers, bearer: Bearer): Promise<string> {
   return listen(
     createServer(async (req, res) => {

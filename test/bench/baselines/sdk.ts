@@ -4,13 +4,15 @@ import { createMcpHandler, McpServer } from "@modelcontextprotocol/server";
 import express from "express";
 import { type Answers, fixedTools } from "./answers.ts";
 import { type Bearer, listen } from "./bearer.ts";
-import { onlyGood } from "./express.ts";
+import { requireValidBearer } from "./express.ts";
 
-/** The SDK's own handler in Express, as its manual has it. */
+/** The SDK's own handler in Express, set up as the SDK's documentation shows. */
 export function startSdk(answers: Answers, bearer: Bearer): Promise<string> {
   const handler = toNodeHandler(createMcpHandler(() => serverWith(answers)));
   const app = express();
-  app.post("/mcp", onlyGood(bearer), express.json(), (req, res) => handler(req, res, req.body));
+  app.post("/mcp", requireValidBearer(bearer), express.json(), (req, res) =>
+    handler(req, res, req.body),
+  );
   return listen(createServer(app));
 }
 

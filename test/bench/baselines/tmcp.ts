@@ -7,7 +7,10 @@ import { z } from "zod";
 import { type Answers, fixedTools } from "./answers.ts";
 import { type Bearer, listen } from "./bearer.ts";
 
-/** Its own adapter fails on inputs that are transformed: what a caller gives is published. */
+/**
+ * The adapter of tmcp fails on input schemas with transforms, so this one publishes the schema of
+ * the input before the transform.
+ */
 class InputAdapter extends ZodJsonSchemaAdapter {
   override async toJsonSchema(schema: z.ZodType) {
     return z.toJSONSchema(schema, { target: "draft-7", io: "input" }) as Awaited<
@@ -16,7 +19,7 @@ class InputAdapter extends ZodJsonSchemaAdapter {
   }
 }
 
-/** tmcp on node:http. */
+/** tmcp on a node:http server. */
 export function startTmcp(answers: Answers, bearer: Bearer): Promise<string> {
   const server = new McpServer(
     { name: "bench", version: "1.0.0", description: "Bench" },

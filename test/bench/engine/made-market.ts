@@ -10,24 +10,27 @@ import type {
 
 const DAY_MS = 86_400_000;
 const CLOSE_MS = 20 * 3_600_000;
-/** The close of a session, Unix milliseconds. */
+/** The close of a session in Unix milliseconds, from the number of its day since 1970-01-01. */
 export const closeOf = (day: number) => day * DAY_MS + CLOSE_MS;
 
-/** Sessions before the first that is measured, and sessions that are measured. */
+/** Number of sessions before the measurement, and number of measured sessions. */
 export const WARM_SESSIONS = 300;
 const MEASURED_SESSIONS = 15;
 export const SESSIONS = WARM_SESSIONS + MEASURED_SESSIONS;
-/** Scored sessions before the first that is measured, after which the compiler has seen everything. */
+/** Number of scored sessions before the measurement; after them, V8 has compiled all hot code. */
 const COMPILED_AFTER = 5;
-/** Sessions in which there were messages and prints, where there are any. */
+/** Number of sessions at the end that have messages and prints, if the market has all feeds. */
 const FEED_SESSIONS = 70;
-/** Price histories; instruments share them, so that the market itself takes little memory. */
+/**
+ * Number of different price histories. Instruments share them, so that the market itself needs
+ * little memory.
+ */
 const HISTORIES = 100;
 
-/** Whether instruments have filings, messages, prints and short volumes besides bars. */
+/** Whether instruments have only bars, or also filings, messages, prints and short volumes. */
 export type Feeds = "bars" | "all feeds";
 
-/** The same numbers in [0, 1) on every run: a linear congruential generator. */
+/** Linear congruential generator: returns numbers in [0, 1), the same sequence in every run. */
 function createChance(): () => number {
   let state = 1;
   return () => {
@@ -37,7 +40,7 @@ function createChance(): () => number {
 }
 const chance = createChance();
 
-/** The session of a day. */
+/** The session label of a day, with six digits. */
 const label = (day: number) => String(day).padStart(6, "0");
 
 function barsOf(): Bar[] {
@@ -54,21 +57,21 @@ function barsOf(): Bar[] {
   });
 }
 
-/** A message of an instant. */
+/** A message with random content that is published at `at`, Unix milliseconds. */
 const messageAt = (at: number): Mention => ({
   ...{ id: `m${at}`, availableAt: at, author: `a${Math.floor(1e6 * chance())}` },
   text: chance() < 0.6 ? `strong rally, higher target ${at}` : `weak results, downgrade ${at}`,
   ...{ followers: Math.floor(1e4 * chance()), symbolCount: 1, stance: null },
 });
 
-/** A print of an instant. */
+/** A print that is traded and published at `at`, Unix milliseconds. */
 const printAt = (at: number, session: string): Print => ({
   ...{ id: `p${at}`, session, tradedAt: at, availableAt: at, price: 100 + chance() },
   ...{ sizeShares: 20_000, venue: "TRF", conditions: "", bid: 100, ask: 101 },
   ...{ canceled: false, signable: true },
 });
 
-/** Feeds of the last sessions, once for many instruments. */
+/** Records of all feeds other than bars for the last sessions; many instruments share them. */
 function feedsOf(): Omit<InstrumentRecords, "instrument" | "bars"> {
   const days = Array.from(
     { length: FEED_SESSIONS },
@@ -95,7 +98,7 @@ function feedsOf(): Omit<InstrumentRecords, "instrument" | "bars"> {
   };
 }
 
-/** A market of this many instruments. */
+/** Creates a market with `size` instruments. */
 export function createMarket(size: number, feeds: Feeds): Market {
   const histories = Array.from({ length: HISTORIES }, barsOf);
   const shared = Array.from({ length: 50 }, feedsOf);

@@ -1,6 +1,9 @@
-/** What one run measured: each session in its order, the same in every run. */
-export interface Measured {
-  /** Full refreshes at the closes, in milliseconds by the wall and of the processor's time. */
+/**
+ * Result of one run. The lists have one value per session, in session order, which is the same in
+ * every run.
+ */
+export interface MeasuredEngine {
+  /** Wall-clock time and CPU time of each full refresh at a session close, in milliseconds. */
   readonly refreshMs: readonly number[];
   readonly processorMs: readonly number[];
   /** Largest resident memory, in megabytes. */

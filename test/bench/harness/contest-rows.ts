@@ -1,42 +1,56 @@
 import type { BaselineName } from "../baseline.ts";
 import { NAMES, SERVICE } from "./field.ts";
 import type { Effort, Goal, Row } from "./report.ts";
-import { cpu, type Pace, type Rounds, ratioOf, throughput, typical } from "./rounds.ts";
+import {
+  cpuMicrosPerRequest,
+  medianOfRounds,
+  type Pace,
+  type Rounds,
+  ratioOf,
+  requestsPerSecond,
+} from "./rounds.ts";
 
-/** How long the service and others take turns. */
+/** Number and length of the rounds in which the service and its competitors are measured. */
 export const paceOf = ({ isQuick }: Effort): Pace =>
   isQuick
     ? { rounds: 3, ms: 1_000, warmUpMs: 2_000, callers: 16 }
     : { rounds: 9, ms: 2_000, warmUpMs: 5_000, callers: 16 };
 
-/** What the service's time of the processor for a call is to another's. */
+/** A table row with the service's CPU time per call, and its ratio to that of another server. */
 export function cpuRow(what: string, rounds: Rounds, other: BaselineName, goal?: Goal): Row {
   const name = NAMES[other];
   return {
-    ...{ budget: titleOf(what, rounds), figure: typical(rounds, SERVICE, cpu), unit: "us of CPU" },
-    baseline: { name, figure: typical(rounds, name, cpu) },
-    ratio: ratioOf(rounds, [SERVICE, name], cpu),
+    ...{
+      budget: titleOf(what, rounds),
+      figure: medianOfRounds(rounds, SERVICE, cpuMicrosPerRequest),
+      unit: "us of CPU",
+    },
+    baseline: { name, figure: medianOfRounds(rounds, name, cpuMicrosPerRequest) },
+    ratio: ratioOf(rounds, [SERVICE, name], cpuMicrosPerRequest),
     ...(goal && { goal }),
   };
 }
 
-/** What the service's throughput is to another's. */
+/** A table row with the service's throughput, and its ratio to that of another server. */
 export function rateRow(what: string, rounds: Rounds, other: BaselineName, goal?: Goal): Row {
   const name = NAMES[other];
   return {
     ...{
       budget: titleOf(what, rounds),
-      figure: typical(rounds, SERVICE, throughput),
+      figure: medianOfRounds(rounds, SERVICE, requestsPerSecond),
       unit: "a second",
     },
-    baseline: { name, figure: typical(rounds, name, throughput) },
-    ratio: ratioOf(rounds, [SERVICE, name], throughput),
-    ratioByCpu: ratioOf(rounds, [name, SERVICE], cpu),
+    baseline: { name, figure: medianOfRounds(rounds, name, requestsPerSecond) },
+    ratio: ratioOf(rounds, [SERVICE, name], requestsPerSecond),
+    ratioByCpu: ratioOf(rounds, [name, SERVICE], cpuMicrosPerRequest),
     ...(goal && { goal }),
   };
 }
 
-/** A service that is kept from its processor by other work refuses calls, and others do not. */
+/**
+ * The service sheds load with 503 when other processes take its CPU, and the other servers do not,
+ * so the title counts the refusals.
+ */
 function titleOf(what: string, rounds: Rounds): string {
   const refused = (rounds[SERVICE] ?? []).reduce((sum, round) => sum + round.refused, 0);
   return refused === 0 ? what : `${what} (${refused} refused)`;

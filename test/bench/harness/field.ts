@@ -3,17 +3,17 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { BaselineName } from "../baseline.ts";
 import { type Caller, startCaller } from "./caller.ts";
-import { progress } from "./progress.ts";
+import { showProgress } from "./progress.ts";
 import { ask, type Question, rawCall } from "./questions.ts";
 import type { Part } from "./report.ts";
 import type { Variant } from "./rounds.ts";
 import { HEAP_FLAGS, type Server, startProduct, startServer } from "./server.ts";
 import { buyTokens } from "./tokens.ts";
 
-/** Name of the variant that is judged. */
+/** Name of the variant that the goals apply to. */
 export const SERVICE = "the service";
 
-/** What others are called in tables. */
+/** Name of each baseline in tables. */
 export const NAMES: Readonly<Record<BaselineName, string>> = {
   raw: "raw node:http",
   bare: "bare Express",
@@ -25,18 +25,21 @@ export const NAMES: Readonly<Record<BaselineName, string>> = {
 
 /** The service and the servers that it is compared with, all running. */
 interface Field {
-  /** Everyone who is asked the same questions. */
+  /** The service and the chosen baselines, each with the prepared requests for the questions. */
   variants(questions: readonly Question[], others: readonly BaselineName[]): Promise<Variant[]>;
   stop(): Promise<void>;
 }
 
-/** Starts the service and the servers that it is compared with. @param questions All that will be
- *  asked. */
+/**
+ * Starts the service and the servers that it is compared with.
+ *
+ * @param questions All questions of the run, whose answers are recorded.
+ */
 async function startField(
   questions: readonly Question[],
   others: readonly BaselineName[],
 ): Promise<Field> {
-  progress("Starting the service and what it is compared with");
+  showProgress("Starting the service and what it is compared with");
   const service = await startProduct();
   const tokens = new Map([[service, await tokenFor(service)]]);
   const answers: Record<string, object> = {};
@@ -69,7 +72,7 @@ async function tokenFor(server: Server): Promise<string> {
   return token;
 }
 
-/** Starts servers that answer what the service has answered, by the keys of questions. */
+/** Starts baselines that answer with the service's recorded answers, by question key. */
 async function startOthers(
   names: readonly BaselineName[],
   answers: Readonly<Record<string, object>>,
@@ -86,8 +89,11 @@ async function startOthers(
   return started;
 }
 
-/** Does some work with the service, others and somebody who calls them, all of which end with it. */
-export async function among(
+/**
+ * Starts the service, the baselines and a caller, runs `work` with them, and stops all of them
+ * afterwards.
+ */
+export async function withContestField(
   questions: readonly Question[],
   others: readonly BaselineName[],
   work: (field: Field, caller: Caller) => Promise<Part>,

@@ -2,23 +2,27 @@ import { spawnSync } from "node:child_process";
 import { readdirSync, readFileSync } from "node:fs";
 import { cpus, loadavg } from "node:os";
 
-/** The server that is measured has this core, whoever calls it the other. */
+/** CPU core of the measured server, and CPU core of the caller. */
 export const SERVER_CORE = 0;
 export const CALLER_CORE = 1;
 
-/** Ticks of `utime` and `stime` in /proc, in milliseconds (USER_HZ is 100 on Linux). */
+/** Length of a tick of `utime` and `stime` in /proc, in milliseconds (USER_HZ is 100 on Linux). */
 const TICK_MS = 10;
 
-/** Load of the last minute that a machine has where nothing else runs. */
+/** Highest one-minute load average of a machine that counts as idle. */
 const QUIET_LOAD = 0.5;
 
-/** Ties a process to cores (util-linux). */
+/** Program that pins a process to CPU cores (util-linux). */
 const TASKSET = "taskset";
 
-/** Whether that can be done here. */
+/** Whether this machine has several cores and `taskset` works on it. */
 const canPin = cpus().length > 1 && spawnSync(TASKSET, ["-c", "0", "true"]).status === 0;
 
-/** A command that runs Node, tied to a core where that can be done. @param core `undefined`: to none. */
+/**
+ * Returns the command that runs Node, pinned to a core if `taskset` works.
+ *
+ * @param core `undefined`: not pinned.
+ */
 export const nodeOn = (
   core: number | undefined,
   args: readonly string[],
@@ -28,12 +32,12 @@ export const nodeOn = (
     : [process.execPath, [...args]];
 
 /**
- * Time of the processor that a process has used, with all threads that live and the children that
- * have ended, in milliseconds: of threads in nanoseconds, since a short round on a busy machine has
- * few ticks (Documentation/scheduler/sched-stats.rst of Linux), of children in ticks
+ * CPU time of a process in milliseconds: of all its living threads, and of its children that have
+ * exited. Thread times are read in nanoseconds, because a short round on a busy machine has few
+ * ticks (Documentation/scheduler/sched-stats.rst of Linux); times of children are counted in ticks
  * (proc_pid_stat(5)).
  *
- * @throws {Error} Where there is no /proc, and when the process has ended.
+ * @throws {Error} When there is no /proc, or when the process has exited.
  */
 export function cpuMs(pid: number): number {
   const [, rest = ""] = readFileSync(`/proc/${pid}/stat`, "utf8").split(") ");
@@ -47,7 +51,7 @@ export function cpuMs(pid: number): number {
   return threadsNs / 1e6 + TICK_MS * (childUser + childSystem);
 }
 
-/** The children of a process (proc_tid_children(5)). */
+/** Process ids of the children of a process (proc_tid_children(5)). */
 export const childrenOf = (pid: number): readonly number[] =>
   readFileSync(`/proc/${pid}/task/${pid}/children`, "utf8").trim().split(" ").map(Number);
 
@@ -58,17 +62,17 @@ export function residentMb(pid: number): number {
   return (Number(kibibytes) * 1_024) / 1e6;
 }
 
-/** What the figures were measured on. */
+/** The machine and the runtime of the measurement. */
 export interface Machine {
   readonly processor: string;
   readonly cores: number;
   readonly node: string;
   readonly isPinned: boolean;
-  /** Processes that ran or waited to, on average over the last minute. */
+  /** Load average of the last minute: running and waiting processes. */
   readonly loadBefore: number;
 }
 
-/** @returns The machine as it is before anything is measured. */
+/** Describes the machine before the measurement starts. */
 export function machine(): Machine {
   const [first] = cpus();
   return {
@@ -80,10 +84,10 @@ export function machine(): Machine {
   };
 }
 
-/** Load of the last minute. */
+/** Load average of the last minute. */
 export const loadNow = (): number => loadavg()[0] ?? Number.NaN;
 
-/** The machine in one line, and a warning where others were at work. */
+/** Describes the machine in one line, with a warning if other processes kept it busy. */
 export function machineLines({ processor, cores, node, isPinned, loadBefore }: Machine): string {
   const pinned = isPinned
     ? `server on core ${SERVER_CORE}, callers on core ${CALLER_CORE}`

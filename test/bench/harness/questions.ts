@@ -2,16 +2,19 @@ import { deepEqual } from "node:assert/strict";
 import type { RawCall } from "../load.ts";
 import type { Server } from "./server.ts";
 
-/** Instruments of the sandbox that callers ask about in turn. */
+/** Sandbox instruments that callers ask about, one after the other. */
 const SYMBOLS = ["ALDER.SIM", "BYTEN.SIM", "DRIMO-USD.SIM", "GLIMO.SIM", "QUILM.SIM", "VERLA.SIM"];
 
-/** Revisions of MCP that are compared: with the envelope in each message, and before. */
+/**
+ * The compared MCP revisions: the modern one has an envelope in each message, the legacy one has
+ * none.
+ */
 const ERAS = { modern: "2026-07-28", legacy: "2025-11-25" } as const;
 export type Era = keyof typeof ERAS;
 
 /** A request of a caller. */
 export interface Question {
-  /** Names it among all questions. */
+  /** Unique key of the question. */
   readonly key: string;
   readonly method: "GET" | "POST";
   readonly path: string;
@@ -19,33 +22,33 @@ export interface Question {
   readonly body: string;
 }
 
-/** Asks over REST. */
+/** A GET request to the REST API. */
 export const get = (path: string): Question => ({
   ...{ key: path, method: "GET", path, headers: { accept: "application/json" }, body: "" },
 });
 
-/** What a signal is asked for with over REST. */
+/** REST requests for the signal of each symbol. */
 export const restSignals = (): readonly Question[] =>
   SYMBOLS.map((symbol) => get(`/api/signals?symbol=${symbol}`));
 
-/** Names the answer to a message. */
+/** Key of the answer to an MCP message. */
 export const keyOf = (version: string, method: string, symbol = ""): string =>
   `${version} ${method} ${symbol}`;
 
-/** What a client of MCP sends of itself with each message since 2026-07-28. */
+/** What an MCP client sends about itself in each message since revision 2026-07-28. */
 const ENVELOPE = {
   "io.modelcontextprotocol/protocolVersion": ERAS.modern,
   "io.modelcontextprotocol/clientInfo": { name: "bench", version: "1.0.0" },
   "io.modelcontextprotocol/clientCapabilities": {},
 };
 
-/** Calls of get_signal, one for each symbol. */
+/** MCP calls of get_signal, one for each symbol. */
 export const callsOfGetSignal = (era: Era): readonly Question[] =>
   SYMBOLS.map((symbol) =>
     message(era, "tools/call", { name: "get_signal", arguments: { symbol } }),
   );
 
-/** Asks for the list of tools. */
+/** The MCP request for the tool list. */
 export const listOfTools = (era: Era): readonly Question[] => [message(era, "tools/list", {})];
 
 interface Params {
@@ -75,7 +78,7 @@ const withToken = ({ headers }: Question, token: string) => ({
   ...{ ...headers, authorization: `Bearer ${token}` },
 });
 
-/** What a server answers to a question: the result of a message, or the whole body. */
+/** Asks a server. @returns The result of an MCP message, or the body of a REST answer. */
 export async function ask({ baseUrl }: Server, question: Question, token: string) {
   const { path, method, body, key } = question;
   const answer = await fetch(baseUrl + path, {
@@ -90,10 +93,10 @@ export async function ask({ baseUrl }: Server, question: Question, token: string
 }
 
 /**
- * The question as it goes over the wire, with text that only the right answer has in it.
+ * Prepares a question as a raw HTTP request, with text that only the right answer contains.
  *
- * @param expected What the service answers; others must answer the same.
- * @throws {Error} When the server answers something else.
+ * @param expected The service's answer; other servers must give the same one.
+ * @throws {Error} When the server gives a different answer.
  */
 export async function rawCall(
   server: Server,
@@ -106,19 +109,22 @@ export async function rawCall(
   return { request, expected: JSON.stringify(payloadOf(own)) };
 }
 
-/** What an answer is about. */
+/** The payload of an answer: the tool list, the structured content, or the whole REST answer. */
 const payloadOf = (answer: object): unknown => {
   const { tools, structuredContent } = answer as Readonly<Record<string, unknown>>;
   return tools ?? structuredContent ?? answer;
 };
 
-/** What must be the same everywhere: of a tool servers publish this and that beside its name. */
+/**
+ * The part that must be equal on all servers. Of a tool it is only the name, because servers
+ * publish different fields besides.
+ */
 function sameOf(answer: object): unknown {
   const payload = payloadOf(answer);
   return Array.isArray(payload) ? payload.map(({ name }) => name) : payload;
 }
 
-/** Text of an HTTP request, as it is sent. */
+/** The text of an HTTP/1.1 request, ready to be sent. */
 export function wire(
   { baseUrl }: Pick<Server, "baseUrl">,
   question: Omit<Question, "key">,

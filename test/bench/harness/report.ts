@@ -1,27 +1,27 @@
-import { short } from "./numbers.ts";
+import { shortNumberText } from "./numbers.ts";
 
-/** Upper or lower bound of the ratio or, without a ratio, of the figure. */
+/** Limit for the ratio or, if the row has no ratio, for the figure. */
 export interface Goal {
   readonly most?: number;
   readonly least?: number;
 }
 
-/** One line of the table. */
+/** One row of the result table. */
 export interface Row {
   readonly budget: string;
   readonly figure: number;
   readonly unit: string;
-  /** The server that it is compared with, measured in the same run. */
+  /** The server that the figure is compared with, measured in the same run. */
   readonly baseline?: { readonly name: string; readonly figure: number };
-  /** Median of the ratios of the rounds, figure to baseline. */
+  /** Median of the ratios of figure to baseline, round by round. */
   readonly ratio?: number;
-  /** Ratio of CPU times, inverted so that more is better, as for throughput. */
+  /** Inverted ratio of CPU times, so that a higher value is better, as with throughput. */
   readonly ratioByCpu?: number;
-  /** Absent: for comparison only. */
+  /** Absent: the row is only for comparison. */
   readonly goal?: Goal;
 }
 
-/** How something grows. */
+/** A table that shows how figures grow with a size. */
 export interface Curve {
   readonly title: string;
   readonly columns: readonly string[];
@@ -34,15 +34,15 @@ export interface Effort {
   readonly isQuick: boolean;
 }
 
-/** What a part of the bench measured. */
+/** Result of one part of the bench. */
 export interface Part {
   readonly rows?: readonly Row[];
   readonly curves?: readonly Curve[];
-  /** Everything that the figures were made from. */
+  /** The raw measurements behind the figures. */
   readonly raw: unknown;
 }
 
-/** Whether a goal was reached; `undefined` where there is none. */
+/** Whether the goal is reached; `undefined` if the row has no goal. */
 export function isMet({ figure, ratio, goal }: Row): boolean | undefined {
   if (goal === undefined) return undefined;
   const judged = ratio ?? figure;
@@ -50,7 +50,7 @@ export function isMet({ figure, ratio, goal }: Row): boolean | undefined {
   return judged <= most && judged >= least;
 }
 
-/** Rows as a table for a terminal. */
+/** Formats rows as a table for the terminal. */
 export function tableOf(rows: readonly Row[]): string {
   const head = ["budget", "figure", "baseline", "ratio", "by CPU", "goal", ""];
   return columns([head, ...rows.map(cells)]);
@@ -63,8 +63,8 @@ function cells(row: Row): readonly string[] {
   const verdict = { true: "met", false: "MISSED", undefined: "" }[String(isMet(row))] ?? "";
   return [
     budget,
-    `${short(figure)} ${unit}`,
-    baseline === undefined ? "" : `${baseline.name}: ${short(baseline.figure)}`,
+    `${shortNumberText(figure)} ${unit}`,
+    baseline === undefined ? "" : `${baseline.name}: ${shortNumberText(baseline.figure)}`,
     times(ratio),
     times(ratioByCpu),
     goal === undefined ? "" : goalOf(goal, ratio === undefined ? ` ${unit}` : "x"),
@@ -77,13 +77,17 @@ function goalOf({ most, least }: Goal, unit: string): string {
   return `${bound}${unit}`;
 }
 
-/** A curve as a table for a terminal. */
+/** Formats a curve as a table for the terminal. */
 export const curveTable = ({ title, columns: head, lines }: Curve): string =>
   `${title}\n${columns([head, ...lines.map((line) => line.map(cell))])}`;
 
-const cell = (value: number | string): string => (typeof value === "number" ? short(value) : value);
+const cell = (value: number | string): string =>
+  typeof value === "number" ? shortNumberText(value) : value;
 
-/** Lines with columns of the same width; all but the first column are short and stand right. */
+/**
+ * Formats lines in columns of equal width; the first column is left-aligned, all others are
+ * right-aligned.
+ */
 function columns(lines: readonly (readonly string[])[]): string {
   const widths = (lines[0] ?? []).map((_, at) =>
     Math.max(...lines.map((line) => line[at]?.length ?? 0)),

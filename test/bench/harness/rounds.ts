@@ -1,44 +1,46 @@
-import type { Loaded, RawCall } from "../load.ts";
+import type { LoadResult, RawCall } from "../load.ts";
 import type { Caller } from "./caller.ts";
 import { cpuMs } from "./machine.ts";
 import { median } from "./numbers.ts";
-import { step } from "./progress.ts";
+import { showStep } from "./progress.ts";
 import type { Server } from "./server.ts";
 
-/** Servers that share the work, and what they are asked. */
+/** A group of servers that share the load, and the requests that they receive. */
 export interface Variant {
   readonly name: string;
   readonly servers: readonly Pick<Server, "baseUrl" | "pid">[];
   readonly calls: readonly RawCall[];
-  /** Callers that ask at the same time, where it is not as many as for the others. */
+  /** Number of concurrent callers; absent: that of the pace. */
   readonly callers?: number;
-  /** Processes that work for them. */
+  /** Process ids of helpers, such as a database, whose CPU time is counted too. */
   readonly helpers?: () => readonly number[];
 }
 
-/** What one round of a variant showed. */
-export interface Round extends Loaded {
+/** Result of one round of a variant. */
+export interface Round extends LoadResult {
   readonly perSecond: number;
-  /** Time of the server's processor for a call, in microseconds. */
+  /** CPU time of the servers and their helpers per call, in microseconds. */
   readonly cpuMicros: number;
 }
 
-/** How long and how often is measured. */
+/** Number and length of the rounds. */
 export interface Pace {
   readonly rounds: number;
   /** Length of a round, in milliseconds. */
   readonly ms: number;
-  /** Time of the processor that each server has before its first round, in milliseconds: however busy
-   *  the machine is, the compiler has seen everything by then. */
+  /**
+   * CPU time that each server spends before its first round, in milliseconds. Unlike wall-clock
+   * time, it guarantees that V8 has compiled all hot code, even on a busy machine.
+   */
   readonly warmUpMs: number;
-  /** Callers that ask at the same time. */
+  /** Number of concurrent callers. */
   readonly callers: number;
 }
 
-/** Rounds by variant. */
+/** Measured rounds, by name of the variant. */
 export type Rounds = Readonly<Record<string, readonly Round[]>>;
 
-/** Calls a server for one round. @throws {Error} When an answer was not right. */
+/** Sends load to a variant for one round. @throws {Error} When an answer is wrong. */
 export async function measure(
   caller: Caller,
   { name, servers, calls, helpers = () => [], ...own }: Variant,
@@ -65,7 +67,7 @@ async function warmUp(caller: Caller, variant: Variant, pace: Pace): Promise<voi
   }
 }
 
-/** Runs variants in turn, so that other work of the machine affects all of them equally. */
+/** Runs the variants round-robin, so that other load of the machine affects all of them equally. */
 export async function takeTurns(
   caller: Caller,
   variants: readonly Variant[],
@@ -76,7 +78,7 @@ export async function takeTurns(
     variants.map(({ name }) => [name, []]),
   );
   for (let round = 0; round < pace.rounds; round++) {
-    step(round + 1, pace.rounds);
+    showStep(round + 1, pace.rounds);
     for (const variant of variants) {
       rounds[variant.name]?.push(await measure(caller, variant, pace));
     }
@@ -84,16 +86,16 @@ export async function takeTurns(
   return rounds;
 }
 
-/** Which number of a round is meant. */
+/** Picks one number of a round. */
 type Member = (round: Round) => number;
-export const throughput: Member = ({ perSecond }) => perSecond;
-export const cpu: Member = ({ cpuMicros }) => cpuMicros;
+export const requestsPerSecond: Member = ({ perSecond }) => perSecond;
+export const cpuMicrosPerRequest: Member = ({ cpuMicros }) => cpuMicros;
 
-/** Median of a variant. */
-export const typical = (rounds: Rounds, name: string, pick: Member): number =>
+/** Median of one number over the rounds of a variant. */
+export const medianOfRounds = (rounds: Rounds, name: string, pick: Member): number =>
   median((rounds[name] ?? []).map(pick));
 
-/** Median of the ratios of two variants, round by round. */
+/** Median of the ratios of two variants, which are computed round by round. */
 export function ratioOf(rounds: Rounds, [name, baseline]: readonly [string, string], pick: Member) {
   const others = rounds[baseline] ?? [];
   return median((rounds[name] ?? []).map((round, at) => pick(round) / pick(others[at] as Round)));

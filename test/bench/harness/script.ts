@@ -6,16 +6,16 @@ import { HEAP_FLAGS } from "./server.ts";
 
 const run = promisify(execFile);
 
-/** Maximum output of a script, in bytes. */
+/** Maximum size of a script's output, in bytes. */
 const MOST_BYTES = 2 ** 26;
 
 /**
- * Runs a script of this folder's parent in a process of its own, with the heap of `npm start`.
+ * Runs a script from `test/bench` in a separate process, with the heap flags of `npm start`.
  *
- * @param flags More flags for Node.
- * @returns What it prints, which is JSON.
+ * @param flags Additional flags for Node.
+ * @returns The parsed JSON output.
  */
-export async function runScript<T>(
+export async function runBenchScript<T>(
   name: string,
   args: readonly string[],
   flags: readonly string[] = [],

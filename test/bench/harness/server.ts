@@ -10,7 +10,7 @@ import { nodeOn, SERVER_CORE } from "./machine.ts";
 
 const ROOT = fileURLToPath(new URL("../../..", import.meta.url));
 
-/** Arguments of `npm start` for Node in a checkout. */
+/** Arguments that `npm start` passes to Node in a checkout. */
 function startArguments(root: string): readonly string[] {
   const { scripts } = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
   return scripts.start.split(" ").slice(1);
@@ -18,10 +18,10 @@ function startArguments(root: string): readonly string[] {
 
 const PRODUCT = startArguments(ROOT);
 
-/** Flags of `npm start` that say how V8 uses memory and threads; whatever is compared has the same. */
+/** V8 flags of `npm start` for memory and threads; the compared servers use them too. */
 export const HEAP_FLAGS = PRODUCT.filter((argument) => /semi-space|v8-pool/.test(argument));
 
-/** Limits that are never reached: the benchmark measures work, not rejections. */
+/** Limits that are too high to be reached: the benchmark measures work, not rejections. */
 const noLimits = (names: object): string =>
   Object.keys(names)
     .map((name) => `${name}=999999999/1`)
@@ -29,7 +29,10 @@ const noLimits = (names: object): string =>
 
 const NO_LIMITS = noLimits(quotas);
 
-/** The same for another checkout, whose limits may have other names; those of old ones are in `limits.ts`. */
+/**
+ * High limits for another checkout, which may name its limits differently; old checkouts define
+ * them in `limits.ts`.
+ */
 async function noLimitsOf(root: string): Promise<string> {
   const newer = join(root, "src/limits/quotas.ts");
   const file = existsSync(newer) ? newer : join(root, "src/limits/limits.ts");
@@ -37,16 +40,16 @@ async function noLimitsOf(root: string): Promise<string> {
   return noLimits(limits.quotas);
 }
 
-/** A process that answers over HTTP. */
+/** A server process and its addresses. */
 export interface Server {
   readonly name: string;
   readonly baseUrl: string;
-  /** URL of its token endpoint. */
+  /** Base URL of its authorization server. */
   readonly tokensUrl: string;
   readonly pid: number;
-  /** From the start of the process to its ready line, in milliseconds. */
+  /** Time from the start of the process to its ready line, in milliseconds. */
   readonly readyMs: number;
-  /** Lets it end in good order and removes its files. */
+  /** Stops it gracefully and removes its files. */
   stop(): Promise<void>;
 }
 
@@ -55,28 +58,30 @@ interface Start {
   readonly name: string;
   readonly args: readonly string[];
   readonly env?: Readonly<Record<string, string>>;
-  /** The core that it is tied to; `undefined` for none. */
+  /** The CPU core that the server is pinned to; `undefined`: not pinned. */
   readonly core?: number | undefined;
-  /** Root folder of the checkout; absent: this one. */
+  /** Root folder of the checkout; absent: this checkout. */
   readonly root?: string;
 }
 
-/** Name of the file that takes what a server says on standard error. */
+/** Name of the file that receives a server's standard error. */
 const LOG = "log";
 
 const running = new Set<Server>();
 
-/** Ends every server that still runs. */
+/** Stops every server that is still running. */
 export async function stopServers(): Promise<void> {
   await Promise.all([...running].map((server) => server.stop()));
 }
 
-/** Starts the product of a checkout as `npm start` does, with the sandbox, and with every core. */
+/** Starts a checkout in sandbox mode as `npm start` does, not pinned to a core. */
 export const startFreely = (env: Readonly<Record<string, string>>, root = ROOT) =>
   startServer({ name: "the service", args: startArguments(root), env, core: undefined, root });
 
-/** Starts the product of a checkout as `npm start` does, with the sandbox, whose market stands still
- *  meanwhile. */
+/**
+ * Starts a checkout in sandbox mode as `npm start` does. Its sessions last a day, so that the
+ * market does not change during the measurement.
+ */
 export async function startProduct(
   env: Readonly<Record<string, string>> = {},
   name = "the service",
@@ -87,9 +92,9 @@ export async function startProduct(
 }
 
 /**
- * Starts a script that says `{"baseUrl"}` on its standard output when it answers.
+ * Starts a script that prints `{"baseUrl"}` once it can answer.
  *
- * @throws {Error} When it ends before.
+ * @throws {Error} When the script exits before that.
  */
 export async function startServer(start: Start): Promise<Server> {
   const { name, args, env, core, root } = { env: {}, core: SERVER_CORE, root: ROOT, ...start };
@@ -112,7 +117,7 @@ export async function startServer(start: Start): Promise<Server> {
   ]);
   const readyMs = performance.now() - started;
   const said = JSON.parse(line) as { readonly baseUrl: string; readonly tokensUrl?: string };
-  // Behind one public address each of several processes still has its own.
+  // The processes of a cluster share a public address, but each is called on its own port.
   const baseUrl = env.PORT === undefined ? said.baseUrl : `http://127.0.0.1:${env.PORT}`;
   const { tokensUrl = baseUrl } = said;
   const server = {
@@ -128,7 +133,7 @@ export async function startServer(start: Start): Promise<Server> {
   return server;
 }
 
-/** What a server said before it ended. */
+/** Creates the error for a server that exits early, with the end of its standard error. */
 function failure(name: string, folder: string): Error {
   const said = readFileSync(join(folder, LOG), "utf8");
   rmSync(folder, { recursive: true, force: true });

@@ -1,7 +1,7 @@
 import { setTimeout as pause } from "node:timers/promises";
 import type { Server } from "./server.ts";
 
-/** Agents that register at the same time. */
+/** Number of agents that register concurrently. */
 const AT_ONCE = 20;
 
 /** Pause before a rejected request is sent again, in milliseconds. */
@@ -9,7 +9,7 @@ const PAUSE_MS = 500;
 
 const SCOPE = "signals:read factor:read darkpool:read";
 
-/** Asks again while the service has more to do than it can, which a busy machine brings about. */
+/** Repeats a request while the answer is 503, which happens on a busy machine. */
 async function patiently(url: string, init: RequestInit): Promise<Response> {
   for (;;) {
     const answer = await fetch(url, init);
@@ -19,7 +19,7 @@ async function patiently(url: string, init: RequestInit): Promise<Response> {
   }
 }
 
-/** Makes a client that buys tokens by itself. @returns The form that buys one. */
+/** Registers a client for client credentials. @returns The form body of its token request. */
 export async function registerAgent(tokensUrl: string): Promise<string> {
   const answer = await patiently(`${tokensUrl}/oauth/register`, {
     method: "POST",
@@ -45,7 +45,7 @@ async function buyToken(tokensUrl: string): Promise<string> {
   return String(JSON.parse(text).access_token);
 }
 
-/** Tokens of as many agents. */
+/** Gets tokens for `count` new agents. */
 export async function buyTokens({ tokensUrl }: Pick<Server, "tokensUrl">, count: number) {
   const tokens: string[] = [];
   while (tokens.length < count) {

@@ -1,20 +1,20 @@
 import { startCaller } from "../harness/caller.ts";
-import { progress } from "../harness/progress.ts";
+import { showProgress } from "../harness/progress.ts";
 import { ask, callsOfGetSignal, rawCall } from "../harness/questions.ts";
 import type { Effort, Part } from "../harness/report.ts";
 import { measure, type Round } from "../harness/rounds.ts";
 import { startProduct } from "../harness/server.ts";
 import { buyTokens } from "../harness/tokens.ts";
 
-/** Agents that call at the same time, each with a token and a connection of its own. */
+/** Numbers of concurrent agents, each with its own token and connection. */
 const AGENTS = [1, 10, 100, 1_000];
 
 const MS = 3_000;
 
-/** How MCP calls scale with the number of agents. */
+/** Measures how MCP calls scale with the number of agents. */
 export async function agents({ isQuick }: Effort): Promise<Part> {
   const most = AGENTS.at(-1) ?? 0;
-  progress(`Registering ${most.toLocaleString("en")} agents`);
+  showProgress(`Registering ${most.toLocaleString("en")} agents`);
   const server = await startProduct();
   const caller = startCaller();
   try {
@@ -29,7 +29,7 @@ export async function agents({ isQuick }: Effort): Promise<Part> {
     }
     const raw: Record<number, Round> = {};
     for (const count of AGENTS) {
-      progress(`Calls of MCP by ${count.toLocaleString("en")} agents`);
+      showProgress(`Calls of MCP by ${count.toLocaleString("en")} agents`);
       const variant = { name: server.name, servers: [server], calls: calls.slice(0, count) };
       await measure(caller, variant, { callers: count, ms: isQuick ? 1_000 : MS });
       raw[count] = await measure(caller, variant, { callers: count, ms: isQuick ? 1_000 : MS });

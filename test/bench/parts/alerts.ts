@@ -6,26 +6,26 @@ import { allScopes } from "../../../src/auth/scopes.ts";
 import { createLimits } from "../../../src/limits/memory-limits.ts";
 import type { Records } from "../../../src/store/port/records.ts";
 import { openEmbedded } from "../../../src/store/sqlite/open.ts";
-import { alertSteps, createScriptedMarket, named } from "../../support/scripted-market.ts";
+import { alertSteps, createScriptedMarket, symbolSelector } from "../../support/scripted-market.ts";
 import { median } from "../harness/numbers.ts";
-import { progress } from "../harness/progress.ts";
+import { showProgress } from "../harness/progress.ts";
 import type { Effort, Part } from "../harness/report.ts";
 
 const COUNTS = [100, 1_000, 10_000];
 
-/** Instruments; each is watched by equally many alerts. */
+/** Number of instruments; the alerts are spread evenly over them. */
 const INSTRUMENTS = 100;
 
-/** Instruments whose signal changes in a session that is news. */
+/** Number of instruments whose signal changes in a session with news. */
 const CHANGING = 5;
 
 const symbolOf = (at: number): string => `S${at}`;
 
-/** How long it takes to decide about a session that closed, with the commits. */
+/** Measures the time to evaluate all alerts after a session close, including the commits. */
 export async function alerts({ isQuick }: Effort): Promise<Part> {
   const raw: Record<number, Decided> = {};
   for (const count of COUNTS) {
-    progress(`Deciding about sessions with ${count.toLocaleString("en")} alerts`);
+    showProgress(`Deciding about sessions with ${count.toLocaleString("en")} alerts`);
     raw[count] = await decided(count, isQuick ? 4 : 10);
   }
   const lines = Object.entries(raw).map(([count, { quietMs, newsMs }]) => {
@@ -39,7 +39,10 @@ export async function alerts({ isQuick }: Effort): Promise<Part> {
 }
 
 interface Decided {
-  /** Sessions in which nothing changed, and in which the signals of some instruments did. */
+  /**
+   * Times of sessions without a changed signal, and of sessions in which the signals of some
+   * instruments changed, in milliseconds.
+   */
   readonly quietMs: readonly number[];
   readonly newsMs: readonly number[];
 }
@@ -64,7 +67,7 @@ async function decided(count: number, sessions: number): Promise<Decided> {
     return performance.now() - startedAt;
   };
   const [quietMs, newsMs]: [number[], number[]] = [[], []];
-  // The first sessions are where watching begins, and where the compiler sees everything.
+  // The first four sessions are a warm-up: watching begins, and V8 compiles the hot code.
   for (let day = 1; day <= 2 * sessions + 4; day++) {
     const isNews = day % 2 === 0;
     const ms = await session(day, isNews ? CHANGING : 0);
@@ -77,12 +80,15 @@ async function decided(count: number, sessions: number): Promise<Decided> {
 
 async function keep(records: Records, count: number): Promise<void> {
   const steps = Array.from({ length: count }, (_, at) =>
-    alertSteps(`alert_${at}`, { watched: named(symbolOf(at % INSTRUMENTS)) }),
+    alertSteps(`alert_${at}`, { watched: symbolSelector(symbolOf(at % INSTRUMENTS)) }),
   ).flat();
   while (steps.length > 0) await records.commit(steps.splice(0, 1_000));
 }
 
-/** Signals of all instruments, of which the next ones change at every call. */
+/**
+ * Creates a function that returns the signals of all instruments; each call changes the next few of
+ * them.
+ */
 function createSignals() {
   const directions = Array.from({ length: INSTRUMENTS }, () => "WAIT" as "WAIT" | "LONG");
   let changed = 0;

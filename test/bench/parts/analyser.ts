@@ -1,21 +1,24 @@
 import { readFileSync } from "node:fs";
-import { type LabeledMessage, train } from "../../../src/factors/hashed-linear/training.ts";
+import {
+  type LabeledMessage,
+  trainHashedLinear,
+} from "../../../src/factors/hashed-linear/training.ts";
 import { polarity } from "../../../src/factors/polarity.ts";
 import { median } from "../harness/numbers.ts";
-import { progress } from "../harness/progress.ts";
+import { showProgress } from "../harness/progress.ts";
 import type { Effort, Part, Row } from "../harness/report.ts";
 
-/** Messages read in one round. */
+/** Number of messages read in one round. */
 const MESSAGES = 50_000;
 
 /** Goal: messages per second on one core. */
 const ASKED = 50_000;
 
-/** Messages of a social feed, read with and without a trained model. */
+/** Measures the reading of social messages, with and without a trained model. */
 export async function analyser({ isQuick }: Effort): Promise<Part> {
-  progress(`Reading ${MESSAGES.toLocaleString("en")} messages again and again`);
+  showProgress(`Reading ${MESSAGES.toLocaleString("en")} messages again and again`);
   const labelled = readMessages();
-  const model = train(labelled, { seed: 1, onEpoch: () => {} });
+  const model = trainHashedLinear(labelled, { seed: 1, onEpoch: () => {} });
   const texts = textsFrom(labelled);
   const readers = {
     "by lexicon": (text: string) => polarity(text),
@@ -40,7 +43,10 @@ const readMessages = (): readonly LabeledMessage[] =>
     .split("\n")
     .map((line) => JSON.parse(line) as LabeledMessage);
 
-/** Two sentences make a message of about 90 characters; numbers make all of them different. */
+/**
+ * Joins two sentences to a message of about 90 characters, and adds a number that makes each
+ * message unique.
+ */
 function textsFrom(labelled: readonly LabeledMessage[]): readonly string[] {
   return Array.from({ length: MESSAGES }, (_, at) => {
     const said = (step: number) => labelled[(at * step) % labelled.length]?.text ?? "";
@@ -48,7 +54,7 @@ function textsFrom(labelled: readonly LabeledMessage[]): readonly string[] {
   });
 }
 
-/** Messages a second of processor time. */
+/** Messages per second of CPU time. */
 function rateOf(texts: readonly string[], read: (text: string) => number): number {
   const before = process.cpuUsage();
   let sum = 0;

@@ -3,7 +3,7 @@ import { postgresAvailable, startPostgres } from "../../support/postgres.ts";
 import { startCaller } from "../harness/caller.ts";
 import { freePort } from "../harness/free-port.ts";
 import { childrenOf } from "../harness/machine.ts";
-import { progress } from "../harness/progress.ts";
+import { showProgress } from "../harness/progress.ts";
 import {
   ask,
   callsOfGetSignal,
@@ -12,15 +12,24 @@ import {
   restSignals,
 } from "../harness/questions.ts";
 import type { Effort, Part, Row } from "../harness/report.ts";
-import { cpu, type Rounds, ratioOf, takeTurns, typical } from "../harness/rounds.ts";
+import {
+  cpuMicrosPerRequest,
+  medianOfRounds,
+  type Rounds,
+  ratioOf,
+  takeTurns,
+} from "../harness/rounds.ts";
 import { type Server, startProduct } from "../harness/server.ts";
 import { buyTokens } from "../harness/tokens.ts";
 
-/** Processes that share a database, and the most of one embedded process that a read may cost. */
+/**
+ * Number of processes that share a database, and the highest ratio of their CPU time per read to
+ * that of one embedded process.
+ */
 const PROCESSES = 3;
 const MOST = 1.2;
 
-/** Callers of a process. */
+/** Number of callers per process. */
 const CALLERS = 18;
 
 const ONE = "1 process, embedded store";
@@ -30,13 +39,13 @@ const ONE_THIN = `1 process with ${CALLERS / PROCESSES} callers`;
 const THREE_THIN = `${THREE} with ${CALLERS / PROCESSES} callers each`;
 
 /**
- * What a read costs where several processes share a database and each has as many callers as one
- * alone. With fewer callers any process does less in a turn, and a call costs more: those rows have no
- * goal.
+ * Measures a read when several processes share a database, with as many callers per process as for
+ * a single process. With fewer callers a process does less in each turn of the event loop and a
+ * call costs more, so those rows have no goal.
  */
 export async function cluster(effort: Effort): Promise<Part> {
   if (!postgresAvailable) throw new Error("SKIPPED: no PostgreSQL for this platform");
-  progress(`Starting ${THREE}, and one with an embedded store`);
+  showProgress(`Starting ${THREE}, and one with an embedded store`);
   const database = await startPostgres({ durable: true });
   const [one, three] = [
     await startProduct({}, ONE),
@@ -48,7 +57,7 @@ export async function cluster(effort: Effort): Promise<Part> {
       ["MCP get_signal", callsOfGetSignal("modern")],
       ["REST get_signal", restSignals()],
     ] as const) {
-      progress(`${what}: ${ONE}, ${THREE}`);
+      showProgress(`${what}: ${ONE}, ${THREE}`);
       raw[what] = await compare(questions, { one, three, database: database.pid }, effort);
     }
     return { rows: Object.entries(raw).flatMap(([what, rounds]) => rowsOf(what, rounds)), raw };
@@ -58,7 +67,7 @@ export async function cluster(effort: Effort): Promise<Part> {
   }
 }
 
-/** Starts three processes with a port each behind one public address. */
+/** Starts three processes that share a public address, each on its own port. */
 async function startThree(DATABASE_URL: string): Promise<readonly Server[]> {
   const ports = [];
   while (ports.length < PROCESSES) ports.push(await freePort());
@@ -76,7 +85,7 @@ async function startThree(DATABASE_URL: string): Promise<readonly Server[]> {
 interface Both {
   readonly one: Server;
   readonly three: readonly Server[];
-  /** Process of the database server. */
+  /** Process id of the database server. */
   readonly database: number;
 }
 
@@ -117,9 +126,13 @@ async function callsTo(server: Server, questions: readonly Question[]) {
 
 function rowsOf(what: string, rounds: Rounds): readonly Row[] {
   const row = (name: string): Row => ({
-    ...{ budget: `${what}, ${name}`, figure: typical(rounds, name, cpu), unit: "us of CPU" },
-    baseline: { name: ONE, figure: typical(rounds, ONE, cpu) },
-    ratio: ratioOf(rounds, [name, ONE], cpu),
+    ...{
+      budget: `${what}, ${name}`,
+      figure: medianOfRounds(rounds, name, cpuMicrosPerRequest),
+      unit: "us of CPU",
+    },
+    baseline: { name: ONE, figure: medianOfRounds(rounds, ONE, cpuMicrosPerRequest) },
+    ratio: ratioOf(rounds, [name, ONE], cpuMicrosPerRequest),
   });
   return [
     ...[THREE, ALL].map((name) => ({ ...row(name), goal: { most: MOST } })),

@@ -1,21 +1,25 @@
 import { deliveryStorm } from "../../crash/deliveries.ts";
-import { missed } from "../../crash/outcome.ts";
-import { progress } from "../harness/progress.ts";
+import { missedMeasures } from "../../crash/outcome.ts";
+import { showProgress } from "../harness/progress.ts";
 import type { Effort, Part } from "../harness/report.ts";
 
-/** Goal for the 99th percentile of delivery time at 100 deliveries a second, in milliseconds. */
+/**
+ * Goal for the 99th percentile of the delivery time at 100 deliveries per second, in milliseconds.
+ */
 const P99_MS = 100;
 const PER_SECOND = 100;
 
-/** Webhooks of an even stream of events to ten receivers, of which three are bad. */
+/** Sends webhooks for a steady stream of events to ten receivers, three of which are faulty. */
 export async function deliveries({ isQuick }: Effort): Promise<Part> {
   const events = isQuick ? 500 : 3_000;
-  progress(`${events} deliveries, ${PER_SECOND} a second: ${events / PER_SECOND} s and a little`);
+  showProgress(
+    `${events} deliveries, ${PER_SECOND} a second: ${events / PER_SECOND} s and a little`,
+  );
   const outcome = await deliveryStorm({
     ...{ engine: "embedded", workers: 1, events, perSecond: PER_SECOND, to: "one", kill: "none" },
     goals: { p99Ms: Number.POSITIVE_INFINITY, memoryMb: 50 },
   });
-  const [first] = missed(outcome);
+  const [first] = missedMeasures(outcome);
   if (first !== undefined) throw new Error(first);
   const rows = outcome.measures
     .filter(({ unit, value }) => unit === "ms" && Number.isFinite(value))

@@ -1,23 +1,29 @@
 import type { Feeds } from "../engine/made-market.ts";
-import type { Measured } from "../engine/measured.ts";
+import type { MeasuredEngine } from "../engine/measured.ts";
 import { median } from "../harness/numbers.ts";
-import { progress } from "../harness/progress.ts";
+import { showProgress } from "../harness/progress.ts";
 import type { Curve, Effort, Part, Row } from "../harness/report.ts";
-import { runScript } from "../harness/script.ts";
+import { runBenchScript } from "../harness/script.ts";
 
-/** Goals of a full refresh by number of instruments: time without reading, and memory. */
+/**
+ * Goals for a full refresh, by number of instruments: CPU time in milliseconds, and peak memory in
+ * megabytes.
+ */
 const PROMISED: Readonly<Record<number, { readonly ms: number; readonly mb?: number }>> = {
   10000: { ms: 150 },
   100000: { ms: 1_500, mb: 700 },
 };
 
-/** Runs of each size: they do the same work, so what one takes longer is the work of others. */
+/**
+ * Number of runs of each size. All runs do the same work, so a slower run was slowed by other
+ * processes.
+ */
 const repeatsOf = ({ isQuick }: Effort): number => (isQuick ? 1 : 3);
 
-/** A heap that may not grow shows how much memory is needed, in megabytes. */
+/** Heap limit in megabytes: it shows how little memory is enough. */
 const HEAP_MB = 280;
 
-/** Full refreshes. */
+/** Measures full refreshes of markets of several sizes. */
 export async function engine(effort: Effort): Promise<Part> {
   const cases = [
     [1_000, "bars"],
@@ -27,12 +33,12 @@ export async function engine(effort: Effort): Promise<Part> {
     [10_000, "all feeds"],
   ] as const;
   const [rows, lines]: [Row[], Curve["lines"][number][]] = [[], []];
-  const raw: Record<string, readonly Measured[]> = {};
+  const raw: Record<string, readonly MeasuredEngine[]> = {};
   for (const [size, feeds] of cases) {
     const name = `${size.toLocaleString("en")} instruments, ${feeds}`;
-    const runs: Measured[] = [];
+    const runs: MeasuredEngine[] = [];
     for (let repeat = 0; repeat < repeatsOf(effort); repeat++) {
-      progress(`Full refreshes of ${name}, run ${repeat + 1} of ${repeatsOf(effort)}`);
+      showProgress(`Full refreshes of ${name}, run ${repeat + 1} of ${repeatsOf(effort)}`);
       runs.push(await measure(size, feeds));
     }
     raw[name] = runs;
@@ -46,14 +52,14 @@ const TITLE = "Full refreshes on one core, in ms, the median session; best of th
 
 const COLUMNS = ["instruments", "refresh", "of CPU", "us of CPU each", "max MB", "drift"];
 
-/** Runs one size in a process of its own, whose collector gets no other core. */
-function measure(size: number, feeds: Feeds): Promise<Measured> {
+/** Measures one size in a separate process, whose garbage collector runs on the same core. */
+function measure(size: number, feeds: Feeds): Promise<MeasuredEngine> {
   const heap = feeds === "bars" ? [`--max-old-space-size=${HEAP_MB}`] : [];
   const flags = ["--single-threaded-gc", ...heap];
-  return runScript<Measured>("engine-run.ts", [String(size), feeds], flags);
+  return runBenchScript<MeasuredEngine>("engine-run.ts", [String(size), feeds], flags);
 }
 
-function rowsOf(size: number, feeds: Feeds, measured: Measured): readonly Row[] {
+function rowsOf(size: number, feeds: Feeds, measured: MeasuredEngine): readonly Row[] {
   const promised = PROMISED[size];
   const name = `${size.toLocaleString("en")} instruments`;
   if (promised === undefined || feeds !== "bars") return [];
@@ -69,16 +75,16 @@ function rowsOf(size: number, feeds: Feeds, measured: Measured): readonly Row[] 
   return [refresh, memory];
 }
 
-function lineOf(name: string, measured: Measured): Curve["lines"][number] {
+function lineOf(name: string, measured: MeasuredEngine): Curve["lines"][number] {
   const { refreshMs, processorMs, peakMb, drift } = measured;
   const size = Number(name.replace(/\D/g, ""));
   const each = (1_000 * median(processorMs)) / size;
   return [name, median(refreshMs), median(processorMs), each, peakMb, drift.toExponential(0)];
 }
 
-/** The best time of each session over the runs. */
-function bestOf(runs: readonly Measured[]): Measured {
-  const best = (pick: (one: Measured) => readonly number[]) => {
+/** Takes the fastest time of each session and the highest memory over all runs. */
+function bestOf(runs: readonly MeasuredEngine[]): MeasuredEngine {
+  const best = (pick: (one: MeasuredEngine) => readonly number[]) => {
     const [first = [], ...others] = runs.map(pick);
     return first.map((value, index) =>
       Math.min(value, ...others.map((other) => other[index] ?? value)),

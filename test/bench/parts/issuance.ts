@@ -1,23 +1,30 @@
 import { startCaller } from "../harness/caller.ts";
 import { SERVICE } from "../harness/field.ts";
-import { progress } from "../harness/progress.ts";
+import { showProgress } from "../harness/progress.ts";
 import { wire } from "../harness/questions.ts";
 import type { Effort, Part } from "../harness/report.ts";
-import { cpu, ratioOf, takeTurns, throughput, typical, type Variant } from "../harness/rounds.ts";
+import {
+  cpuMicrosPerRequest,
+  medianOfRounds,
+  ratioOf,
+  requestsPerSecond,
+  takeTurns,
+  type Variant,
+} from "../harness/rounds.ts";
 import { HEAP_FLAGS, type Server, startProduct, startServer } from "../harness/server.ts";
 import { registerAgent } from "../harness/tokens.ts";
 
-/** Clients that callers take turns with. */
+/** Number of clients whose tokens callers request in turn. */
 const CLIENTS = 100;
 
-/** Least of bare oidc-provider's rate that must be reached. */
+/** Lowest acceptable ratio of the service's token rate to that of oidc-provider alone. */
 const LEAST = 0.85;
 
 const BARE = "bare oidc-provider, Map adapter";
 
-/** Tokens by client credentials against oidc-provider by itself. */
+/** Compares token issuance by client credentials with oidc-provider alone. */
 export async function issuance({ isQuick }: Effort): Promise<Part> {
-  progress("Buying tokens from the service and from bare oidc-provider");
+  showProgress("Buying tokens from the service and from bare oidc-provider");
   const bare = await startServer({
     name: BARE,
     args: [...HEAP_FLAGS, "test/bench/bare-provider.ts"],
@@ -30,10 +37,10 @@ export async function issuance({ isQuick }: Effort): Promise<Part> {
     const rounds = await takeTurns(caller, variants, pace);
     const row = {
       ...{ budget: "tokens by client credentials", unit: "a second" },
-      figure: typical(rounds, SERVICE, throughput),
-      baseline: { name: BARE, figure: typical(rounds, BARE, throughput) },
-      ratio: ratioOf(rounds, [SERVICE, BARE], throughput),
-      ratioByCpu: ratioOf(rounds, [BARE, SERVICE], cpu),
+      figure: medianOfRounds(rounds, SERVICE, requestsPerSecond),
+      baseline: { name: BARE, figure: medianOfRounds(rounds, BARE, requestsPerSecond) },
+      ratio: ratioOf(rounds, [SERVICE, BARE], requestsPerSecond),
+      ratioByCpu: ratioOf(rounds, [BARE, SERVICE], cpuMicrosPerRequest),
       goal: { least: LEAST },
     };
     return { rows: [row], raw: rounds };

@@ -1,7 +1,7 @@
 import type { BaselineName } from "../baseline.ts";
 import { cpuRow, paceOf, rateRow } from "../harness/contest-rows.ts";
-import { among, NAMES } from "../harness/field.ts";
-import { progress } from "../harness/progress.ts";
+import { NAMES, withContestField } from "../harness/field.ts";
+import { showProgress } from "../harness/progress.ts";
 import {
   callsOfGetSignal,
   type Era,
@@ -12,17 +12,22 @@ import {
 import type { Effort, Part, Row } from "../harness/report.ts";
 import { type Rounds, takeTurns } from "../harness/rounds.ts";
 
-/** Most of Express's time of the processor, and least of the stock handler's throughput, that a
- *  call may take and must reach. */
+/**
+ * Highest ratio of a call's CPU time to that of Express, and lowest ratio of the throughput to that
+ * of the SDK's stock handler.
+ */
 const MOST_OF_EXPRESS = 2;
 const LEAST_OF_SDK = 4;
 
-/** A request that all compared servers are measured with. */
+/** A request that is measured on all compared servers. */
 interface Contest {
   readonly what: string;
   readonly questions: readonly Question[];
   readonly others: readonly BaselineName[];
-  /** Whether the budgets are about it; otherwise the service only has to be first. */
+  /**
+   * Whether this request has a budget; otherwise, the service only has to be faster than the SDK
+   * and its peers.
+   */
   readonly isBudget: boolean;
 }
 
@@ -40,17 +45,19 @@ const contests: readonly Contest[] = [
   contest("legacy", "tools/list"),
 ];
 
-/** Calls and lists of MCP against Express, the SDK and its peers. */
+/** Compares MCP tool calls and tool lists with Express, the SDK, tmcp and fastmcp. */
 export async function mcp(effort: Effort): Promise<Part> {
   const questions = [...restSignals(), ...contests.flatMap((one) => one.questions)];
-  return among(
+  return withContestField(
     questions,
     ["raw", "bare", "lean", "sdk", "fastmcp", "tmcp"],
     async (field, caller) => {
       const rows: Row[] = [];
       const raw: Record<string, Rounds> = {};
       for (const one of contests) {
-        progress(`${one.what}: the service, ${one.others.map((name) => NAMES[name]).join(", ")}`);
+        showProgress(
+          `${one.what}: the service, ${one.others.map((name) => NAMES[name]).join(", ")}`,
+        );
         const variants = await field.variants(one.questions, one.others);
         const rounds = await takeTurns(caller, variants, paceOf(effort));
         raw[one.what] = rounds;

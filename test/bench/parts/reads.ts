@@ -1,17 +1,17 @@
 import { quantile } from "../harness/numbers.ts";
-import { progress } from "../harness/progress.ts";
+import { showProgress } from "../harness/progress.ts";
 import type { Effort, Part } from "../harness/report.ts";
-import { runScript } from "../harness/script.ts";
+import { runBenchScript } from "../harness/script.ts";
 import type { Reads } from "../reads-run.ts";
 
 const SIZES = [1_000, 10_000, 100_000];
 
-/** How answers scale with the number of instruments. */
+/** Measures how answers scale with the number of instruments. */
 export async function reads(_effort: Effort): Promise<Part> {
   const raw: Record<number, Reads> = {};
   for (const size of SIZES) {
-    progress(`Answers about ${size.toLocaleString("en")} instruments`);
-    raw[size] = await runScript<Reads>("reads-run.ts", [String(size)]);
+    showProgress(`Answers about ${size.toLocaleString("en")} instruments`);
+    raw[size] = await runBenchScript<Reads>("reads-run.ts", [String(size)]);
   }
   const lines = Object.entries(raw).map(([size, { symbolUs, pageUs }]) => [
     Number(size),

@@ -1,18 +1,18 @@
-import { progress } from "../harness/progress.ts";
+import { showProgress } from "../harness/progress.ts";
 import type { Effort, Part } from "../harness/report.ts";
-import { runScript } from "../harness/script.ts";
+import { runBenchScript } from "../harness/script.ts";
 import type { MeasuredStore } from "../store-embedded.ts";
 
-/** Records that are stored: clients, tokens, alerts, deliveries. */
+/** Numbers of stored records of any kind, such as clients, tokens, alerts and deliveries. */
 const SIZES = [10_000, 50_000, 100_000, 200_000];
 
-/** How writes and reads of the embedded store scale with the number of records. */
+/** Measures how writes and reads of the embedded store scale with the number of records. */
 export async function records({ isQuick }: Effort): Promise<Part> {
   const raw: Record<number, MeasuredStore> = {};
   for (const size of SIZES) {
-    progress(`An embedded store of ${size.toLocaleString("en")} records`);
+    showProgress(`An embedded store of ${size.toLocaleString("en")} records`);
     const args = [String(size), String(isQuick ? 1_000 : 3_000)];
-    raw[size] = await runScript<MeasuredStore>("store-embedded.ts", args);
+    raw[size] = await runBenchScript<MeasuredStore>("store-embedded.ts", args);
   }
   const lines = Object.entries(raw).map(([size, { openMs, residentMb, changes, ...one }]) => [
     ...[Number(size), changes.perSecond, changes.p50, changes.p99, changes.cpuMicros],

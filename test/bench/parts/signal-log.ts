@@ -4,31 +4,41 @@ import { join } from "node:path";
 import { setTimeout } from "node:timers/promises";
 import { startCaller } from "../harness/caller.ts";
 import { paceOf } from "../harness/contest-rows.ts";
-import { progress } from "../harness/progress.ts";
+import { showProgress } from "../harness/progress.ts";
 import { wire } from "../harness/questions.ts";
 import type { Effort, Part, Row } from "../harness/report.ts";
-import { ratioOf, takeTurns, throughput, typical } from "../harness/rounds.ts";
-import { runScript } from "../harness/script.ts";
+import { medianOfRounds, ratioOf, requestsPerSecond, takeTurns } from "../harness/rounds.ts";
+import { runBenchScript } from "../harness/script.ts";
 import { startProduct } from "../harness/server.ts";
 import type { LogCosts, VerifyCosts } from "../signal-log.ts";
 
-/** Runs of 10,000 signals: with their outcomes a million entries, or a first look. */
+/**
+ * Number of runs of 10,000 signals. The whole bench gets a million entries from them, outcomes
+ * included.
+ */
 const RUNS = { whole: 44, quick: 10 } as const;
 
-/** The first full tile. */
+/** Path of the first full tile. */
 const TILE = "/log/tile/0/000";
 
-/** Least of a static answer's throughput that a tile must reach. */
+/** Lowest ratio of a tile's throughput to that of a static document. */
 const LEAST_OF_STATIC = 0.9;
 
-/** What the signal log costs on an embedded store, and what its verification costs. */
+/**
+ * Measures the signal log on an embedded store: appending, proofs, checkpoints, verification and
+ * tiles.
+ */
 export async function signalLog({ isQuick }: Effort): Promise<Part> {
   const runs = isQuick ? RUNS.quick : RUNS.whole;
-  progress(`A log of ${runs} runs of 10,000 signals`);
-  const log = await runScript<LogCosts>("signal-log.ts", [String(runs)]);
+  showProgress(`A log of ${runs} runs of 10,000 signals`);
+  const log = await runBenchScript<LogCosts>("signal-log.ts", [String(runs)]);
   try {
-    progress(`Verifying ${log.entries.toLocaleString("en")} entries`);
-    const verified = await runScript<VerifyCosts>("signal-log.ts", ["verify", log.folder, log.key]);
+    showProgress(`Verifying ${log.entries.toLocaleString("en")} entries`);
+    const verified = await runBenchScript<VerifyCosts>("signal-log.ts", [
+      "verify",
+      log.folder,
+      log.key,
+    ]);
     if (verified.failed > 0) throw new Error("the log is not verified");
     const share = verified.entries / 1_000_000;
     return {
@@ -53,11 +63,12 @@ const row = (budget: string, figure: number, unit: string, most: number) => ({
   ...{ budget, figure, unit, goal: { most } },
 });
 
-/** A full tile over HTTP against a document that is the same for everybody. */
+/** Compares the throughput of a full tile over HTTP with that of a static document. */
 async function tiles(effort: Effort): Promise<Row> {
-  progress("A tile over HTTP");
+  showProgress("A tile over HTTP");
   const data = mkdtempSync(join(tmpdir(), "bench-tile-"));
-  // The log has a full tile after some sessions; then the market stands still, as in every other part.
+  // Short sessions fill the first tile. The measured service then has sessions of a day, as in all
+  // other parts.
   const filling = await startProduct({ SANDBOX_SESSION_SECONDS: "2", DATA_DIR: data });
   while (!(await fetch(`${filling.baseUrl}${TILE}`)).ok) await setTimeout(500);
   await filling.stop();
@@ -74,11 +85,11 @@ async function tiles(effort: Effort): Promise<Row> {
     return {
       ...{
         budget: "a tile over HTTP",
-        figure: typical(rounds, tile, throughput),
+        figure: medianOfRounds(rounds, tile, requestsPerSecond),
         unit: "a second",
       },
-      baseline: { name: other, figure: typical(rounds, other, throughput) },
-      ratio: ratioOf(rounds, [tile, other], throughput),
+      baseline: { name: other, figure: medianOfRounds(rounds, other, requestsPerSecond) },
+      ratio: ratioOf(rounds, [tile, other], requestsPerSecond),
       goal: { least: LEAST_OF_STATIC },
     };
   } finally {

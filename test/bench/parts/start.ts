@@ -1,29 +1,32 @@
 import { setTimeout as pause } from "node:timers/promises";
 import { cpuMs, residentMb } from "../harness/machine.ts";
 import { median } from "../harness/numbers.ts";
-import { progress } from "../harness/progress.ts";
+import { showProgress } from "../harness/progress.ts";
 import { ask, restSignals } from "../harness/questions.ts";
 import type { Effort, Part, Row } from "../harness/report.ts";
 import { startFreely } from "../harness/server.ts";
 import { buyTokens } from "../harness/tokens.ts";
 
-/** What is promised: milliseconds to the first answer, and megabytes of an idle sandbox. */
+/**
+ * Goals: milliseconds until the first answer, and megabytes of resident memory of an idle sandbox.
+ */
 const MOST_MS = 2_000;
 const MOST_MB = 150;
 
-/** How long nothing is asked before memory is looked at, in milliseconds. */
+/** Idle time before the memory is read, in milliseconds. */
 const IDLE_MS = 15_000;
 
 /**
- * Starts the sandbox with an empty store, to the first signal that an agent reads which had to
- * register first; then lets it stand idle. It has the whole machine, as when somebody starts it, of
- * which it uses somewhat more than a core. Of what is compiled the last start has left behind.
+ * Measures the time from the start of the sandbox with an empty store until a new agent, which
+ * registers first, reads a signal; then the memory of the idle sandbox. The process is not pinned,
+ * as in normal use, and needs slightly more than one core. The compile cache is already filled by
+ * an earlier start.
  */
 export async function start({ isQuick }: Effort): Promise<Part> {
   const starts = [];
   const times = isQuick ? 2 : 5;
   for (let run = 1; run <= times; run++) {
-    progress(`Starting the sandbox, ${run} of ${times}, each idle for ${IDLE_MS / 1_000} s`);
+    showProgress(`Starting the sandbox, ${run} of ${times}, each idle for ${IDLE_MS / 1_000} s`);
     starts.push(await startOnce());
   }
   const row = (budget: string, unit: string, figures: readonly number[]): Row => ({
@@ -44,23 +47,27 @@ export async function start({ isQuick }: Effort): Promise<Part> {
   };
 }
 
-/** What one start showed. */
-export interface Started {
+/** Result of one start. */
+export interface StartMeasurement {
   readonly readyMs: number;
-  /** From the start to the first answer, in milliseconds. */
+  /** Time from the start to the first answer, in milliseconds. */
   readonly answeredMs: number;
-  /** CPU time of the process until then. */
+  /** CPU time of the process until the first answer, in milliseconds. */
   readonly processorMs: number;
-  /** Resident memory after the idle time. */
+  /** Resident memory after the idle time, in megabytes. */
   readonly idleMb: number;
 }
 
-/** Starts the sandbox once and asks for a signal, then waits. @param root Checkout; absent: this one. */
+/**
+ * Starts the sandbox, asks for a signal, and reads the memory after the idle time.
+ *
+ * @param root Root folder of the checkout; absent: this one.
+ */
 export async function startOnce(
   env: Readonly<Record<string, string>> = {},
   idleMs = IDLE_MS,
   root?: string,
-): Promise<Started> {
+): Promise<StartMeasurement> {
   const startedAt = performance.now();
   const server = await startFreely({ SANDBOX_SESSION_SECONDS: "60", ...env }, root);
   const { readyMs, pid } = server;

@@ -5,7 +5,7 @@ import { describeStores, engines, openStore, PATIENT } from "../../support/store
 
 const pages = collection<number>("pages");
 
-/** Everything that is heard on a topic. */
+/** Collects every text announced on a topic. */
 function listen(records: Records, topic: string) {
   const heard: string[] = [];
   const waiting: (() => void)[] = [];
@@ -13,7 +13,7 @@ function listen(records: Records, topic: string) {
     heard.push(text);
     for (const look of waiting) look();
   });
-  /** Ends when a text was heard. */
+  /** Resolves once a text has been announced. */
   const until = (text: string) =>
     new Promise<void>((resolve) => {
       const look = () => heard.includes(text) && resolve();
@@ -24,7 +24,7 @@ function listen(records: Records, topic: string) {
 }
 
 describeStores("announcements", (engine) => {
-  it("reach every listener of their topic and no other", async () => {
+  it("reach every listener of their topic and no other listener", async () => {
     const { records } = await openStore(engine);
     const [one, two, other] = [listen(records, "a"), listen(records, "a"), listen(records, "b")];
     await records.commit([announce("a", "for a"), announce("b", "for b"), announce("c", "for c")]);
@@ -58,7 +58,7 @@ describeStores("announcements", (engine) => {
     expect(heard).toEqual(["last"]);
   });
 
-  it("arrive after the announced data can be read", async () => {
+  it("arrive only after the announced data can be read", async () => {
     const { records } = await openStore(engine);
     const read = new Promise((resolve) => {
       records.onAnnounce("a", (key) => resolve(records.get(pages, key)));
@@ -76,7 +76,7 @@ describeStores("announcements", (engine) => {
     expect(heard).toEqual(texts);
   });
 
-  it("reach other listeners when one fails", async () => {
+  it("reach the other listeners when one listener fails", async () => {
     const { records } = await openStore(engine);
     let failures = 0;
     records.onAnnounce("a", () => {

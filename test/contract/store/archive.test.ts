@@ -58,7 +58,7 @@ describeStores("appending to the archive", (engine) => {
     expect(await archive.read("toString", { order: "oldest", limit: 9 })).toEqual([]);
   });
 
-  it("is all or nothing", async () => {
+  it("stores either all rows or none", async () => {
     const opened = await openStore(engine);
     const { archive } = opened;
     await archive.append([row(1, "a")]);
@@ -169,7 +169,7 @@ describeStores("reading the archive", (engine) => {
     expect(await read(archive, { from: 30, to: 20 })).toEqual([]);
   });
 
-  it("filters by subject, without rows that have none", async () => {
+  it("filters by subject, and then omits rows without a subject", async () => {
     const archive = await filled();
     expect(await read(archive, { subject: "x" })).toEqual(["10b", "20b", "30a"]);
     expect(await read(archive, { subject: "x", order: "newest", limit: 2 })).toEqual([
@@ -247,7 +247,7 @@ describeStores("reading the archive", (engine) => {
       "😀",
     ];
 
-    it("in either direction", async () => {
+    it("when it reads in either direction", async () => {
       const { archive } = await openStore(engine);
       await archive.append(ordered.toSorted().map((id) => row(1, id)));
       expect(await read(archive)).toEqual(ordered.map((id) => `1${id}`));
@@ -256,7 +256,7 @@ describeStores("reading the archive", (engine) => {
       );
     });
 
-    it("and continues in that order", async () => {
+    it("when it continues after a row", async () => {
       const { archive } = await openStore(engine);
       await archive.append(ordered.map((id) => row(1, id)));
       for (const [at, id] of ordered.entries()) {
@@ -291,7 +291,7 @@ describeStores("pruning the archive", (engine) => {
     expect(await store.counts()).toEqual({ records: 0, archive: 2 });
   });
 
-  it("cuts between milliseconds, also at the turn of a month, and leaves other kinds unchanged", async () => {
+  it("cuts exactly at a millisecond, even at the turn of a month, and leaves other kinds unchanged", async () => {
     const { archive } = await openStore(engine);
     const turns = [0, 1, 2, 12, 13].map((month) => Date.UTC(2025, month, 1));
     const instants = turns.flatMap((at) => [at - 1, at, at + 1]);
@@ -313,10 +313,10 @@ describeStores("pruning the archive", (engine) => {
     expect(await archive.prune("other", Date.UTC(2026, 0, 1))).toBe(2);
   });
 
-  it("deletes thousands of rows over years", async () => {
+  it("deletes thousands of rows that span years", async () => {
     const { store, archive } = await openStore(engine);
     const day = 86_400_000;
-    // A year at a time: where time is cut into tables, each has its own to make.
+    // One year at a time, since an engine with partitioned tables creates a partition for each month.
     for (let year = 0; year < 16; year++) {
       const rows = Array.from({ length: 375 }, (_, at) => row((year * 375 + at) * day, "x"));
       expect(await archive.append(rows.reverse())).toBe(375);
@@ -330,7 +330,7 @@ describeStores("pruning the archive", (engine) => {
     expect(await store.counts()).toEqual({ records: 0, archive: 60 });
   });
 
-  it("persists over a restart, and deleted rows can be appended again", async () => {
+  it("persists across a restart, and allows deleted rows to be appended again", async () => {
     const opened = await openStore(engine);
     await opened.archive.append([row(1, "a", { body: 1 }), row(2, "b")]);
     await opened.archive.prune("audit", 2);

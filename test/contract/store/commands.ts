@@ -2,7 +2,10 @@ import fc from "fast-check";
 import type { ArchiveRow, ArchiveSelection } from "../../../src/store/port/archive.ts";
 import type { Operation, ReplaceOptions, WriteOptions } from "../../../src/store/port/records.ts";
 
-/** A step that names a revision by its place in what its player has seen of the record. */
+/**
+ * A step that specifies a revision by its age among the revisions of the record that the player has
+ * seen.
+ */
 export type Step =
   | Extract<Operation, { kind: "put" | "insert" | "consume" | "removeGroup" | "append" }>
   | { readonly kind: "remove"; readonly collection: string; readonly key: string }
@@ -12,7 +15,7 @@ export type Step =
       readonly key: string;
       readonly value: unknown;
       readonly placing: ReplaceOptions;
-      /** 0 is the newest, 1 the one before it and so on, round and round. */
+      /** 0 is the newest revision, 1 the one before, and so on; the age wraps around. */
       readonly age: number;
     }
   | {
@@ -28,7 +31,7 @@ export type Step =
       readonly age: number;
     };
 
-/** Something that can be asked of a store, as plain data. */
+/** An operation on a store, as plain data. */
 export type Command =
   | { readonly kind: "commit"; readonly steps: readonly Step[] }
   | { readonly kind: "get"; readonly collection: string; readonly key: string }
@@ -36,7 +39,7 @@ export type Command =
       readonly kind: "list";
       readonly collection: string;
       readonly group: string | undefined;
-      /** Which of all the revisions that were seen is passed as `after`; absent: none. */
+      /** Index of the seen revision that is passed as `after`; absent to pass none. */
       readonly after: number | undefined;
       readonly limit: number;
     }
@@ -54,22 +57,24 @@ export type Command =
 
 const LONG_RUNS = process.env.STORE_MODEL_RUNS;
 
-/** How the random tests run: the same sequences on every engine and every time. */
+/**
+ * Settings of the random tests: a fixed seed makes the sequences the same for every engine and run.
+ */
 export const random = {
   seed: Number(process.env.STORE_MODEL_SEED ?? 20_261_121),
-  /** Sequences: as many as STORE_MODEL_RUNS says, else so few that it takes seconds. */
+  /** Number of sequences: STORE_MODEL_RUNS, or by default a number that takes only seconds. */
   runs: (short: number) => Number(LONG_RUNS ?? short),
   timeoutMs: LONG_RUNS === undefined ? 60_000 : 24 * 3_600_000,
 } as const;
 
-/** Chosen in proportion to the weights. */
+/** Chooses among arbitraries in proportion to their weights. */
 function weighted<T>(...choices: readonly [number, fc.Arbitrary<T>][]): fc.Arbitrary<T> {
   return fc.oneof(...choices.map(([weight, arbitrary]) => ({ weight, arbitrary })));
 }
 
 const is = <K extends string>(kind: K) => fc.constant(kind);
 
-// So few names that commands meet, some of them awkward ones.
+// A few names, so that commands collide, including unusual ones.
 const at = {
   collection: fc.constantFrom("a", "b"),
   key: fc.constantFrom("k", "", "__proto__", "ключ 😀"),
@@ -77,7 +82,7 @@ const at = {
 const group = fc.constantFrom("g", "h");
 const groups = fc.array(group, { maxLength: 2 });
 const limit = fc.constantFrom(1, 2, 100);
-/** Milliseconds. */
+/** Durations in milliseconds. */
 const span = fc.constantFrom(-5, 0, 1, 10, 100, 1000);
 const value = weighted<unknown>(
   [4, fc.nat(9)],
@@ -117,7 +122,7 @@ const steps = weighted(
   [1, fc.array(step, { minLength: 2, maxLength: 4, size: "max" })],
 );
 
-/** Commands about records that have to look as if nothing else happened at the same time. */
+/** Record commands that must be atomic under concurrency. */
 export const atomicCommand: fc.Arbitrary<Command> = weighted<Command>(
   [10, fc.record({ kind: is("commit"), steps })],
   [
@@ -143,10 +148,10 @@ export const atomicCommand: fc.Arbitrary<Command> = weighted<Command>(
   ],
 );
 
-/** Commands about records. */
+/** All record commands. */
 export const recordCommand: fc.Arbitrary<Command> = weighted<Command>(
   [10, atomicCommand],
-  // All that has expired: nobody says which of it would go first.
+  // Purges all expired records, since the order of deletion is unspecified.
   [1, fc.record({ kind: is("purge"), limit: fc.constant(100) })],
 );
 
@@ -162,7 +167,7 @@ const selection = fc.record(
   { requiredKeys: ["order", "limit"] },
 ) as fc.Arbitrary<ArchiveSelection>;
 
-/** Commands about the archive. */
+/** All archive commands. */
 export const archiveCommand: fc.Arbitrary<Command> = weighted<Command>(
   [3, fc.record({ kind: is("append"), rows: fc.array(row, { maxLength: 5, size: "max" }) })],
   [3, fc.record({ kind: is("read"), of, selection })],

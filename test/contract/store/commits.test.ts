@@ -10,11 +10,11 @@ import {
   removeAt,
   removeGroup,
   replace,
-  unchanged,
+  requireUnchanged,
   update,
 } from "../../../src/store/port/operations.ts";
 import { collection, type Operation, type Records } from "../../../src/store/port/records.ts";
-import { describeStores, dumped, openStore } from "../../support/stores.ts";
+import { describeStores, dumpStore, openStore } from "../../support/stores.ts";
 
 const pages = collection<number>("pages");
 const notes = collection<number>("notes");
@@ -30,7 +30,7 @@ async function pageOf(records: Records, key: string): Promise<number | undefined
 }
 
 describeStores("a commit", (engine) => {
-  it("without steps is applied", async () => {
+  it("without steps succeeds", async () => {
     const { records } = await openStore(engine);
     expect(await records.commit([])).toBe(true);
   });
@@ -48,8 +48,8 @@ describeStores("a commit", (engine) => {
     ["a second consumption", () => consume(pages, "used")],
     ["a consumption of a missing record", () => consume(pages, "gone")],
     ["a removal at an old revision", (at) => removeAt(pages, { key: "there", revision: at })],
-    ["a check at an old revision", (at) => unchanged(pages, { key: "there", revision: at })],
-    ["a check of a missing record", (at) => unchanged(pages, { key: "gone", revision: at })],
+    ["a check at an old revision", (at) => requireUnchanged(pages, { key: "there", revision: at })],
+    ["a check of a missing record", (at) => requireUnchanged(pages, { key: "gone", revision: at })],
     [
       "a removal at a revision of a missing record",
       (at) => removeAt(pages, { key: "gone", revision: at }),
@@ -84,10 +84,10 @@ describeStores("a commit", (engine) => {
         remove(pages, "unused"),
         announce("topic"),
       ];
-      const before = await dumped(opened.store);
+      const before = await dumpStore(opened.store);
       const order = await records.list(pages, { limit: 10 });
       expect(await records.commit(steps.toSpliced(position, 0, failing(stale)))).toBe(false);
-      expect(await dumped(opened.store)).toEqual(before);
+      expect(await dumpStore(opened.store)).toEqual(before);
       expect(await records.list(pages, { limit: 10 })).toEqual(order);
       expect(await records.list(pages, { group: "g", limit: 10 })).toMatchObject([
         { key: "there" },
@@ -98,22 +98,22 @@ describeStores("a commit", (engine) => {
     });
   });
 
-  it("with checks only is applied while they hold, and changes nothing", async () => {
+  it("of checks alone succeeds while they hold, and changes nothing", async () => {
     const opened = await openStore(engine);
     const { records } = opened;
     await records.commit([
       put(pages, { key: "a", value: 1, groups: ["g"] }),
       put(pages, { key: "b", value: 1 }),
     ]);
-    const before = await dumped(opened.store);
+    const before = await dumpStore(opened.store);
     const [a, b] = [await revisionOf(records, "a"), await revisionOf(records, "b")];
     const checks = [
-      unchanged(pages, { key: "a", revision: a }),
-      unchanged(pages, { key: "b", revision: b }),
+      requireUnchanged(pages, { key: "a", revision: a }),
+      requireUnchanged(pages, { key: "b", revision: b }),
     ];
     expect(await records.commit(checks)).toBe(true);
     expect(await records.commit([...checks, ...checks])).toBe(true);
-    expect(await dumped(opened.store)).toEqual(before);
+    expect(await dumpStore(opened.store)).toEqual(before);
     await records.commit([remove(pages, "b")]);
     expect(await records.commit(checks)).toBe(false);
     expect(await records.commit(checks.slice(0, 1))).toBe(true);
@@ -123,7 +123,7 @@ describeStores("a commit", (engine) => {
     const { records } = await openStore(engine);
     await records.commit([put(pages, { key: "a", value: 1 })]);
     const read = { key: "a", revision: await revisionOf(records, "a") };
-    expect(await records.commit([unchanged(notes, read)])).toBe(false);
+    expect(await records.commit([requireUnchanged(notes, read)])).toBe(false);
   });
 
   it("is applied as a whole when every step is valid", async () => {
@@ -131,7 +131,7 @@ describeStores("a commit", (engine) => {
     await records.commit([put(pages, { key: "a", value: 1 }), put(pages, { key: "b", value: 1 })]);
     const a = { key: "a", revision: await revisionOf(records, "a") };
     const steps = [
-      unchanged(pages, a),
+      requireUnchanged(pages, a),
       replace(pages, a, { value: 2 }),
       consume(pages, "b"),
       insert(pages, { key: "c", value: 1, groups: ["g"] }),
@@ -219,13 +219,13 @@ describeStores(
       const { records } = await openStore(engine);
       await records.commit([first]);
       const read = { key: "a", revision: await revisionOf(records, "a") };
-      expect(await records.commit([step, unchanged(pages, read)])).toBe(false);
+      expect(await records.commit([step, requireUnchanged(pages, read)])).toBe(false);
       expect(await pageOf(records, "a")).toBe(1);
-      expect(await records.commit([unchanged(pages, read), step])).toBe(true);
-      expect(await records.commit([unchanged(pages, read)])).toBe(false);
+      expect(await records.commit([requireUnchanged(pages, read), step])).toBe(true);
+      expect(await records.commit([requireUnchanged(pages, read)])).toBe(false);
     });
 
-    it("a record cannot be replaced twice at one revision", async () => {
+    it("a record cannot be replaced twice at the same revision", async () => {
       const { records } = await openStore(engine);
       await records.commit([first]);
       const read = { key: "a", revision: await revisionOf(records, "a") };
@@ -234,7 +234,7 @@ describeStores(
       expect(await pageOf(records, "a")).toBe(1);
     });
 
-    it("the last of several writes to a record determines its value and its place in the list", async () => {
+    it("the last of several writes to a record determines its value and its position in the list", async () => {
       const { records } = await openStore(engine);
       const steps = [1, 2, 3].map((value) => put(pages, { key: "a", value, groups: [`${value}`] }));
       await records.commit([
@@ -251,7 +251,7 @@ describeStores(
       expect(await records.list(pages, { group: "3", limit: 9 })).toHaveLength(1);
     });
 
-    it("a removal of a group sees the group changes of earlier steps", async () => {
+    it("the removal of a group sees the group changes of earlier steps", async () => {
       const { records } = await openStore(engine);
       await records.commit([first, put(pages, { key: "b", value: 1 })]);
       const [a, b] = [await revisionOf(records, "a"), await revisionOf(records, "b")];
@@ -268,7 +268,7 @@ describeStores(
 );
 
 describeStores("revisions", (engine) => {
-  it("rise with every write in every collection", async () => {
+  it("increase with every write in every collection", async () => {
     const { records } = await openStore(engine);
     const seen: number[] = [];
     const note = async (key: string) => seen.push(await revisionOf(records, key));
@@ -289,7 +289,7 @@ describeStores("revisions", (engine) => {
     expect(seen.every(Number.isSafeInteger)).toBe(true);
   });
 
-  it("rise from step to step of a commit", async () => {
+  it("increase from step to step of a commit", async () => {
     const { records } = await openStore(engine);
     const keys = ["c", "a", "d", "b"];
     await records.commit(keys.map((key) => put(pages, { key, value: 1 })));
@@ -298,7 +298,7 @@ describeStores("revisions", (engine) => {
     expect(list.map(({ key }) => key)).toEqual(["a", "b", "d", "c"]);
   });
 
-  it("stay the same when nothing is written", async () => {
+  it("do not change when nothing is written", async () => {
     const { records } = await openStore(engine);
     await records.commit([put(pages, { key: "a", value: 1 })]);
     const before = await revisionOf(records, "a");
@@ -311,7 +311,7 @@ describeStores("revisions", (engine) => {
     expect(await revisionOf(records, "a")).toBe(before);
   });
 
-  it("are never reused, not even after a removal, an expiry, a purge or a restart", async () => {
+  it("are never reused, even after a removal, an expiry, a purge or a restart", async () => {
     const opened = await openStore(engine);
     const { clock } = opened;
     const again = insert(pages, { key: "a", value: 1, ttlMs: 10 });
@@ -345,7 +345,7 @@ describeStores("revisions", (engine) => {
 });
 
 describeStores("commit helpers:", (engine) => {
-  it("update writes the new value computed from the record", async () => {
+  it("update writes the new value computed from the stored record", async () => {
     const { records } = await openStore(engine);
     const count = () =>
       update(records, { collection: pages, key: "a" }, (stored) =>

@@ -6,11 +6,18 @@ import type { Store, StoreIdentity } from "../../../src/store/port/store.ts";
 import { emptyDisk, type ModelDisk, openModel } from "../../support/store-model.ts";
 import { describeEngines, type Engine, inBatches, START } from "../../support/stores.ts";
 import { atomicCommand, type Command, random } from "./commands.ts";
-import { everything, newPlayer, noted, type Player, type Prepared, prepared } from "./player.ts";
+import {
+  newPlayer,
+  noteAnswer,
+  type Player,
+  type PreparedCommand,
+  prepareCommand,
+  readEverything,
+} from "./player.ts";
 
 const IDENTITY: StoreIdentity = { id: "the-store-of-all-runs", mode: "sandbox" };
 
-/** Commands that are given at once, after some time has passed. */
+/** Commands that run concurrently after a pause. */
 interface Batch {
   readonly ms: number;
   readonly commands: readonly Command[];
@@ -29,32 +36,32 @@ function permutations(of: readonly number[]): readonly (readonly number[])[] {
   );
 }
 
-/** Looks up what the commands of a batch name, before any of them is given. */
+/** Resolves the revisions of all commands of a batch before any command runs. */
 async function allPrepared(player: Player, commands: readonly Command[]) {
   let ready = player;
-  const asks: Prepared["ask"][] = [];
+  const asks: PreparedCommand["ask"][] = [];
   for (const command of commands) {
-    const next = await prepared(ready, command);
+    const next = await prepareCommand(ready, command);
     ready = next.player;
     asks.push(next.ask);
   }
   return { player: ready, asks };
 }
 
-/** What a player makes of the answers to a batch and of all that is there after it. */
+/** Normalizes the answers to a batch and the store's content after it. */
 async function outcome(player: Player, answers: readonly unknown[]) {
   let after = player;
   const words: unknown[] = [];
   for (const each of answers) {
-    const { player: next, answer } = noted(after, each);
+    const { player: next, answer } = noteAnswer(after, each);
     after = next;
     words.push(answer);
   }
-  const all = { words, everything: await everything(after) };
+  const all = { words, everything: await readEverything(after) };
   return { player: after, told: JSON.parse(JSON.stringify(all)) as unknown };
 }
 
-/** The model, which can be copied to try several orders. */
+/** The model store, which can be copied to try several orders. */
 interface Reference {
   readonly disk: ModelDisk;
   readonly player: Player;
@@ -64,7 +71,7 @@ function reference(disk: ModelDisk, now: () => number): Reference {
   return { disk, player: newPlayer(openModel({ disk, now })) };
 }
 
-/** Gives a batch to the model in one order after the other until one of them explains the engine. */
+/** Runs a batch on the model in every order until one gives the same outcome as the engine. */
 async function explained(
   { disk, player }: Reference,
   { commands, told, now }: { commands: readonly Command[]; told: unknown; now: () => number },
@@ -81,7 +88,10 @@ async function explained(
   throw new Error(`No order of the commands explains ${JSON.stringify(told)}.`);
 }
 
-/** Another process is refused once after a load, so that nothing begun before it goes into it. */
+/**
+ * Makes a commit that fails: after a load, the first commit of another process is rejected, so that
+ * no earlier work enters the loaded store.
+ */
 async function noticeLoad({ records }: Store): Promise<void> {
   await records.commit([announce("noticed")]).catch(() => undefined);
 }
@@ -115,7 +125,7 @@ async function explain(engine: Engine, numRuns: number): Promise<void> {
 describeEngines("random concurrent commands", (engine) => {
   const runs = random.runs(engine.isShared ? 40 : 100);
   it(
-    `match the model in some order, in ${runs} sequences of batches`,
+    `give the results of some sequential order in the model, in ${runs} sequences of batches`,
     () => explain(engine, runs),
     random.timeoutMs,
   );

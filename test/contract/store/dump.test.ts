@@ -12,7 +12,7 @@ import { collection } from "../../../src/store/port/records.ts";
 import type { DumpRow, Store } from "../../../src/store/port/store.ts";
 import {
   describeStores,
-  dumped,
+  dumpStore,
   engines,
   inBatches,
   model,
@@ -56,10 +56,10 @@ async function fill({ records, archive }: TestStore): Promise<void> {
 
 describeStores("a dump", (engine) => {
   it("of an empty store has no rows", async () => {
-    expect(await dumped((await openStore(engine)).store)).toEqual([]);
+    expect(await dumpStore((await openStore(engine)).store)).toEqual([]);
   });
 
-  it("has every member of every row", async () => {
+  it("contains every member of every row", async () => {
     const opened = await openStore(engine);
     const { clock } = opened;
     await fill(opened);
@@ -73,7 +73,7 @@ describeStores("a dump", (engine) => {
     const text = JSON.stringify({ z: 1, a: [1.5, "ключ 😀 \u0000 \ud83d"], "": null });
     const due = { groups: ["h", "g"], expiresAt: clock.now + 1000, dueAt: clock.now };
     const archived = { table: "archive", subject: null };
-    expect(await dumped(opened.store)).toEqual([
+    expect(await dumpStore(opened.store)).toEqual([
       { ...record, collection: "pages", key: "a", text: '"x"', ...due },
       a,
       proto,
@@ -84,7 +84,7 @@ describeStores("a dump", (engine) => {
     ]);
   });
 
-  it("has the records by revision, then the archive in insertion order", async () => {
+  it("contains the records by revision, then the archive in insertion order", async () => {
     const { store, records, archive } = await openStore(engine);
     const keys = numbers(3000).map((at) => `k${(at * 7) % 3000}`);
     for (const part of [keys.slice(0, 2000), keys.slice(2000)]) {
@@ -93,20 +93,20 @@ describeStores("a dump", (engine) => {
     const ids = numbers(3000).map((at) => `r${(at * 11) % 3000}`);
     await archive.append(ids.map((id) => ({ kind: "a", at: Number(id.slice(1)), id, body: id })));
     await records.commit([put(pages, { key: "k7", value: "again" })]);
-    const rows = await dumped(store);
+    const rows = await dumpStore(store);
     expect(namesOf(rows)).toEqual([...keys.filter((key) => key !== "k7"), "k7", ...ids]);
     const revisions = rows.flatMap((row) => ("revision" in row ? [row.revision] : []));
     expect(revisions).toEqual([...new Set(revisions)].sort((a, b) => a - b));
   });
 
-  it("is a snapshot of one instant, whatever is written during the read", async () => {
+  it("is a snapshot of one instant, even if rows are written while it is read", async () => {
     const { store, records, archive } = await openStore(engine);
     const rows = numbers(3000).map((at) => ({ kind: "a", at, id: "x", body: at }));
     await records.commit(
       rows.map(({ at }) => put(pages, { key: `k${at}`, value: at, groups: ["g"] })),
     );
     await archive.append(rows);
-    const before = await dumped(store);
+    const before = await dumpStore(store);
     const seen: DumpRow[] = [];
     let round = 0;
     for await (const batch of store.dump()) {
@@ -120,7 +120,7 @@ describeStores("a dump", (engine) => {
     }
     expect(round).toBeGreaterThan(0);
     expect(seen).toEqual(before);
-    expect(await dumped(store)).not.toEqual(before);
+    expect(await dumpStore(store)).not.toEqual(before);
   });
 
   it("includes rows that are pruned while it is read, even whole months", async () => {
@@ -131,7 +131,7 @@ describeStores("a dump", (engine) => {
       numbers(300).map((id) => ({ kind: "a", at, id: `${id}`, body: id })),
     );
     await archive.append(rows);
-    const before = await dumped(store);
+    const before = await dumpStore(store);
     const seen: DumpRow[] = [];
     for await (const batch of store.dump()) {
       if (seen.length === 0) {
@@ -144,7 +144,7 @@ describeStores("a dump", (engine) => {
     expect(await store.counts()).toEqual({ records: 1200, archive: 601 });
   });
 
-  it("never contains part of a commit, nor a later commit without an earlier one", async () => {
+  it("never contains part of a commit, nor a later commit without the earlier ones", async () => {
     const { store, records, archive } = await openStore(engine);
     let writing = true;
     const write = async () => {
@@ -158,7 +158,7 @@ describeStores("a dump", (engine) => {
     };
     const written = write();
     for (const _ of numbers(20)) {
-      const rows = await dumped(store);
+      const rows = await dumpStore(store);
       const kept = rows.filter((row) => row.table === "record").map(({ text }) => Number(text));
       const last = rows.length - kept.length;
       expect(kept).toEqual(kept.length === 0 ? [] : [kept[0], kept[0]]);
@@ -168,7 +168,7 @@ describeStores("a dump", (engine) => {
     await written;
   });
 
-  it("can be abandoned halfway", async () => {
+  it("can be abandoned halfway without blocking the store", async () => {
     const { store, records } = await openStore(engine);
     await records.commit(numbers(2000).map((at) => put(pages, { key: `k${at}`, value: at })));
     for (const _ of numbers(30)) {
@@ -178,13 +178,13 @@ describeStores("a dump", (engine) => {
       }
     }
     expect(await records.commit([put(pages, { key: "a", value: 1 })])).toBe(true);
-    expect(await dumped(store)).toHaveLength(2001);
+    expect(await dumpStore(store)).toHaveLength(2001);
   });
 
-  it("can be read by two readers at once", async () => {
+  it("can be read by two readers at the same time", async () => {
     const opened = await openStore(engine);
     await fill(opened);
-    const [one, two] = await Promise.all([dumped(opened.store), dumped(opened.store)]);
+    const [one, two] = await Promise.all([dumpStore(opened.store), dumpStore(opened.store)]);
     expect(one).toEqual(two);
     expect(one).toHaveLength(7);
   });
@@ -199,7 +199,7 @@ describeStores("loading a dump", (engine) => {
 
   it("restores the dumped store with its identity", async () => {
     const from = await fullStore();
-    const rows = await dumped(from.store);
+    const rows = await dumpStore(from.store);
     const to = await openStore(engine);
     await to.records.commit([
       put(pages, { key: "old", value: 1, groups: ["g"], ttlMs: 10, dueInMs: 0 }),
@@ -207,16 +207,16 @@ describeStores("loading a dump", (engine) => {
     ]);
     await to.archive.append([{ kind: "z", at: 9, id: "second", body: "old" }]);
     await to.store.load(from.store.identity, inBatches(rows, 2));
-    expect(await dumped(to.store)).toEqual(rows);
+    expect(await dumpStore(to.store)).toEqual(rows);
     expect(to.store.identity).toEqual(from.store.identity);
     expect(await to.store.counts()).toEqual({ records: 4, archive: 3 });
     const { store } = await to.reopen();
-    expect(await dumped(store)).toEqual(rows);
+    expect(await dumpStore(store)).toEqual(rows);
     expect(store.identity).toEqual(from.store.identity);
   });
 
   it("restores every index of a record", async () => {
-    const rows = await dumped((await fullStore()).store);
+    const rows = await dumpStore((await fullStore()).store);
     const { store, records, clock, archive } = await openStore(engine);
     await records.commit([put(pages, { key: "old", value: 1, groups: ["g"], dueInMs: 0 })]);
     await store.load(OTHER, inBatches(rows, 100));
@@ -234,7 +234,7 @@ describeStores("loading a dump", (engine) => {
     expect(await records.purgeExpired(9)).toBe(1);
   });
 
-  it("preserves revisions, and later ones are higher", async () => {
+  it("preserves revisions, and later revisions are higher", async () => {
     const opened = await openStore(engine);
     await opened.records.commit([put(pages, { key: "old", value: 1 })]);
     const revisions = [3, 70, 5_000_000_000];
@@ -262,7 +262,7 @@ describeStores("loading a dump", (engine) => {
     expect((await records.get(pages, "b"))?.revision).toBeGreaterThan(900);
   });
 
-  it("with low revisions does not reuse old ones", async () => {
+  it("with low revisions does not reuse revisions from before the load", async () => {
     const opened = await openStore(engine);
     const again = numbers(20).map((at) => put(pages, { key: "a", value: at }));
     await opened.records.commit(again);
@@ -273,11 +273,11 @@ describeStores("loading a dump", (engine) => {
     expect((await records.get(pages, "a"))?.revision).toBeGreaterThan(old);
   });
 
-  it("preserves all or nothing of a concurrent commit", async () => {
+  it("preserves either all or nothing of a concurrent commit", async () => {
     const opened = await openStore(engine);
     const { store, records, archive } = opened;
     await fill(opened);
-    const old = await dumped(store);
+    const old = await dumpStore(store);
     const { promise: isWritten, resolve: goOn } = Promise.withResolvers<void>();
     async function* slow(): AsyncIterable<readonly DumpRow[]> {
       yield [RECORD];
@@ -293,7 +293,7 @@ describeStores("loading a dump", (engine) => {
       archive.append([{ kind: "b", at: 1, id: "meanwhile", body: 1 }]),
       load,
     ]);
-    const rest = namesOf(await dumped(store)).filter((name) => name !== "a" && name !== "x");
+    const rest = namesOf(await dumpStore(store)).filter((name) => name !== "a" && name !== "x");
     expect([[], ["one", "two"], ["meanwhile"], ["one", "two", "meanwhile"]]).toContainEqual(rest);
     for (const outcome of [commit, append]) {
       if (outcome.status === "fulfilled") continue;
@@ -316,7 +316,7 @@ describeStores("loading a dump", (engine) => {
     const { store, records } = await fullStore();
     await store.load(OTHER, inBatches([], 1));
     expect(await store.counts()).toEqual({ records: 0, archive: 0 });
-    expect(await dumped(store)).toEqual([]);
+    expect(await dumpStore(store)).toEqual([]);
     expect(await records.list(pages, { limit: 9 })).toEqual([]);
     expect(await records.list(pages, { group: "g", limit: 9 })).toEqual([]);
     expect(await records.commit([insert(pages, { key: "a", value: 1 })])).toBe(true);
@@ -329,7 +329,7 @@ describeStores("loading a dump", (engine) => {
       ...numbers(3000).map((at) => ({ ...HISTORY, at: 3000 - at })),
     ];
     await store.load(OTHER, inBatches(rows, 500));
-    expect(await dumped(store)).toEqual(rows);
+    expect(await dumpStore(store)).toEqual(rows);
     expect(await records.list(pages, { limit: 10_000 })).toHaveLength(3000);
   });
 
@@ -358,11 +358,11 @@ describeStores("loading a dump", (engine) => {
       ["since an archive row is no JSON", () => inBatches([RECORD, { ...HISTORY, text: "{" }], 1)],
     ])("keeps what was there: %s", async (_, batches) => {
       const opened = await fullStore();
-      const before = await dumped(opened.store);
+      const before = await dumpStore(opened.store);
       const { identity } = opened.store;
       await expect(opened.store.load(OTHER, batches())).rejects.toThrow();
       const stays = async (store: Store) => {
-        expect(await dumped(store)).toEqual(before);
+        expect(await dumpStore(store)).toEqual(before);
         expect(store.identity).toEqual(identity);
         expect(await store.counts()).toEqual({ records: 4, archive: 3 });
       };
@@ -373,7 +373,7 @@ describeStores("loading a dump", (engine) => {
       expect(await records.list(pages, { group: "g", limit: 9 })).toMatchObject([{ key: "a" }]);
       expect(await records.commit([insert(pages, { key: "new", value: 1 })])).toBe(true);
       await store.load(OTHER, inBatches([RECORD], 1));
-      expect(await dumped(store)).toEqual([RECORD]);
+      expect(await dumpStore(store)).toEqual([RECORD]);
     });
   });
 });
@@ -389,21 +389,21 @@ for (const [from, to] of ways) {
       await fill(one);
       const two = await openStore(to);
       await two.store.load(one.store.identity, one.store.dump());
-      expect(await dumped(two.store)).toEqual(await dumped(one.store));
+      expect(await dumpStore(two.store)).toEqual(await dumpStore(one.store));
       for (const { records } of [one, two]) {
         await records.claimDue(pages, { limit: 9, leaseMs: 10 });
         await records.commit([put(notes, { key: "last", value: 1 }), consume(notes, "a")]);
       }
-      expect(namesOf(await dumped(two.store))).toEqual(namesOf(await dumped(one.store)));
+      expect(namesOf(await dumpStore(two.store))).toEqual(namesOf(await dumpStore(one.store)));
     });
 
     it.skipIf(from.isMissing || to.isMissing)(
-      "accepts times in fractions of a millisecond",
+      "accepts instants with fractions of a millisecond",
       async () => {
         const [one, two] = [await openStore(from), await openStore(to)];
         await one.records.commit([put(notes, { key: "a", value: 1, ttlMs: 10.5, dueInMs: 0.3 })]);
         await two.store.load(one.store.identity, one.store.dump());
-        expect(await dumped(two.store)).toEqual(await dumped(one.store));
+        expect(await dumpStore(two.store)).toEqual(await dumpStore(one.store));
       },
     );
   });

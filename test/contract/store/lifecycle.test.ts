@@ -1,12 +1,12 @@
 import { expect, it } from "vitest";
 import { consume, insert, put, remove, removeGroup } from "../../../src/store/port/operations.ts";
 import { collection } from "../../../src/store/port/records.ts";
-import { describeStores, dumped, inBatches, openStore } from "../../support/stores.ts";
+import { describeStores, dumpStore, inBatches, openStore } from "../../support/stores.ts";
 
 const pages = collection<unknown>("pages");
 
 describeStores("a store", (engine) => {
-  it("has a permanent identity of its own", async () => {
+  it("has its own permanent identity", async () => {
     const [one, two] = [await openStore(engine), await openStore(engine)];
     expect(one.store.identity).toEqual({ id: expect.stringMatching(/^\S{8,}$/), mode: "sandbox" });
     expect(one.store.identity.id).not.toBe(two.store.identity.id);
@@ -33,9 +33,9 @@ describeStores("a store", (engine) => {
     await opened.records.commit([remove(pages, "d"), removeGroup("x")]);
     await opened.archive.append([{ kind: "k", at: 1, id: "i", subject: "s", body: [1] }]);
     const list = await opened.records.list(pages, { limit: 9 });
-    const rows = await dumped(opened.store);
+    const rows = await dumpStore(opened.store);
     const { store, records, archive } = await (await opened.reopen()).reopen();
-    expect(await dumped(store)).toEqual(rows);
+    expect(await dumpStore(store)).toEqual(rows);
     expect(await store.counts()).toEqual({ records: 2, archive: 1 });
     expect(await records.list(pages, { limit: 9 })).toEqual(list);
     expect(await records.list(pages, { group: "g", limit: 9 })).toEqual(list);
@@ -48,7 +48,7 @@ describeStores("a store", (engine) => {
     expect(await records.get(pages, "a")).toBeUndefined();
   });
 
-  it("can be closed twice, also concurrently", async () => {
+  it("can be closed twice, even concurrently", async () => {
     const { store } = await openStore(engine);
     await Promise.all([store.close(), store.close()]);
     await store.close();
@@ -93,7 +93,7 @@ describeStores("a store", (engine) => {
     await store.close();
     const { identity } = store;
     await expect((async () => store.counts())()).rejects.toThrow();
-    await expect((async () => dumped(store))()).rejects.toThrow();
+    await expect((async () => dumpStore(store))()).rejects.toThrow();
     await expect((async () => store.load(identity, inBatches([], 1)))()).rejects.toThrow();
     expect(await (await opened.reopen()).store.counts()).toEqual({ records: 1, archive: 0 });
   });

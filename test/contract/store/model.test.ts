@@ -3,7 +3,7 @@ import { expect, it } from "vitest";
 import type { StoreIdentity } from "../../../src/store/port/store.ts";
 import { type Engine, embedded, inBatches, model, postgres, START } from "../../support/stores.ts";
 import { archiveCommand, type Command, random, recordCommand } from "./commands.ts";
-import { everything, newPlayer, type Player, played } from "./player.ts";
+import { newPlayer, type Player, playCommand, readEverything } from "./player.ts";
 
 const IDENTITY: StoreIdentity = { id: "the-store-of-all-runs", mode: "sandbox" };
 
@@ -33,7 +33,7 @@ async function asked({ engine, player }: Side, move: Asked) {
     const store = await engine.reopen(player.store);
     return { side: { engine, player: { ...player, store } }, answer: "restarted" };
   }
-  const { answer, ...next } = await played(player, move);
+  const { answer, ...next } = await playCommand(player, move);
   return { side: { engine, ...next }, answer };
 }
 
@@ -42,7 +42,7 @@ async function emptied({ engine, player: { store } }: Side): Promise<Side> {
   return { engine, player: newPlayer(store) };
 }
 
-/** Gives two stores the same commands: every answer and in the end all they keep are the same. */
+/** Runs the same commands on two stores, and expects equal answers and finally equal data. */
 async function compare(one: Engine, other: Engine, numRuns: number): Promise<void> {
   const clock = { now: START };
   const open = async (engine: Engine): Promise<Side> => {
@@ -62,7 +62,7 @@ async function compare(one: Engine, other: Engine, numRuns: number): Promise<voi
       expect(actual.answer).toEqual(expected.answer);
       [left, right] = [expected.side, actual.side];
     }
-    expect(await everything(right.player)).toEqual(await everything(left.player));
+    expect(await readEverything(right.player)).toEqual(await readEverything(left.player));
   };
   await fc.assert(fc.asyncProperty(sequences, run), { seed: random.seed, numRuns });
 }
@@ -76,7 +76,7 @@ const pairs = [
 for (const { left, right, shortRuns } of pairs) {
   const runs = random.runs(shortRuns);
   it.skipIf(right.isMissing)(
-    `random commands for ${left.name} and ${right.name} give equal answers and equal data, in ${runs} sequences`,
+    `random commands to ${left.name} and ${right.name} give equal answers and equal data, in ${runs} sequences`,
     { timeout: random.timeoutMs, tags: [...right.tags] },
     () => compare(left, right, runs),
   );

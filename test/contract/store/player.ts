@@ -1,9 +1,9 @@
 import { collection, type Operation, type Stored } from "../../../src/store/port/records.ts";
 import type { Store } from "../../../src/store/port/store.ts";
-import { dumped } from "../../support/stores.ts";
+import { dumpStore } from "../../support/stores.ts";
 import type { Command, Step } from "./commands.ts";
 
-/** A revision that was seen, and whose. */
+/** A seen revision, with its collection and key. */
 interface Seen {
   readonly collection: string;
   readonly key: string;
@@ -11,44 +11,47 @@ interface Seen {
 }
 
 /**
- * Gives commands to one store. Two stores that answer alike may count revisions differently, so a
- * player speaks of the first, second, third revision that it has seen.
+ * Runs commands on one store. Stores with equal answers may number revisions differently, so a
+ * player refers to revisions by the order in which it has seen them.
  */
 export interface Player {
   readonly store: Store;
   readonly seen: readonly Seen[];
 }
 
-/** A player who has seen nothing yet. */
+/** Creates a player that has seen no revision. */
 export function newPlayer(store: Store): Player {
   return { store, seen: [] };
 }
 
-/** A player, and the answer it got, in its own words. */
-export interface Noted {
+/** A player after an answer, with the answer's revisions replaced by their order. */
+export interface NotedAnswer {
   readonly player: Player;
   readonly answer: unknown;
 }
 
-/** A command whose revisions have been looked up; asks any store that counts like the player's. */
-export interface Prepared {
+/**
+ * A command with resolved revisions. It can run on any store whose revisions equal those of the
+ * player's store.
+ */
+export interface PreparedCommand {
   readonly player: Player;
   readonly ask: (store: Store) => Promise<unknown>;
 }
 
-/** Executes a command and waits for the answer. */
-export async function played(player: Player, command: Command): Promise<Noted> {
-  const { player: ready, ask } = await prepared(player, command);
-  return noted(ready, await ask(ready.store));
+/** Executes a command and waits for its answer. */
+export async function playCommand(player: Player, command: Command): Promise<NotedAnswer> {
+  const { player: ready, ask } = await prepareCommand(player, command);
+  return noteAnswer(ready, await ask(ready.store));
 }
 
-/** Looks up the revisions that a command names. */
-export async function prepared(player: Player, command: Command): Promise<Prepared> {
+/** Resolves the revisions to which a command refers. */
+export async function prepareCommand(player: Player, command: Command): Promise<PreparedCommand> {
   if (command.kind !== "commit") return { player, ask: question(player, command) };
   let ready = player;
   const operations: Operation[] = [];
   for (const step of command.steps) {
-    if ("age" in step) ready = noted(ready, await got(ready.store, step)).player;
+    if ("age" in step) ready = noteAnswer(ready, await got(ready.store, step)).player;
     operations.push(operationOf(step, ready));
   }
   return { player: ready, ask: (store) => store.records.commit(operations) };
@@ -70,7 +73,7 @@ function operationOf(step: Step, { seen }: Player): Operation {
 function question(
   { seen }: Player,
   command: Exclude<Command, { kind: "commit" }>,
-): Prepared["ask"] {
+): PreparedCommand["ask"] {
   switch (command.kind) {
     case "get":
       return (store) => got(store, command);
@@ -112,8 +115,8 @@ async function listed(
 const placed = (name: string, stored: readonly Stored<unknown>[]) =>
   stored.map((each) => ({ collection: name, ...each }));
 
-/** Records the revisions in an answer. */
-export function noted(player: Player, answer: unknown): Noted {
+/** Adds the revisions in an answer to those that the player has seen. */
+export function noteAnswer(player: Player, answer: unknown): NotedAnswer {
   const seen = [...player.seen];
   const inOwnWords = (one: unknown) => {
     if (!isRevised(one)) return one;
@@ -132,9 +135,11 @@ function isRevised(one: unknown): one is Seen {
   return typeof one === "object" && one !== null && "collection" in one && "revision" in one;
 }
 
-/** All that a store keeps, and the order of all revisions that were seen of it. */
-export async function everything(player: Player): Promise<unknown> {
-  const { player: after, answer } = noted(player, await dumped(player.store));
+/**
+ * Returns the whole content of a store, and the order of all revisions that the player has seen.
+ */
+export async function readEverything(player: Player): Promise<unknown> {
+  const { player: after, answer } = noteAnswer(player, await dumpStore(player.store));
   const order = after.seen
     .map(({ revision }, ordinal) => ({ revision, ordinal }))
     .sort((a, b) => a.revision - b.revision)

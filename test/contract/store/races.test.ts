@@ -8,25 +8,25 @@ import {
   removeAt,
   removeGroup,
   replace,
-  unchanged,
+  requireUnchanged,
   update,
 } from "../../../src/store/port/operations.ts";
 import { collection, type Operation, type Records } from "../../../src/store/port/records.ts";
-import { describeStores, type Engine, openStore, slowed } from "../../support/stores.ts";
+import { describeStores, type Engine, openStore, slowRecords } from "../../support/stores.ts";
 
 const codes = collection<number>("codes");
 const jobs = collection<number>("jobs");
 
 const numbers = (count: number) => Array.from({ length: count }, (_, at) => at);
 
-/** One handle on a store, or two where two processes can share it. */
+/** Returns one handle on a store, or two if two processes can share the store. */
 async function handles(engine: Engine): Promise<readonly Records[]> {
   const opened = await openStore(engine);
   if (!engine.isShared) return [opened.records];
   return [opened.records, (await opened.openBeside()).records];
 }
 
-/** Runs callers at the same time, spread over the handles. */
+/** Runs callers concurrently, distributed over the handles. */
 function atOnce<T>(
   on: readonly Records[],
   count: number,
@@ -39,11 +39,13 @@ function atOnce<T>(
 describeStores("100 concurrent commits to one key", (engine) => {
   const ways: readonly [string, (records: Records) => Records][] = [
     ["", (records) => records],
-    [", with a store slowed by 3 ms", slowed],
+    [", with a store slowed by 3 ms", slowRecords],
   ];
 
   describe.each(ways)("exactly one commit succeeds%s", (_, way) => {
-    /** The winners among 100 callers who have all read the record before any of them commits. */
+    /**
+     * Returns the successful callers among 100 that all read the record before any of them commits.
+     */
     async function winners(
       steps: (at: number, revision: number) => readonly Operation[],
       first?: Operation,
@@ -76,14 +78,14 @@ describeStores("100 concurrent commits to one key", (engine) => {
       for (const records of on) expect((await records.get(codes, "one"))?.value).toBe(won[0]);
     });
 
-    it("when all insert it in place of an expired record", async () => {
+    it("when all insert the record in place of an expired one", async () => {
       const expired = put(codes, { key: "one", value: 1, ttlMs: 0 });
       const { on, won } = await winners((value) => [insert(codes, { key: "one", value })], expired);
       expect(won).toHaveLength(1);
       for (const records of on) expect((await records.get(codes, "one"))?.value).toBe(won[0]);
     });
 
-    it("when all replace it", async () => {
+    it("when all replace the record", async () => {
       const { on, won } = await winners(
         (value, revision) => [replace(codes, { key: "one", revision }, { value })],
         put(codes, { key: "one", value: -1 }),
@@ -92,7 +94,7 @@ describeStores("100 concurrent commits to one key", (engine) => {
       for (const records of on) expect((await records.get(codes, "one"))?.value).toBe(won[0]);
     });
 
-    it("when all remove it at its revision", async () => {
+    it("when all remove the record at its revision", async () => {
       const { on, won } = await winners(
         (_at, revision) => [removeAt(codes, { key: "one", revision })],
         put(codes, { key: "one", value: 1 }),
@@ -101,7 +103,7 @@ describeStores("100 concurrent commits to one key", (engine) => {
       for (const records of on) expect(await records.get(codes, "one")).toBeUndefined();
     });
 
-    it("when they consume, replace or remove it", async () => {
+    it("when they consume, replace or remove the record", async () => {
       const { won } = await winners(
         (at, revision) => {
           const read = { key: "one", revision };
@@ -110,13 +112,13 @@ describeStores("100 concurrent commits to one key", (engine) => {
         },
         put(codes, { key: "one", value: 1 }),
       );
-      // A replacement can be followed by the one use, never by another at the same revision.
+      // After a replacement, one `consume` can succeed, but no other step at the old revision.
       expect(won.filter((at) => at % 3 !== 2).length).toBeLessThanOrEqual(1);
       expect(won.filter((at) => at % 3 === 2).length).toBeLessThanOrEqual(1);
       expect(won.length).toBeGreaterThanOrEqual(1);
     });
 
-    it("and the rejected ones leave no data behind", async () => {
+    it("and the rejected commits leave no data behind", async () => {
       const { on, won } = await winners(
         (at) => [
           put(jobs, { key: `before ${at}`, value: at, groups: ["left"] }),
@@ -132,7 +134,7 @@ describeStores("100 concurrent commits to one key", (engine) => {
     });
   });
 
-  it("no change made by update is lost", async () => {
+  it("lose none of the changes that 30 callers make with update", async () => {
     const on = await handles(engine);
     await on[0]?.commit([put(codes, { key: "one", value: 0 })]);
     await atOnce(on, 30, (records) =>
@@ -165,7 +167,7 @@ describeStores("50 concurrent workers", (engine) => {
     expect(new Set(all).size).toBe(500);
   });
 
-  it("claim each job once, even while others finish or remove it", async () => {
+  it("claim each job once, even while other workers finish or remove jobs", async () => {
     const on = await handles(engine);
     const due = (at: number) =>
       put(jobs, { key: `job ${at}`, value: at, groups: [`${at % 10}`], dueInMs: 0 });
@@ -200,7 +202,7 @@ describeStores("100 commits that check a record's revision", (engine) => {
       records.commit(
         at === 50
           ? [replace(codes, read, { value: 2 })]
-          : [unchanged(codes, read), put(jobs, { key: `k${at}`, value: at })],
+          : [requireUnchanged(codes, read), put(jobs, { key: `k${at}`, value: at })],
       ),
     );
     expect(held[50]).toBe(true);
@@ -229,7 +231,7 @@ describeStores("concurrent commits", (engine) => {
     expect(values).toHaveLength(3);
   });
 
-  it("are visible as a whole or not at all", async () => {
+  it("are visible either as a whole or not at all", async () => {
     const on = await handles(engine);
     const [from, to] = ["from", "to"];
     await on[0]?.commit([
@@ -293,7 +295,7 @@ describeStores("concurrent commits", (engine) => {
     }
   });
 
-  it("do not fail because another commit of their batch fails", async () => {
+  it("do not fail because another commit in the same batch fails", async () => {
     const on = await handles(engine);
     const kinds: readonly (readonly [string, (at: number) => Operation])[] = [
       ["holds", (at) => put(codes, { key: `k${at}`, value: at })],
@@ -318,7 +320,7 @@ describeStores("concurrent commits", (engine) => {
     expect(left.filter(({ key }) => key.startsWith("with"))).toHaveLength(60);
   });
 
-  it("can replace an expired record while it is purged", async () => {
+  it("can replace an expired record while it is being purged", async () => {
     const on = await handles(engine);
     const key = (at: number) => `k${at % 50}`;
     const expired = numbers(50).map((at) => put(codes, { key: key(at), value: -1, ttlMs: 0 }));
@@ -335,7 +337,7 @@ describeStores("concurrent commits", (engine) => {
     );
   });
 
-  it("can put, insert and remove one key, and the last one determines the result", async () => {
+  it("can put, insert and remove one key, and the last commit determines the result", async () => {
     const on = await handles(engine);
     const results = await atOnce(on, 150, (records, at) => {
       const ways = [put(codes, { key: "a", value: at }), remove(codes, "a")];

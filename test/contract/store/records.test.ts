@@ -7,7 +7,7 @@ import {
   removeAt,
   removeGroup,
   replace,
-  unchanged,
+  requireUnchanged,
 } from "../../../src/store/port/operations.ts";
 import { collection, type Records, type Stored } from "../../../src/store/port/records.ts";
 import { describeStores, openStore } from "../../support/stores.ts";
@@ -28,7 +28,7 @@ async function listed(records: Records, group?: string): Promise<readonly string
   return keysOf(await records.list(pages, selection));
 }
 
-/** Changes as much of a value as JavaScript lets it. */
+/** Changes a value in place, as deeply as JavaScript allows. */
 function scribble(value: unknown): void {
   if (typeof value !== "object" || value === null) return;
   for (const [name, inner] of Object.entries(value)) {
@@ -39,7 +39,7 @@ function scribble(value: unknown): void {
 }
 
 describeStores("a single record", (engine) => {
-  it("is absent at first", async () => {
+  it("is absent before it is stored", async () => {
     const { store, records } = await openStore(engine);
     expect(await records.get(pages, "a")).toBeUndefined();
     expect(await records.list(pages, { limit: 10 })).toEqual([]);
@@ -87,7 +87,7 @@ describeStores("a single record", (engine) => {
     expect(await listed(records, "g")).toEqual([]);
   });
 
-  it("is inserted only where none exists", async () => {
+  it("is inserted only if the key has no record", async () => {
     const { records } = await openStore(engine);
     expect(await records.commit([insert(pages, { key: "a", value: 1 })])).toBe(true);
     expect(await records.commit([insert(pages, { key: "a", value: 2 })])).toBe(false);
@@ -185,7 +185,7 @@ describeStores("a single record", (engine) => {
     expect(await records.commit([consume(pages, "a")])).toBe(false);
   });
 
-  it("has a new revision after it was consumed", async () => {
+  it("has a new revision after it is consumed", async () => {
     const { records } = await openStore(engine);
     await records.commit([put(pages, { key: "a", value: 1 })]);
     const before = await found(records, "a");
@@ -203,7 +203,7 @@ describeStores("a single record", (engine) => {
     expect(await records.commit([consume(pages, "a")])).toBe(true);
   });
 
-  it("can be removed, even when it is absent", async () => {
+  it("can be removed even if it is absent", async () => {
     const { store, records } = await openStore(engine);
     await records.commit([put(pages, { key: "a", value: 1, groups: ["g"] })]);
     expect(await records.commit([remove(pages, "a")])).toBe(true);
@@ -214,7 +214,7 @@ describeStores("a single record", (engine) => {
     expect(await records.commit([remove(pages, "a")])).toBe(true);
   });
 
-  it("is removed at a revision only while that revision is current", async () => {
+  it("is removed at a revision only if that revision is current", async () => {
     const { records } = await openStore(engine);
     await records.commit([put(pages, { key: "a", value: 1 })]);
     const first = await found(records, "a");
@@ -226,7 +226,7 @@ describeStores("a single record", (engine) => {
     expect(await records.get(pages, "a")).toBeUndefined();
   });
 
-  it("is removed with its group in all collections, and records of other groups are not", async () => {
+  it("is removed with its group in all collections, but not with other groups", async () => {
     const { store, records } = await openStore(engine);
     await records.commit([
       put(pages, { key: "a", value: 1, groups: ["g"] }),
@@ -276,7 +276,7 @@ describeStores("lists of records", (engine) => {
     expect(keysOf(await records.list(notes, { group: "g", limit: 10 }))).toEqual(["d"]);
   });
 
-  it("start after a revision and respect the limit", async () => {
+  it("start after a given revision and respect the limit", async () => {
     const { records } = await openStore(engine);
     const keys = ["a", "b", "c", "d"];
     await records.commit(keys.map((key) => put(pages, { key, value: 1, groups: ["g"] })));
@@ -306,7 +306,7 @@ describeStores("lists of records", (engine) => {
     ]);
   });
 
-  it("hold thousands of records, even from one commit", async () => {
+  it("can contain thousands of records, even from one commit", async () => {
     const { store, records } = await openStore(engine);
     const keys = Array.from({ length: 3000 }, (_, at) => `k${at}`);
     await records.commit(keys.map((key) => put(pages, { key, value: { key }, groups: ["g"] })));
@@ -360,7 +360,7 @@ describeStores("record values", (engine) => {
     expect((await found(records, "a")).value).toEqual(value);
   });
 
-  it("omit what JSON omits", async () => {
+  it("omit members that JSON omits", async () => {
     const { records } = await openStore(engine);
     const value = { a: undefined, b: [undefined, Number.NaN], at: new Date(0) };
     await records.commit([put(pages, { key: "a", value })]);
@@ -370,7 +370,7 @@ describeStores("record values", (engine) => {
     });
   });
 
-  it("that are not JSON raise an error and change nothing", async () => {
+  it("that JSON cannot represent raise an error and change nothing", async () => {
     const { records } = await openStore(engine);
     const circle: unknown[] = [];
     circle.push(circle);
@@ -381,7 +381,7 @@ describeStores("record values", (engine) => {
     expect(await listed(records)).toEqual([]);
   });
 
-  it("cannot be changed by their readers", async () => {
+  it("are not changed when a reader changes its copy", async () => {
     const { records } = await openStore(engine);
     const value = { list: [{ deep: 1 }], text: "x" };
     await records.commit([put(pages, { key: "a", value, groups: ["g"], dueInMs: 0 })]);
@@ -395,7 +395,7 @@ describeStores("record values", (engine) => {
     expect(await listed(records, "g")).toEqual(["a"]);
   });
 
-  it("cannot be changed by their writers", async () => {
+  it("are not changed when a writer changes its object later", async () => {
     const { records } = await openStore(engine);
     const value = { list: [{ deep: 1 }] };
     const groups = ["g"];
@@ -422,7 +422,7 @@ describeStores("keys, groups and collections", (engine) => {
     ...['"', "a:b", "a/b", "{}", "{a,b}", "\n", "\u0001", "\u007f"],
   ];
 
-  it("are told apart as keys, even by names such as __proto__", async () => {
+  it("are distinguished as keys, even when their name is like __proto__", async () => {
     const opened = await openStore(engine);
     expect(await opened.records.get(pages, "__proto__")).toBeUndefined();
     expect(await opened.records.get(pages, "constructor")).toBeUndefined();
@@ -435,7 +435,7 @@ describeStores("keys, groups and collections", (engine) => {
     }
   });
 
-  it("are told apart as groups, even by names such as __proto__", async () => {
+  it("are distinguished as groups, even when their name is like __proto__", async () => {
     const opened = await openStore(engine);
     expect(await listed(opened.records, "__proto__")).toEqual([]);
     const steps = names.map((group) => put(pages, { key: `${group}!`, value: 1, groups: [group] }));
@@ -447,7 +447,7 @@ describeStores("keys, groups and collections", (engine) => {
     expect((await listed(records)).length).toBe(names.length - 1);
   });
 
-  it("are told apart as collections, even by names such as __proto__", async () => {
+  it("are distinguished as collections, even when their name is like __proto__", async () => {
     const opened = await openStore(engine);
     const collections = names.filter((name) => name !== "").map((name) => collection(name));
     expect(await opened.records.get(collection("__proto__"), "a")).toBeUndefined();
@@ -461,9 +461,9 @@ describeStores("keys, groups and collections", (engine) => {
     }
   });
 
-  it("may have 512 characters or 1,000 bytes, whichever is less", async () => {
+  it("may have up to 512 characters and up to 1,000 bytes", async () => {
     const { records } = await openStore(engine);
-    // No two neighbors alike, so that nothing can be packed.
+    // No two neighboring characters are equal, so that the text does not compress.
     const chinese = Array.from({ length: 333 }, (_, at) =>
       String.fromCodePoint(0x4e00 + ((at * 7919) % 20_000)),
     ).join("");
@@ -505,7 +505,7 @@ describeStores("keys, groups and collections", (engine) => {
         consume(pages, bad),
         remove(pages, bad),
         removeAt(pages, { key: bad, revision: 1 }),
-        unchanged(pages, { key: bad, revision: 1 }),
+        requireUnchanged(pages, { key: bad, revision: 1 }),
         removeGroup(bad),
       ];
       const [first, last] = [

@@ -7,10 +7,10 @@ import {
   removeAt,
   removeGroup,
   replace,
-  unchanged,
+  requireUnchanged,
 } from "../../../src/store/port/operations.ts";
 import { collection, type Records, type Stored } from "../../../src/store/port/records.ts";
-import { describeStores, dumped, openStore } from "../../support/stores.ts";
+import { describeStores, dumpStore, openStore } from "../../support/stores.ts";
 
 const pages = collection<number>("pages");
 const jobs = collection<number>("jobs");
@@ -22,7 +22,10 @@ async function claimed(records: Records, limit = 100): Promise<readonly string[]
 }
 
 describeStores("an expired record", (engine) => {
-  /** A store with "a" that expires in 100 ms, and its revision. */
+  /**
+   * Opens a store with the record "a", which expires in 100 ms.
+   * @returns The store and the revision.
+   */
   async function expiring() {
     const opened = await openStore(engine);
     const steps = [
@@ -34,7 +37,7 @@ describeStores("an expired record", (engine) => {
     return { ...opened, read: { key: "a", revision } };
   }
 
-  it("is readable until its last millisecond", async () => {
+  it("is readable up to its last millisecond", async () => {
     const { records, clock } = await expiring();
     clock.now += 99;
     expect((await records.get(pages, "a"))?.value).toBe(1);
@@ -81,9 +84,9 @@ describeStores("an expired record", (engine) => {
 
   it("cannot be checked, replaced, consumed or removed at its revision", async () => {
     const { records, clock, read } = await expiring();
-    expect(await records.commit([unchanged(pages, read)])).toBe(true);
+    expect(await records.commit([requireUnchanged(pages, read)])).toBe(true);
     clock.now += 100;
-    expect(await records.commit([unchanged(pages, read)])).toBe(false);
+    expect(await records.commit([requireUnchanged(pages, read)])).toBe(false);
     expect(await records.commit([replace(pages, read, { value: 2, ttlMs: null })])).toBe(false);
     expect(await records.commit([consume(pages, "a")])).toBe(false);
     expect(await records.commit([removeAt(pages, read)])).toBe(false);
@@ -98,7 +101,7 @@ describeStores("an expired record", (engine) => {
     expect(await records.list(pages, { limit: 9 })).toEqual([]);
   });
 
-  it("never reappears, not even after a restart", async () => {
+  it("never reappears, even after a restart", async () => {
     const opened = await expiring();
     opened.clock.now += 100;
     const { records } = await opened.reopen();
@@ -107,7 +110,7 @@ describeStores("an expired record", (engine) => {
     expect(await records.commit([insert(pages, { key: "a", value: 2 })])).toBe(true);
   });
 
-  it("expires earlier, later or never when it was replaced in time", async () => {
+  it("expires earlier, later or never when it was replaced before its expiry", async () => {
     const { records, clock } = await openStore(engine);
     const keys = ["longer", "shorter", "ever", "kept"];
     await records.commit(keys.map((key) => put(pages, { key, value: 1, ttlMs: 100 })));
@@ -125,7 +128,7 @@ describeStores("an expired record", (engine) => {
     expect(await there()).toEqual(["ever"]);
   });
 
-  it("expires at once when its lifetime is zero", async () => {
+  it("expires immediately when its lifetime is zero", async () => {
     const { records } = await openStore(engine);
     expect(await records.commit([put(pages, { key: "a", value: 1, ttlMs: 0 })])).toBe(true);
     expect(await records.get(pages, "a")).toBeUndefined();
@@ -174,7 +177,7 @@ describeStores("an expired record", (engine) => {
 });
 
 describeStores("purging", (engine) => {
-  it("deletes expired records only, up to the requested number", async () => {
+  it("deletes only expired records, up to the requested number", async () => {
     const { store, records, clock } = await openStore(engine);
     const at = (key: string, ttlMs: number) => put(pages, { key, value: 1, ttlMs });
     await records.commit([
@@ -190,7 +193,7 @@ describeStores("purging", (engine) => {
     expect(await records.purgeExpired(2)).toBe(1);
     expect(await records.purgeExpired(2)).toBe(0);
     expect(await store.counts()).toEqual({ records: 2, archive: 0 });
-    expect((await dumped(store)).map((row) => "key" in row && row.key)).toEqual(["c", "d"]);
+    expect((await dumpStore(store)).map((row) => "key" in row && row.key)).toEqual(["c", "d"]);
     clock.now += 10;
     expect(await records.purgeExpired(100)).toBe(1);
     expect(await store.counts()).toEqual({ records: 1, archive: 0 });
@@ -255,7 +258,7 @@ describeStores("a due record", (engine) => {
     expect(await claimed(records)).toEqual(["now"]);
   });
 
-  it("is claimed by earliest due time, then earliest change, up to the limit", async () => {
+  it("is claimed in order of due time, then of last change, up to the limit", async () => {
     const { records, clock } = await openStore(engine);
     const due = (key: string, dueInMs: number) => put(jobs, { key, value: 1, dueInMs });
     await records.commit([due("d", 30), due("b", 20), due("c", 20), due("a", 10), due("e", 40)]);
@@ -277,7 +280,7 @@ describeStores("a due record", (engine) => {
     expect(keysOf(await records.list(jobs, { limit: 100 }))).toEqual(keysOf(handed));
   });
 
-  it("can be claimed again after the lease, not before", async () => {
+  it("can be claimed again after the lease, but not before", async () => {
     const { records, clock } = await openStore(engine);
     await records.commit([put(jobs, { key: "a", value: 1, dueInMs: 0 })]);
     expect(await claimed(records)).toEqual(["a"]);
@@ -287,7 +290,7 @@ describeStores("a due record", (engine) => {
     expect(await claimed(records)).toEqual(["a"]);
   });
 
-  it("is leased from the claim, not from its due time", async () => {
+  it("is leased from the time of the claim, not from its due time", async () => {
     const { records, clock } = await openStore(engine);
     await records.commit([put(jobs, { key: "a", value: 1, dueInMs: -500 })]);
     clock.now += 2500;
@@ -322,7 +325,7 @@ describeStores("a due record", (engine) => {
     expect(await claimed(records)).toEqual(["c"]);
   });
 
-  it("cannot be finished late by a worker that lost the lease", async () => {
+  it("cannot be finished by a worker whose lease expired after another worker claimed the record", async () => {
     const { records, clock } = await openStore(engine);
     await records.commit([put(jobs, { key: "a", value: 1, dueInMs: 0 })]);
     const [late] = await records.claimDue(jobs, { limit: 1, leaseMs: 1000 });
@@ -335,7 +338,7 @@ describeStores("a due record", (engine) => {
     expect((await records.get(jobs, "a"))?.value).toBe(3);
   });
 
-  it("can be finished after the lease while no other worker holds it", async () => {
+  it("can be finished after the lease if no other worker has claimed it", async () => {
     const { records, clock } = await openStore(engine);
     await records.commit([put(jobs, { key: "a", value: 1, dueInMs: 0 })]);
     const [late] = await records.claimDue(jobs, { limit: 1, leaseMs: 1000 });
@@ -370,7 +373,7 @@ describeStores("a due record claimed with excluded groups", (engine) => {
     return keysOf(await records.claimDue(jobs, { limit, leaseMs: 1000, except }));
   }
 
-  it("is claimed in the same order, and excluded records do not count against the limit", async () => {
+  it("is claimed in the same order, without counting excluded records against the limit", async () => {
     const { records, clock } = await openStore(engine);
     await records.commit([
       ...[due("1", ["g"], 1), due("2", ["a"], 2), due("3", ["b", "g"], 3), due("4", [], 4)],
@@ -385,7 +388,7 @@ describeStores("a due record claimed with excluded groups", (engine) => {
     expect(await claimedWithout(records, [])).toEqual(["6"]);
   });
 
-  it("is the one that has been due the longest, whichever groups were claimed last", async () => {
+  it("is the record that has been due the longest, whichever groups were claimed last", async () => {
     const { records } = await openStore(engine);
     await records.commit([due("1", ["a"], -10), due("2", ["b"], -20)]);
     expect(await claimedWithout(records, ["a", "b"])).toEqual([]);
@@ -394,7 +397,7 @@ describeStores("a due record claimed with excluded groups", (engine) => {
       expect(await claimedWithout(records, ["g"], 1)).toEqual([key]);
   });
 
-  it("leaves excluded records unchanged", async () => {
+  it("is claimed without changing excluded records", async () => {
     const { records } = await openStore(engine);
     await records.commit([due("a", ["g"]), due("b", ["h"])]);
     const before = await records.get(jobs, "a");
@@ -402,7 +405,7 @@ describeStores("a due record claimed with excluded groups", (engine) => {
     expect(await records.get(jobs, "a")).toEqual(before);
   });
 
-  it("is any record when the groups are empty, unknown or malformed", async () => {
+  it("is any due record when the excluded groups are empty, unknown or malformed", async () => {
     const { records } = await openStore(engine);
     await records.commit([due("a", ["g"]), due("b", [])]);
     const except = ["", "other", "g\0", "\ud800", "g".repeat(513), "__proto__"];
@@ -430,7 +433,7 @@ describeStores("a due record claimed with excluded groups", (engine) => {
     expect(await claimedWithout(records, ["h"])).toEqual(["b"]);
   });
 
-  it("is never an expired one, and expired records do not count against the limit", async () => {
+  it("is never an expired record, and expired records do not count against the limit", async () => {
     const { records, clock } = await openStore(engine);
     const placing = { groups: ["a"], dueInMs: 0, ttlMs: 10 };
     await records.commit([
@@ -442,7 +445,7 @@ describeStores("a due record claimed with excluded groups", (engine) => {
     expect(await claimedWithout(records, ["g"], 2)).toEqual(["4", "5"]);
   });
 
-  it("is the same after a restart, and never from another collection", async () => {
+  it("is the same after a restart, and never comes from another collection", async () => {
     const opened = await openStore(engine);
     await opened.records.commit([
       ...[due("a", ["g"]), due("b", ["h"])],

@@ -1,5 +1,5 @@
 import { RISK_LEVELS } from "../../../src/risk/outlook.ts";
-import { VERDICTS } from "../../../src/score/backtest-verdicts.ts";
+import { BACKTEST_VERDICTS } from "../../../src/score/backtest-verdicts.ts";
 import { choice, count, day, instant, number, numbers, symbol, word } from "../form.ts";
 import { full, mean, pointsOf, ranked, symbolsOf, type Task } from "../task.ts";
 
@@ -98,7 +98,7 @@ const single: readonly Task[] = [
     kind: "single call",
     question:
       "Has it been shown that the signals of coins such as HOLBE-USD.SIM are worth anything? Give the service's own verdict, by its name.",
-    form: word(`Answer with one of: ${VERDICTS.join(", ")}.`),
+    form: word(`Answer with one of: ${BACKTEST_VERDICTS.join(", ")}.`),
     solution: [["get_signal", { symbol: "HOLBE-USD.SIM" }]],
     answer: ([{ evidence }]) => evidence.verdict,
     expected: async (truth) => (await full(truth, "HOLBE-USD.SIM")).evidence.verdict,

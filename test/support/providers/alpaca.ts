@@ -1,4 +1,4 @@
-import { isSession } from "../../../src/market/calendar.ts";
+import { isTradingDay } from "../../../src/market/calendar.ts";
 import { newYorkDate, newYorkInstant } from "../../../src/market/new-york.ts";
 import { allowance } from "./allowance.ts";
 import type { Serve, ServedAnswer } from "./drive.ts";
@@ -122,7 +122,7 @@ function tradeRows(world: AlpacaWorld, { symbol, from, to, now }: Range): Row[] 
 function sessionsIn(from: number, to: number): string[] {
   const days = Math.floor((to - from) / DAY_MS) + 2;
   const dates = Array.from({ length: days }, (_, day) => newYorkDate(from + day * DAY_MS));
-  return [...new Set(dates)].filter(isSession);
+  return [...new Set(dates)].filter(isTradingDay);
 }
 
 /** A page by symbol and time; its token names the row that it begins with. */

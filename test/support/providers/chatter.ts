@@ -1,4 +1,4 @@
-import { drawn } from "./drawn.ts";
+import { drawnNumber } from "./drawn.ts";
 
 /** One message that somebody wrote about a symbol. */
 export interface Chat {
@@ -51,7 +51,7 @@ function chat(cashtag: string, stretch: number, everyMs: number): Chat {
   const key = [cashtag, stretch, everyMs].join(" ");
   const before = drawnChats.get(key);
   if (before !== undefined) return before;
-  const draw = (what: string) => drawn(what, key);
+  const draw = (what: string) => drawnNumber(what, key);
   const [words, stance] = OPINIONS[Math.floor(draw("opinion") * OPINIONS.length)] ?? OPINIONS[0];
   const at = (stretch + draw("instant")) * everyMs;
   const made = {

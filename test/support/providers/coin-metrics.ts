@@ -1,6 +1,6 @@
 import { allowance } from "./allowance.ts";
 import { coinClose, isoDay, utcDays } from "./coins.ts";
-import { drawn } from "./drawn.ts";
+import { drawnNumber } from "./drawn.ts";
 import type { Serve, ServedAnswer } from "./drive.ts";
 
 type Metric = "CapMVRVCur" | "CapMrktCurUSD";
@@ -101,7 +101,7 @@ export const coinCap = (asset: string, day: string): string =>
 
 /** Market value over realised value, as it is written. */
 export const coinMvrv = (asset: string, day: string): string =>
-  (0.8 + 2 * drawn("mvrv", asset, day)).toFixed(12);
+  (0.8 + 2 * drawnNumber("mvrv", asset, day)).toFixed(12);
 
 const limited = (): ServedAnswer => ({
   ...refusal(429, "too_many_requests", "Rate limit exceeded."),

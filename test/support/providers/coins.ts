@@ -1,4 +1,4 @@
-import { drawn } from "./drawn.ts";
+import { drawnNumber } from "./drawn.ts";
 
 const DAY_MS = 86_400_000;
 
@@ -15,22 +15,22 @@ export interface CoinDay {
 /** Price of a coin at the end of a UTC day (ISO date) in USD: it moves by a few per cent a day. */
 export function coinClose(coin: string, day: string): number {
   const days = Date.parse(day) / DAY_MS;
-  const wave = 0.4 * Math.sin(days / 70 + 6 * drawn("phase", coin));
-  const level = 10 ** (1 + 4 * drawn("level", coin));
-  return cents(level * Math.exp(wave + 0.06 * drawn("close", coin, day)));
+  const wave = 0.4 * Math.sin(days / 70 + 6 * drawnNumber("phase", coin));
+  const level = 10 ** (1 + 4 * drawnNumber("level", coin));
+  return cents(level * Math.exp(wave + 0.06 * drawnNumber("close", coin, day)));
 }
 
 /** A whole day. */
 export function coinDay(coin: string, day: string): CoinDay {
   const open = coinClose(coin, dayBefore(day));
   const close = coinClose(coin, day);
-  const reach = 1 + 0.02 * drawn("reach", coin, day);
+  const reach = 1 + 0.02 * drawnNumber("reach", coin, day);
   return {
     open,
     close,
     high: cents(Math.max(open, close) * reach + 0.01),
     low: cents(Math.min(open, close) / reach),
-    volume: Math.round(1e8 * (50 + 1_000 * drawn("volume", coin, day))) / 1e8,
+    volume: Math.round(1e8 * (50 + 1_000 * drawnNumber("volume", coin, day))) / 1e8,
   };
 }
 

@@ -1,6 +1,6 @@
 import { allowance } from "./allowance.ts";
 import { coinClose, isoDay } from "./coins.ts";
-import { drawn } from "./drawn.ts";
+import { drawnNumber } from "./drawn.ts";
 import type { Serve } from "./drive.ts";
 
 /** Trades of the simulated Deribit. */
@@ -92,7 +92,7 @@ export function deribitTrades(
   const found: DeribitTrade[] = [];
   for (let stretch = Math.floor(from / tradeEveryMs); stretch * tradeEveryMs <= to; stretch++) {
     const timestamp =
-      stretch * tradeEveryMs + Math.floor(tradeEveryMs * drawn("when", coin, `${stretch}`));
+      stretch * tradeEveryMs + Math.floor(tradeEveryMs * drawnNumber("when", coin, `${stretch}`));
     if (timestamp < from || timestamp > to) continue;
     for (let index = 0; index < TRADES_AT_ONCE; index++)
       found.push(trade(coin, timestamp, stretch * TRADES_AT_ONCE + index));
@@ -103,7 +103,7 @@ export function deribitTrades(
 
 function trade(coin: string, timestamp: number, number: number): DeribitTrade {
   const price = Math.round(2 * coinClose(coin, isoDay(timestamp))) / 2;
-  const luck = drawn("trade", coin, `${number}`);
+  const luck = drawnNumber("trade", coin, `${number}`);
   const common = {
     trade_seq: number,
     tick_direction: number % 4,
@@ -116,7 +116,7 @@ function trade(coin: string, timestamp: number, number: number): DeribitTrade {
     trade_id: coin === "BTC" ? `${number}` : `${coin}-${number}`,
     timestamp,
     price,
-    amount: 10 * (1 + Math.floor(500 * drawn("amount", coin, `${number}`))),
+    amount: 10 * (1 + Math.floor(500 * drawnNumber("amount", coin, `${number}`))),
     instrument_name: `${coin}-${number % 5 === 0 ? EXPIRY : "PERPETUAL"}`,
     ...(luck < 0.1 && { block_trade_id: `BLOCK-${number}`, block_trade_leg_count: 1 }),
     ...(luck < 0.05 && { block_rfq_id: number }),

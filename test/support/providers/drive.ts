@@ -5,8 +5,8 @@ import type {
   PolledProvider,
   ProviderOptions,
   ProviderRequest,
-  Rejected,
-  Series,
+  ProviderSeries,
+  RejectedObservation,
 } from "../../../src/sources/live/provider.ts";
 import type { ProviderResponse } from "../../../src/sources/live/provider-response.ts";
 
@@ -30,7 +30,7 @@ export interface ServedAnswer {
 export type Serve = (request: ServedRequest, now: number) => ServedAnswer;
 
 /** Options of a run. */
-export interface Drive extends Omit<ProviderOptions, "feeds"> {
+export interface DriveOptions extends Omit<ProviderOptions, "feeds"> {
   /** Requested feeds; by default all feeds of the provider. */
   readonly feeds?: ProviderOptions["feeds"];
   /** Where the clock begins, Unix milliseconds. It is set forward by waits and by the budget. */
@@ -52,10 +52,10 @@ interface Sent extends ProviderRequest {
 }
 
 /** Result of a run. */
-export interface Driven {
+export interface DrivenPolling {
   /** Each datum once, as it was given first, in the order given. */
   readonly data: readonly Observation[];
-  readonly rejected: readonly Rejected[];
+  readonly rejected: readonly RejectedObservation[];
   readonly requests: readonly Sent[];
   /** Instants that series wait for, in the order in which they said so. */
   readonly waits: readonly { readonly key: string; readonly until: number }[];
@@ -74,7 +74,7 @@ const MAX_CURSOR_CHARACTERS = 1_000;
 const MAX_BODY_BYTES = 16 * 1_048_576;
 
 interface Followed {
-  readonly series: Series;
+  readonly series: ProviderSeries;
   cursor: string | undefined;
   dueAt: number;
 }
@@ -86,7 +86,11 @@ interface Followed {
  * @throws {ProviderFault} As the service would see it; there is no second try.
  * @throws {Error} When the provider breaks a rule of `src/sources/live/provider.ts`.
  */
-export function drive(provider: PolledProvider, serve: Serve, options: Drive): Driven {
+export function drivePolling(
+  provider: PolledProvider,
+  serve: Serve,
+  options: DriveOptions,
+): DrivenPolling {
   const { until = options.now, killAfter = Number.POSITIVE_INFINITY } = options;
   const followed = followedSeries(provider, options);
   const clock = createBudgetClock(provider, options.now);
@@ -122,7 +126,7 @@ export function drive(provider: PolledProvider, serve: Serve, options: Drive): D
   return { ...kept.all(), requests, waits, cursors, unknown, now: clock.now() };
 }
 
-function followedSeries(provider: PolledProvider, options: Drive): Followed[] {
+function followedSeries(provider: PolledProvider, options: DriveOptions): Followed[] {
   const { feeds = new Set(provider.feeds), instruments } = options;
   const ofClass = instruments.filter(({ assetClass }) => provider.classes.includes(assetClass));
   const all = provider.series({ ...options, feeds, instruments: ofClass });
@@ -198,14 +202,18 @@ function faultOf(status: number, headers: Headers): ProviderFault {
   return new ProviderFault("limited", message, seconds === null ? undefined : +seconds * 1_000);
 }
 
-function requireLater(waitUntil: number, now: number, { key }: Series): number {
+function requireLater(waitUntil: number, now: number, { key }: ProviderSeries): number {
   if (waitUntil > now) return waitUntil;
   throw new Error(`${key} waits for ${waitUntil}, which has passed at ${now}`);
 }
 
 function requireProgress(
   { cursor, notBefore, data }: ParsedResponse,
-  before: { readonly cursor: string | undefined; readonly at: number; readonly series: Series },
+  before: {
+    readonly cursor: string | undefined;
+    readonly at: number;
+    readonly series: ProviderSeries;
+  },
 ): void {
   const { key } = before.series;
   if (cursor.length > MAX_CURSOR_CHARACTERS) throw new Error(`${key}: the cursor is too long`);
@@ -215,10 +223,10 @@ function requireProgress(
 }
 
 /** Keeps each datum once, and refuses those that the provider has no business to give. */
-function createKeeper(provider: PolledProvider, { instruments }: Drive) {
+function createKeeper(provider: PolledProvider, { instruments }: DriveOptions) {
   const symbols = new Set(instruments.map(({ symbol }) => symbol));
   const data = new Map<string, Observation>();
-  const rejected: Rejected[] = [];
+  const rejected: RejectedObservation[] = [];
   return {
     keep(reading: ParsedResponse) {
       for (const datum of reading.data) {
@@ -249,7 +257,7 @@ function requireFinite({ at, id, record }: Observation): void {
 }
 
 /** A local server that gives one answer to everything. */
-export const always =
+export const serveAlways =
   (body: unknown, status = 200): Serve =>
   () => ({ status, body: typeof body === "string" ? body : JSON.stringify(body) });
 

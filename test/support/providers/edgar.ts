@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { newYorkInstant } from "../../../src/market/new-york.ts";
 import { addDays } from "../../../src/sources/live/publication-times.ts";
 import { allowance } from "./allowance.ts";
-import { drawn } from "./drawn.ts";
+import { drawnNumber } from "./drawn.ts";
 import type { Serve, ServedAnswer } from "./drive.ts";
 
 /** A company that files by calendar quarters. */
@@ -112,14 +112,14 @@ function reportsOf({ cik, since, amended = [] }: FilingCompany, now: number): re
 
 /** Flows of a quarter in USD as first filed. */
 export const quarterFlow = (ticker: string, tag: string, end: string): number =>
-  Math.round(1e9 * (0.2 + drawn(ticker, tag, end)));
+  Math.round(1e9 * (0.2 + drawnNumber(ticker, tag, end)));
 
 /** What an amendment leaves of the income. */
 export const amendedIncome = (income: number): number => Math.round(income * 0.9);
 
 /** What is counted at the end of a day: USD, or shares. */
 export const counted = (ticker: string, tag: string, end: string): number =>
-  Math.round(1e10 * (0.5 + drawn(ticker, tag, end)));
+  Math.round(1e10 * (0.5 + drawnNumber(ticker, tag, end)));
 
 /** Told by the quarter and by the year so far. */
 const BY_QUARTER = ["NetIncomeLoss", "OperatingIncomeLoss"];

@@ -1,6 +1,6 @@
-import { isSession } from "../../../src/market/calendar.ts";
+import { isTradingDay } from "../../../src/market/calendar.ts";
 import { newYorkInstant } from "../../../src/market/new-york.ts";
-import { drawn } from "./drawn.ts";
+import { drawnNumber } from "./drawn.ts";
 import type { Serve, ServedAnswer } from "./drive.ts";
 
 /** Data of the simulated FINRA files. */
@@ -29,7 +29,7 @@ export function serveFinraDaily({ symbols, late = new Map() }: ShortVolumeWorld)
     const name = /^\/equity\/regsho\/daily\/CNMSshvol(\d{4})(\d\d)(\d\d)\.txt$/.exec(url.pathname);
     if (method !== "GET" || name === null) return DENIED;
     const session = name.slice(1).join("-");
-    if (session < FLOOR || !isSession(session)) return DENIED;
+    if (session < FLOOR || !isTradingDay(session)) return DENIED;
     if (now < (late.get(session) ?? newYorkInstant(session, PUBLISHED_AT))) return DENIED;
     return { status: 200, headers: { "content-type": "text/plain" }, body: file(session, symbols) };
   };
@@ -54,8 +54,8 @@ function file(session: string, symbols: readonly string[]): string {
 /** The volumes of a symbol on a session, in shares. */
 export function shortVolumes(symbol: string, session: string) {
   const digits = session < DECIMALS_FROM ? 0 : 6;
-  const total = 10_000 + 5_000_000 * drawn("total", symbol, session);
-  const short = total * (0.2 + 0.5 * drawn("short", symbol, session));
+  const total = 10_000 + 5_000_000 * drawnNumber("total", symbol, session);
+  const short = total * (0.2 + 0.5 * drawnNumber("short", symbol, session));
   const rounded = (shares: number) => Number(shares.toFixed(digits));
   return { short: rounded(short), exempt: rounded(short / 300), total: rounded(total) };
 }

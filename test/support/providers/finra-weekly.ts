@@ -2,7 +2,7 @@ import { z } from "zod";
 import { newYorkDate } from "../../../src/market/new-york.ts";
 import { addDays } from "../../../src/sources/live/publication-times.ts";
 import { allowance } from "./allowance.ts";
-import { drawn } from "./drawn.ts";
+import { drawnNumber } from "./drawn.ts";
 import type { Serve, ServedAnswer } from "./drive.ts";
 
 /** Securities by FINRA's spelling (`BRK.B`), with the weeks that they are published after. */
@@ -91,4 +91,4 @@ function rowsOf(question: z.infer<typeof Question>, world: WeeklyVolumeWorld, to
 
 /** Shares of a kind of venue in the week that begins with a Monday. */
 export const weeklyShares = (symbol: string, kind: string, monday: string): number =>
-  Math.round(1e8 * drawn(symbol, kind, monday)) / 4;
+  Math.round(1e8 * drawnNumber(symbol, kind, monday)) / 4;

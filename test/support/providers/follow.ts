@@ -12,7 +12,7 @@ import type { TestStore } from "../stores.ts";
 const PATIENCE = { totalMs: 2_000, silenceMs: 250 };
 
 /** A provider with its options, its origin and the store for its records. */
-export interface Followed {
+export interface FollowedProvider {
   readonly provider: PolledProvider;
   readonly options: ProviderOptions;
   /** Origin of its local server. */
@@ -23,7 +23,7 @@ export interface Followed {
 }
 
 /** A poller over real HTTP, by the clock of the store. */
-export function pollerOf({ provider, options, origin, store, cache }: Followed): Poller {
+export function pollerOf({ provider, options, origin, store, cache }: FollowedProvider): Poller {
   const { records, archive, clock } = store;
   const now = () => clock.now;
   const { ask } = openProviderClient({
@@ -44,7 +44,7 @@ export function pollerOf({ provider, options, origin, store, cache }: Followed):
  * @param mostSteps Stops after this many requests, as if killed.
  * @returns How many requests went out.
  */
-export async function follow(
+export async function followProvider(
   poller: Poller,
   clock: { now: number },
   until: number,
@@ -75,7 +75,7 @@ export async function contentOf({ archive }: TestStore, feeds: Iterable<Feed>) {
 }
 
 /** The quarantined records, with the reasons. */
-export const rejectedIn = async ({ archive }: TestStore) =>
+export const rejectedObservationsIn = async ({ archive }: TestStore) =>
   (await archive.read(REJECTED_KIND, { order: "oldest", limit: 1_000 })).map(({ body }) => {
     const { symbol, reason } = body as RejectedBody;
     return { symbol, reason };

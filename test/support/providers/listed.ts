@@ -1,7 +1,7 @@
 import { hash } from "node:crypto";
-import { closeAt } from "../../../src/market/calendar.ts";
+import { sessionCloseAt } from "../../../src/market/calendar.ts";
 import { newYorkInstant } from "../../../src/market/new-york.ts";
-import { drawn } from "./drawn.ts";
+import { drawnNumber } from "./drawn.ts";
 
 /** Stocks and funds as several vendors tell of them, each in its own way. */
 export interface ListedWorld {
@@ -75,8 +75,9 @@ const BAR_PARTS = ["close", "open", "high", "low", "volume"] as const;
 
 function presentBar(symbol: string, session: string): ListedBar {
   const part = parts(BAR_PARTS, "bar", symbol, session);
-  const level = 30 + 200 * drawn("level", symbol);
-  const wave = 1 + 0.1 * Math.sin(Date.parse(session) / DAY_MS / 17 + 6 * drawn("phase", symbol));
+  const level = 30 + 200 * drawnNumber("level", symbol);
+  const wave =
+    1 + 0.1 * Math.sin(Date.parse(session) / DAY_MS / 17 + 6 * drawnNumber("phase", symbol));
   const close = level * wave * (0.99 + 0.02 * part.close);
   const open = level * wave * (0.99 + 0.02 * part.open);
   return {
@@ -139,7 +140,7 @@ export function tradesOf(
 ): readonly ListedTrade[] {
   const count = world.tradesADay ?? TRADES_A_DAY;
   const opensAt = newYorkInstant(session, "09:30");
-  const lengthMs = closeAt(session) + 30 * 60_000 - opensAt;
+  const lengthMs = sessionCloseAt(session) + 30 * 60_000 - opensAt;
   const { low, high } = tradedBar(world, symbol, session);
   return Array.from({ length: count }, (_, index) => {
     const part = parts(TRADE_PARTS, "trade", symbol, session, String(index));
@@ -161,5 +162,8 @@ export function tradesOf(
 }
 
 /** Whether a trade is one of those that the service keeps: a block off the exchanges, in hours. */
-export const isKept = (session: string, { at, shares, price, isOffExchange }: ListedTrade) =>
-  isOffExchange && at < closeAt(session) && (shares >= 10_000 || shares * price >= 200_000);
+export const isQualifyingTrade = (
+  session: string,
+  { at, shares, price, isOffExchange }: ListedTrade,
+) =>
+  isOffExchange && at < sessionCloseAt(session) && (shares >= 10_000 || shares * price >= 200_000);

@@ -1,4 +1,4 @@
-import { isSession } from "../../../src/market/calendar.ts";
+import { isTradingDay } from "../../../src/market/calendar.ts";
 import { newYorkDate } from "../../../src/market/new-york.ts";
 import type { Serve, ServedAnswer } from "./drive.ts";
 import { type ListedTrade, type ListedWorld, tradesOf } from "./listed.ts";
@@ -70,7 +70,7 @@ interface Range {
 function rowsOf(world: MassiveWorld, { symbol, from, to, now }: Range) {
   const session = newYorkDate(from / NS_PER_MS);
   const own = world.symbols.find((one) => one.replace("-", ".") === symbol);
-  if (own === undefined || !isSession(session)) return [];
+  if (own === undefined || !isTradingDay(session)) return [];
   return tradesOf(world, own, session)
     .filter(({ at }) => at * NS_PER_MS >= from && at * NS_PER_MS < to && at <= now)
     .map((trade) => rowOf(trade, now));

@@ -71,7 +71,7 @@ const shapes = {
 } satisfies Readonly<Record<Feed, z.ZodType>>;
 
 /** The fault of a record; `undefined` when it has none. */
-export function wrongIn({
+export function shapeFaults({
   feed,
   symbol,
   at,

@@ -1,6 +1,6 @@
 import type { Feed } from "../../../src/market/records.ts";
 import { START, type TestStore } from "../stores.ts";
-import { drive } from "./drive.ts";
+import { drivePolling } from "./drive.ts";
 import { contentOf, pollerOf } from "./follow.ts";
 import { RIG_INSTRUMENTS, type Rig } from "./rigs.ts";
 import { type ProviderServer, startProvider } from "./server.ts";
@@ -41,17 +41,21 @@ export async function runRig(
 }
 
 /** What the port alone makes of a rig, without HTTP, ingest and store. */
-export function truthOf(rig: Rig, until: number): readonly string[] {
-  const { data } = drive(rig.provider, rig.serve(), { ...optionsOf(rig), now: NOW, until });
-  return named(data.map((datum) => ({ ...datum, provider: rig.provider.id })));
+export function expectedObservationsOf(rig: Rig, until: number): readonly string[] {
+  const { data } = drivePolling(rig.provider, rig.serve(), { ...optionsOf(rig), now: NOW, until });
+  return sortedObservationTexts(data.map((datum) => ({ ...datum, provider: rig.provider.id })));
 }
 
 /** What a store has of a rig. */
-export const keptOf = async (rig: Rig, store: TestStore): Promise<readonly string[]> =>
-  named(await contentOf(store, rig.provider.feeds));
+export const storedObservationsOf = async (
+  rig: Rig,
+  store: TestStore,
+): Promise<readonly string[]> => sortedObservationTexts(await contentOf(store, rig.provider.feeds));
 
 /** Data as words, in order. */
-export const named = (data: Awaited<ReturnType<typeof contentOf>>): readonly string[] =>
+export const sortedObservationTexts = (
+  data: Awaited<ReturnType<typeof contentOf>>,
+): readonly string[] =>
   data
     .map(({ feed, symbol, at, id, provider, record }) =>
       JSON.stringify([feed, symbol, record.availableAt, at, id, provider, sorted(record)]),
@@ -69,7 +73,7 @@ export const publicBy = (data: readonly string[], at: number): readonly string[]
 export const KILLED = "killed";
 
 /** A store whose process dies before it has written this many times, data and places together. */
-export function dying(store: TestStore, writes: number): TestStore {
+export function storeThatDies(store: TestStore, writes: number): TestStore {
   let left = writes;
   const { records, archive } = store;
   const live = () => {
@@ -100,7 +104,10 @@ export function dying(store: TestStore, writes: number): TestStore {
 }
 
 /** Maximum number of requests within any window of the budget. @param asked Ascending instants. */
-export function mostAtOnce({ provider: { budget } }: Rig, asked: readonly number[]): number {
+export function maxRequestsInWindow(
+  { provider: { budget } }: Rig,
+  asked: readonly number[],
+): number {
   let first = 0;
   let most = 0;
   for (const [index, at] of asked.entries()) {

@@ -1,6 +1,6 @@
 import type { AssetClass, Instrument } from "../../../src/market/instrument.ts";
 import type { PolledProvider } from "../../../src/sources/live/provider.ts";
-import { coinOf, withDot, withSlash } from "../../../src/sources/live/provider-symbols.ts";
+import { coinTicker, withDot, withSlash } from "../../../src/sources/live/provider-symbols.ts";
 import { alpaca } from "../../../src/sources/live/providers/alpaca.ts";
 import { coinMetrics } from "../../../src/sources/live/providers/coin-metrics.ts";
 import { coinbase } from "../../../src/sources/live/providers/coinbase.ts";
@@ -96,13 +96,13 @@ const symbolsOf = (instruments: readonly Instrument[], ...classes: readonly Asse
 
 /** As Kraken spells coins. */
 const krakenPair = (symbol: string): string =>
-  `${coinOf(symbol).replace("BTC", "XBT").replace("DOGE", "XDG")}USD`;
+  `${coinTicker(symbol).replace("BTC", "XBT").replace("DOGE", "XDG")}USD`;
 
 const BOTH_METRICS = ["CapMVRVCur", "CapMrktCurUSD"] as const;
 
 function coinRigs(instruments: readonly Instrument[], { futuresEveryMs }: Density): readonly Rig[] {
   const pairs = symbolsOf(instruments, "crypto");
-  const coins = pairs.map(coinOf);
+  const coins = pairs.map(coinTicker);
   const assets = Object.fromEntries(coins.map((coin) => [coin.toLowerCase(), BOTH_METRICS]));
   const futures = {
     coins,
@@ -198,7 +198,7 @@ function talkRigs(
   { messageEveryMs: everyMs }: Density,
 ): readonly Rig[] {
   const symbols = instruments.map(({ symbol, assetClass }) =>
-    assetClass === "crypto" ? `${coinOf(symbol)}.X` : withDot(symbol),
+    assetClass === "crypto" ? `${coinTicker(symbol)}.X` : withDot(symbol),
   );
   const topics = new Map(instruments.map(({ name }) => [phraseOf(name), nameInHeadlines(name)]));
   const common = { settings: {}, shortMs: DAY_MS, laterMs: 12 * HOUR_MS };

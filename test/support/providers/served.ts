@@ -14,7 +14,7 @@ export interface RememberingServer extends ProviderServer {
 }
 
 /** Local servers of some providers. They end with the test. */
-export interface Served {
+export interface ServedProviders {
   /** Settings with which the service follows these providers and no other. */
   readonly env: Readonly<Record<string, string>>;
   /** @throws {Error} When it is none of them. */
@@ -74,7 +74,7 @@ export async function serveProviders({ ids, now, symbols, others = {} }: ServedW
       });
       return (await Promise.all(due)).flat();
     },
-  } satisfies Served;
+  } satisfies ServedProviders;
 }
 
 const spelled = (instruments: readonly Instrument[]) =>

@@ -9,7 +9,7 @@ import {
   seriesKey,
   seriesProgress,
 } from "../../../src/ingest/provider-progress.ts";
-import { type ProviderSetup, SETUP_KEY, setups } from "../../../src/ingest/setup.ts";
+import { INGEST_SETUP_KEY, ingestSetups, type ProviderSetup } from "../../../src/ingest/setup.ts";
 import { put } from "../../../src/store/port/operations.ts";
 import { model, openStore, START, type TestStore } from "../stores.ts";
 
@@ -38,7 +38,7 @@ export async function followedStore(
   const store = await openStore(model);
   const setup = { instruments: 39, unpriced: 27, providers };
   await store.records.commit([
-    put(setups, { key: SETUP_KEY, value: setup }),
+    put(ingestSetups, { key: INGEST_SETUP_KEY, value: setup }),
     ...Object.entries(progress).map(([key, value]) =>
       put(providerProgress, { key, value: { ...NEW_PROVIDER, ...value } }),
     ),
@@ -47,7 +47,7 @@ export async function followedStore(
 }
 
 /** Sets a bar of a provider apart, some days ago. */
-export async function setApart(
+export async function quarantineBar(
   { archive }: TestStore,
   { id, days, reason }: { readonly id: string; readonly days: number; readonly reason: string },
 ): Promise<void> {

@@ -1,6 +1,6 @@
 import { allowance } from "./allowance.ts";
 import { type Chat, chatter } from "./chatter.ts";
-import { drawn } from "./drawn.ts";
+import { drawnNumber } from "./drawn.ts";
 import type { Serve, ServedAnswer } from "./drive.ts";
 
 /** Who talks on Stocktwits. */
@@ -43,7 +43,7 @@ function page(
   const limit = Math.min(MAX_PAGE, Number(query.get("limit") ?? MAX_PAGE));
   const span = { from: now - KEPT_MS, until: now, everyMs: world.everyMs };
   // Numbers grow with time and belong to one symbol.
-  const offset = Math.floor(1_000 * drawn("id", symbol));
+  const offset = Math.floor(1_000 * drawnNumber("id", symbol));
   const all = chatter(`$${symbol}`, span).map((chat) => ({ id: chat.at + offset, ...chat }));
   const wanted = all.filter(({ id }) => id > since && id < max).reverse();
   const messages = wanted.slice(0, limit).map((chat) => message(symbol, chat));

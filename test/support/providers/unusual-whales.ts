@@ -1,4 +1,4 @@
-import { isSession } from "../../../src/market/calendar.ts";
+import { isTradingDay } from "../../../src/market/calendar.ts";
 import { allowance } from "./allowance.ts";
 import type { Serve, ServedAnswer } from "./drive.ts";
 import { type ListedTrade, type ListedWorld, tradesOf } from "./listed.ts";
@@ -29,7 +29,7 @@ function darkpool(world: UnusualWhalesWorld, url: URL, now: number): ServedAnswe
   const symbol = /^\/api\/darkpool\/([A-Z.]+)$/.exec(url.pathname)?.[1];
   const date = url.searchParams.get("date") ?? "";
   if (symbol === undefined) return refused(404, "not_found", "no such thing");
-  if (!isSession(date)) return refused(422, "invalid_date", `${date} is no trading day`);
+  if (!isTradingDay(date)) return refused(422, "invalid_date", `${date} is no trading day`);
   const begin = world.historyBegins ?? "";
   if (date < begin) {
     const message = `The earliest date currently available to you is ${begin} (30 trading days).`;

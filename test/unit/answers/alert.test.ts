@@ -1,10 +1,10 @@
 import { expect, it } from "vitest";
-import { termsOnce } from "../../../src/answers/alert.ts";
+import { extractSourceTerms } from "../../../src/answers/alert.ts";
 
 const BARS = { id: "bars", name: "Bars", terms: "Ours.", simulated: false };
 const NEWS = { id: "news", name: "News", terms: "Theirs.", simulated: true };
 
-it("the terms of sources appear once beside events, whose other members are unchanged", () => {
+it("the terms of each source are listed once next to the events, whose other members stay unchanged", () => {
   const event = (id: string, data: object) => ({
     ...{ id, type: "signal.shift", timestamp: "2026-11-21T05:00:00.000Z" },
     data: { alertId: "alert_1", ...data },
@@ -13,7 +13,7 @@ it("the terms of sources appear once beside events, whose other members are unch
   const { terms: __, ...news } = NEWS;
   const test = event("3", { type: "alert.test" });
   expect(
-    termsOnce([
+    extractSourceTerms([
       event("1", { sources: [BARS], score: 70 }),
       event("2", { sources: [BARS, NEWS] }),
       test,

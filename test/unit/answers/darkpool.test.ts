@@ -14,7 +14,10 @@ const week = (weekStart: string, atsShares: number, otcShares: number): WeeklyVo
   availableAt: Date.parse(weekStart) + 22 * DAY_MS,
 });
 
-/** The week that is shown of these, from a week before to a day at noon. */
+/**
+ * Returns the weekly share that is shown for a range of seven days up to noon of `to`, as known at
+ * noon of `day`.
+ */
 function shown(weeklyVolumes: readonly WeeklyVolume[] | undefined, day: string, to = day) {
   const [at, until] = [Date.parse(`${day}T12:00:00Z`), Date.parse(`${to}T12:00:00Z`)];
   const records = { instrument: INSTRUMENT, bars: [], ...(weeklyVolumes && { weeklyVolumes }) };
@@ -23,10 +26,10 @@ function shown(weeklyVolumes: readonly WeeklyVolume[] | undefined, day: string, 
   );
 }
 
-describe("the share of alternative trading systems", () => {
+describe("the reported volume share of alternative trading systems", () => {
   const WEEKS = [week("2026-05-04", 25, 75), week("2026-05-11", 40, 60), week("2026-05-18", 1, 1)];
 
-  it("is that of the newest week that was published", () => {
+  it("is taken from the newest published week", () => {
     expect(shown(WEEKS, "2026-06-05")).toEqual({
       weekStart: "2026-05-11",
       value: 0.4,
@@ -37,24 +40,24 @@ describe("the share of alternative trading systems", () => {
     expect(shown(WEEKS, "2026-06-01")?.weekStart).toBe("2026-05-04");
   });
 
-  it("is that of an earlier week for an earlier date", () => {
+  it("is taken from an earlier week when an earlier end date is requested", () => {
     expect(shown(WEEKS, "2026-06-30", "2026-05-10")?.weekStart).toBe("2026-05-04");
   });
 
-  it("is that of the later week even if an earlier one was published after it", () => {
+  it("is taken from the latest week even if an earlier week was published later", () => {
     const late = { ...week("2026-05-04", 9, 1), availableAt: Date.parse("2026-06-29") };
     const weeks = [...WEEKS.slice(1), late];
     expect(shown(weeks, "2026-06-30")?.weekStart).toBe("2026-05-18");
   });
 
-  it("is null where no week is known, and has a null value where nothing was traded", () => {
+  it("is null when no week is known, and has a null value when nothing was traded", () => {
     expect(shown(undefined, "2026-06-05")).toBeNull();
     expect(shown(WEEKS, "2026-05-20")).toBeNull();
     expect(shown([week("2026-05-04", 0, 0)], "2026-06-05")).toMatchObject({ value: null });
   });
 });
 
-describe("a range of dates", () => {
+describe("a query for off-exchange prints by session date", () => {
   const print = (session: string, time: string): Print => ({
     ...{ id: time, session, price: 1, sizeShares: 1, bid: null, ask: null, signable: true },
     ...{ venue: "X", conditions: "", canceled: false },
@@ -62,7 +65,7 @@ describe("a range of dates", () => {
     availableAt: Date.parse(time),
   });
 
-  it("has the prints of its sessions, whatever their time", () => {
+  it("returns the prints of the requested sessions, whatever their UTC time", () => {
     const prints = [
       print("2026-05-03", "2026-05-04T00:30:00Z"),
       print("2026-05-04", "2026-05-04T08:00:00Z"),

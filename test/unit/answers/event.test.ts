@@ -19,10 +19,10 @@ import type {
   VolatilityAlert,
 } from "../../../src/score/shift-and-volatility-events.ts";
 import { DIRECTIONS } from "../../../src/score/signal-hysteresis.ts";
-import { METHOD_VERSION, STATUSES } from "../../../src/score/snapshot.ts";
+import { METHOD_VERSION, SNAPSHOT_STATUSES } from "../../../src/score/snapshot.ts";
 import { snapshotOf } from "../../support/scripted-market.ts";
 
-/** Standard Webhooks 1.0.0 asks for less. */
+/** Maximum size of an event in bytes. Standard Webhooks 1.0.0 recommends less than 20 kB. */
 const MOST_BYTES = 20_000;
 
 const DAY_MS = 86_400_000;
@@ -56,8 +56,8 @@ const point = (at: number, score: number, direction: EventPoint["direction"]): E
   contributions: { momentum: score - 50.123456, valuation: 0.1, social: -0.004, darkpool: 0 },
 });
 
-describe("the payload of an event", () => {
-  it("states the previous and the current signal, with the snapshots of both", () => {
+describe("the payload of an alert event", () => {
+  it("contains the previous and the current signal, with the snapshots of both", () => {
     const event: SignalShift = {
       ...{ kind: "signal.shift", reason: "direction" },
       ...{ before: point(AT - 2_000, 49.6, "WAIT"), after: point(AT - 1_000, 71.4, "LONG") },
@@ -87,7 +87,7 @@ describe("the payload of an event", () => {
     });
   });
 
-  it("states how unusual the volatility is", () => {
+  it("contains the z-score that shows how unusual the volatility is", () => {
     const reading = { q: 0.91234567891, z: 2.7249, slowSigma: 0.0123456789, logReturn: -0.05 };
     const event: VolatilityAlert = {
       ...{ kind: "volatility.alert", severity: "high", reason: "volatility" },
@@ -107,7 +107,7 @@ describe("the payload of an event", () => {
     });
   });
 
-  it("states which report is expected, in days of the market", () => {
+  it("contains the expected report date, in days of the market", () => {
     const day = Date.UTC(2015, 3, 30, 4);
     const event: ReportAlert = {
       ...{ kind: "report.alert", reason: "report_filed", sessionsUntil: null },
@@ -133,7 +133,7 @@ describe("the payload of an event", () => {
     });
   });
 
-  it("states which range the close left, as prices and as percentages that include dividends and splits", () => {
+  it("contains the range that the close left, as prices and as percentages adjusted for dividends and splits", () => {
     const event: RangeAlert = {
       ...{ kind: "range.alert", reason: "below", table, bar, logReturn: Math.log(0.9) },
       range: { openedAt: AT - 3 * DAY_MS, price: 100, low: Math.log(0.93), high: Math.log(1.08) },
@@ -154,7 +154,7 @@ describe("the payload of an event", () => {
     });
   });
 
-  it("matches its schema without extra members, in less than 20 kB", () => {
+  it("matches its schema without additional members, in less than 20 kB", () => {
     const score = fc.double({ min: 0, max: 100, noNaN: true });
     const figure = fc.double({ min: -100, max: 100, noNaN: true });
     const contributions = fc.record({
@@ -204,7 +204,7 @@ describe("the payload of an event", () => {
       sessions: fc.integer({ min: 1, max: 7 }),
     });
     const event = fc.oneof(shift, volatility, report, range);
-    const said = fc.record({ score, direction, status: fc.constantFrom(...STATUSES) });
+    const said = fc.record({ score, direction, status: fc.constantFrom(...SNAPSHOT_STATUSES) });
     const name = fc.string({ unit: "binary", maxLength: 500 });
     fc.assert(
       fc.property(event, said, name, (event, one, instrumentName) => {

@@ -5,10 +5,12 @@ import { DIRECTION_EVIDENCE } from "../../../src/score/backtest-verdicts.ts";
 
 const SENTENCES = Object.values(meaning).filter((value) => typeof value === "string");
 
-/** A score, or a direction, as the subject of what it is, means, predicts or is worth. */
+/**
+ * Matches a claim: a score or a direction as the subject of what it is, means, predicts or shows.
+ */
 const CLAIM =
   /\b(scores?|directions?) (is not|is|are not|means?|predicts?|forecasts?|says?|shows?|could|will|beats?)\b(?! (computed|distributed|behind|another|about))/i;
-/** What a score must never be called beside the sentences. */
+/** Terms that must not be used for scores outside the module. */
 const OTHER_NAME = /\b(percentile|predictive|outperforms)\b/i;
 
 const TEXTS = globSync([
@@ -26,8 +28,8 @@ const sentencesOf = (text: string): readonly string[] =>
     .flatMap((line) => line.split(/(?<=[.!?])\s+/))
     .map((sentence) => sentence.replace(/^\*\*[^*]+\*\* /, ""));
 
-describe("the meaning of scores", () => {
-  it("is stated only by sentences of one module, in every page, tool and document", () => {
+describe("the explanation of what scores mean", () => {
+  it("is worded only by the sentences of one module, in every page, tool and document", () => {
     const others = TEXTS.flatMap((path) =>
       sentencesOf(readFileSync(path, "utf8"))
         .filter((sentence) => CLAIM.test(sentence) || OTHER_NAME.test(sentence))
@@ -37,13 +39,13 @@ describe("the meaning of scores", () => {
     expect(others).toEqual([]);
   });
 
-  it.each(["README.md", "docs/method-and-backtest.md"])("is quoted in full by %s", (path) => {
+  it.each(["README.md", "docs/method-and-backtest.md"])("is quoted in full in %s", (path) => {
     const text = readFileSync(path, "utf8");
     for (const sentence of SENTENCES) expect(text).toContain(sentence);
   });
 
   it("quotes the figures of the backtest", () => {
-    expect(meaning.DIRECTION_WORTH).toContain(
+    expect(meaning.DIRECTION_EVIDENCE_TEXT).toContain(
       "−.0121 over 21 sessions (95 % interval −.0341 to +.0089",
     );
     expect(meaning.pOutperformReason(DIRECTION_EVIDENCE.stock)).toBe(

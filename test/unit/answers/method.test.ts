@@ -2,21 +2,21 @@ import { createHash } from "node:crypto";
 import { describe, expect, it } from "vitest";
 import { MethodVersion, tableVersion } from "../../../src/answers/method.ts";
 import type { Analyzer } from "../../../src/ingest/sentiment-model.ts";
-import { noPeers, type PeerTables } from "../../../src/score/peers.ts";
+import { emptyPeerTables, type PeerTables } from "../../../src/score/peers.ts";
 
 const LEXICON: Analyzer = { name: "lexicon", modelSha256: null };
 const MODEL: Analyzer = { name: "lexicon_and_model", modelSha256: "ab".repeat(32) };
 
 const frozen: PeerTables = {
-  ...noPeers("stock"),
+  ...emptyPeerTables("stock"),
   epoch: Date.UTC(2015, 5, 30, 20, 15),
   social: { mean: 0.25, sd: 0.5 },
 };
 
 const sha256 = (text: string) => createHash("sha256").update(text).digest("hex");
 
-describe("the version of a table", () => {
-  it("names class, close and hash of the canonical content, including the sentiment model", () => {
+describe("the version of a normalization table", () => {
+  it("consists of the asset class, the close and a hash of the canonical content, including the sentiment model", () => {
     const content =
       '{"analyser":{"modelSha256":null,"name":"lexicon"},"assetClass":"stock","epoch":"2015-06-30T20:15:00.000Z","momentum":{},"social":{"mean":0.25,"sd":0.5},"valuation":{"yields":{}}}';
     expect(tableVersion(frozen, LEXICON)).toEqual({
@@ -25,29 +25,32 @@ describe("the version of a table", () => {
     });
   });
 
-  it("differs with a sentiment model, even without messages", () => {
+  it("changes with the sentiment model, even if there are no messages", () => {
     const silent = { ...frozen, social: undefined };
     const [lexicon, model] = [LEXICON, MODEL].map((one) => tableVersion({ ...silent }, one));
     expect(model?.version).not.toBe(lexicon?.version);
     expect(model?.sha256).not.toBe(lexicon?.sha256);
   });
 
-  it("exists before the first close", () => {
-    expect(tableVersion(noPeers("crypto"), LEXICON).version).toMatch(
+  it("is defined even before the first close", () => {
+    expect(tableVersion(emptyPeerTables("crypto"), LEXICON).version).toMatch(
       /^crypto\/none\/[0-9a-f]{16}$/,
     );
   });
 
-  it("differs for a table that differs in one bit", () => {
+  it("changes when one bit of the table changes", () => {
     const near = { ...frozen, social: { mean: 0.25, sd: 0.5 + Number.EPSILON } };
     expect(tableVersion(near, LEXICON).version).not.toBe(tableVersion(frozen, LEXICON).version);
   });
 });
 
 describe("a method version in a URL", () => {
-  it.each(["1.0.0", "12.3.45", "2.0.0-rc.1", "1.0.0+build.5"])("may be %s", (version) => {
-    expect(MethodVersion.parse(version)).toBe(version);
-  });
+  it.each(["1.0.0", "12.3.45", "2.0.0-rc.1", "1.0.0+build.5"])(
+    "is accepted when it is %s",
+    (version) => {
+      expect(MethodVersion.parse(version)).toBe(version);
+    },
+  );
 
   it.each(["", "1", "1.0", "v1.0.0", "1.0.0 ", "1.0.0/..", "1.0.0\n", "9".repeat(41)])(
     "is rejected when it is %j",

@@ -3,18 +3,21 @@ import { NextReportFields, nextReportAnswer } from "../../../src/answers/next-re
 import { reportWindows } from "../../../src/factors/report-windows.ts";
 import type { AssetClass } from "../../../src/market/instrument.ts";
 import type { Fundamental } from "../../../src/market/records.ts";
-import { gradeReports, reportOutcomes } from "../../../src/research/backtest/report-dates.ts";
-import { dateKnown } from "../../../src/sources/live/publication-times.ts";
+import {
+  gradeReportPredictions,
+  reportOutcomes,
+} from "../../../src/research/backtest/report-dates.ts";
+import { dateKnownAt } from "../../../src/sources/live/publication-times.ts";
 import { createSandbox } from "../../../src/sources/sandbox/sandbox.ts";
 import { namedInstrument } from "../../support/instruments.ts";
 
 const DAY_MS = 86_400_000;
 
-/** A filing known from the midnight in New York after its date. */
+/** A filing that is known from midnight in New York after its filing date. */
 const filed = (quarterEnd: string, date: string): Fundamental => ({
   metric: "netIncome",
   periodEnd: Date.parse(quarterEnd) + DAY_MS - 1,
-  availableAt: dateKnown(date),
+  availableAt: dateKnownAt(date),
   value: 1,
 });
 
@@ -40,7 +43,7 @@ function answerOn(
 }
 
 describe("the next report in an answer", () => {
-  it("is given as dates, from what was known at that time", () => {
+  it("is given as dates, based on what was known at the time of the answer", () => {
     expect(answerOn("2015-03-02T21:15:00Z", FILED)).toEqual({
       nextReport: {
         expected: "2015-04-29",
@@ -65,18 +68,18 @@ describe("the next report in an answer", () => {
       /^It is late: it was expected on 2015-07-28, at the latest on 2015-08-04\.$/,
     ],
     ["2016-01-05T21:15:00Z", "stock", /^No quarterly filing became known for 200 days\.$/],
-  ] as const)("is null with a reason on %s for a %s", (at, assetClass, reason) => {
+  ] as const)("is null on %s for a %s, with the reason", (at, assetClass, reason) => {
     const { nextReport, nextReportReason } = answerOn(at, FILED, assetClass);
     expect(nextReport).toBeNull();
     expect(nextReportReason).toMatch(reason);
   });
 
-  it("is given for simulated companies in simulated days, and falls within its window", () => {
+  it("is given for simulated companies in simulated days, and lies within its window", () => {
     const market = createSandbox({ seed: 1, sessionSeconds: 60 });
     const { source, dayMs } = market;
     const years = Array.from({ length: 4 }, (_, year) => (252 * (2 * year + 1) - 1) * dayMs);
     const outcomes = years.flatMap((at) => reportOutcomes(market.recordsUntil(at), dayMs));
-    const { filings, inside } = gradeReports(outcomes, reportWindows(source));
+    const { filings, inside } = gradeReportPredictions(outcomes, reportWindows(source));
     expect(filings).toBeGreaterThan(900);
     expect(inside).toBeGreaterThan(0.94);
     expect(inside).toBeLessThan(0.97);

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { commonMembers, type Origin } from "../../../src/answers/common.ts";
+import { type AnswerContext, commonMembers } from "../../../src/answers/common.ts";
 import { BarFilter } from "../../../src/market/bar-quality.ts";
 import { withReturn } from "../../../src/market/bar-return.ts";
 import type { Bar, InstrumentRecords } from "../../../src/market/records.ts";
@@ -9,7 +9,7 @@ import { driftingMarket } from "../research/drifting-market.ts";
 const market = driftingMarket({ names: 2, days: 600, drift: 0.001 });
 const [clean] = market.recordsUntil(0) as readonly [InstrumentRecords, ...InstrumentRecords[]];
 
-/** The instrument with bad highs at some places. */
+/** Returns the instrument with the highs of the bars at `places` multiplied by a million. */
 function spoiled(places: readonly number[]): InstrumentRecords {
   const filter = new BarFilter();
   const bars: Bar[] = [];
@@ -21,12 +21,12 @@ function spoiled(places: readonly number[]): InstrumentRecords {
 }
 
 const records = spoiled([40, 300]);
-const origin = { market: { ...market, records: () => records } } satisfies Origin;
+const origin = { market: { ...market, records: () => records } } satisfies AnswerContext;
 const atBar = (place: number) => clean.bars.at(place) as Bar;
 const answerAt = (at: number) =>
   commonMembers(origin, { instrument: clean.instrument, at, status: "ok" } as PastSnapshot);
 
-it("an answer names a doubted bar as soon as it is held back, and later the outcome", () => {
+it("an answer lists a suspect bar as soon as the bar is held back, and later its outcome", () => {
   const { session, availableAt } = atBar(300);
   expect(answerAt(availableAt - 1)).not.toHaveProperty("quality.1");
   expect(answerAt(availableAt).quality?.[0]).toMatchObject({
@@ -39,7 +39,7 @@ it("an answer names a doubted bar as soon as it is held back, and later the outc
   expect(settled[0]?.detail).toMatch(/^the high \d+(\.\d+)? is too far from the /);
 });
 
-it("an answer names only doubted bars among the last 252, and otherwise omits the member", () => {
+it("an answer lists suspect bars only among the last 252 bars, and otherwise omits the quality member", () => {
   const sessions = (place: number) =>
     (answerAt(atBar(place).availableAt).quality ?? []).map((one) => one.session);
   expect(sessions(39)).toEqual([]);

@@ -7,7 +7,7 @@ import { RANGE_BREACHES } from "../../../src/risk/measured-table.ts";
 import { snapshotOf } from "../../support/scripted-market.ts";
 import { DAY_MS, madeBars } from "../risk/bars.ts";
 
-/** A recorded market of some instruments with their numbers of sessions. */
+/** A recorded market of the given instruments, each with a class and a number of sessions. */
 function marketOf(listed: Readonly<Record<string, readonly [AssetClass, number]>>): MarketView {
   const instruments = Object.entries(listed).map(
     ([symbol, [assetClass]]) => snapshotOf(symbol, 0, { assetClass }).instrument,
@@ -42,15 +42,15 @@ const STOCKS =
 const COINS =
   "range: closes left 1 in 22 ranges of coins (4.57 % of 2935 over 7 days, out of sample): expect about 2 events a year for each.";
 
-describe("an alert on ranges", () => {
-  it("states the expected frequency of events, from the measured share", () => {
+describe("an alert on price ranges", () => {
+  it("states the expected frequency of events, based on the measured share of closes outside the range", () => {
     expect(stepsFor(named("AAA"))).toEqual([STOCKS]);
     expect(stepsFor(named("BTC"))).toEqual([COINS]);
     expect(RANGE_BREACHES.stock?.share).toBe(0.0594);
     expect(rangeSteps({ kinds: ["volatility"], watched: named("AAA") }, market)).toEqual([]);
   });
 
-  it("names the instruments without events, the reason and the alternative", () => {
+  it("lists the instruments that cannot cause events, with the reason and an alternative", () => {
     expect(stepsFor(named("AAA", "SPY", "NEW"))).toEqual([
       STOCKS,
       "range: no event comes of NEW: it needs 252 sessions in which the price moves. Use signal_shift or volatility there.",
@@ -63,7 +63,7 @@ describe("an alert on ranges", () => {
     ]);
   });
 
-  it("is rejected with the next step when none of its instruments has a range", () => {
+  it("is rejected with a suggested next step when none of its instruments has a range", () => {
     const refuse = (watched: ResolvedSelector, kinds: readonly ("range" | "volatility")[]) => () =>
       refuseWithoutRange({ kinds, watched }, market);
     expect(refuse(named("SPY", "NEW"), ["range"])).toThrow(

@@ -11,9 +11,9 @@ import { horizonVariance } from "../../../src/risk/report-days.ts";
 import type { HorizonTable } from "../../../src/risk/table.ts";
 import type { PastSnapshot } from "../../../src/score/snapshot.ts";
 import { createSandbox } from "../../../src/sources/sandbox/sandbox.ts";
-import type { Call } from "../../../src/tool.ts";
+import type { ToolCall } from "../../../src/tool.ts";
 import { getSignal } from "../../../tools/get-signal.ts";
-import { filed, weekdayBars } from "../risk/bars.ts";
+import { filedFundamental, weekdayBars } from "../risk/bars.ts";
 import { marketOf, toolContextAt } from "../score/markets.ts";
 
 const DAY_MS = 60_000;
@@ -52,14 +52,16 @@ const Answer = z.object({
 type Query = Parameters<typeof getSignal.run>[0];
 
 /** A call without extra scopes. */
-const call = { scopes: new Set() } as unknown as Call;
+const call = { scopes: new Set() } as unknown as ToolCall;
 
 const ask = (context: typeof simulated, query: object) =>
   Answer.parse(
     getSignal.run(getSignal.input.parse({ detail: "full", ...query }) as Query, context, call),
   );
 
-/** The first instrument of a class with a year of sessions, or the first without. */
+/**
+ * Returns the first instrument of a class that has a year of sessions, or the first that has less.
+ */
 function symbolOf(assetClass: string, isOld = true): string {
   const { market } = simulated;
   const found = market.instruments().find((one) => {
@@ -69,10 +71,10 @@ function symbolOf(assetClass: string, isOld = true): string {
   return found?.symbol ?? "";
 }
 
-describe("the risk of an instrument", () => {
+describe("the risk answer for an instrument", () => {
   const symbol = symbolOf("stock");
 
-  it("is one line with range, price, probability and past coverage, and two levels", () => {
+  it("is a one-line summary with two volatility levels, a range in prices, a probability and the past coverage", () => {
     const { risk } = ask(simulated, { symbol });
     expect(risk.summary).toMatch(
       /^Volatility \d+ % a year: (calm|usual|wild) for it, (calm|usual|wild) among its class\. 95 % range over 5 sessions: [\d.]+ to [\d.]+ \(-[\d.]+ to \+[\d.]+ %, held 95\.3 %\); \d+ % chance to end more than 5 % lower \(skill \+1\.6 %\)\. Tested on simulated markets of seeds 6 to 10\.$/,
@@ -101,7 +103,7 @@ describe("the risk of an instrument", () => {
     ]);
   });
 
-  it("of a coin is measured over days, without a one-month range, which failed out of sample", () => {
+  it("covers days instead of sessions for a coin, without a one-month range, which failed out of sample", () => {
     const { risk } = ask(recorded, { symbol: symbolOf("crypto"), risk: "full" });
     expect(risk.summary).toContain("95 % range over 7 days");
     expect(risk.forecast?.horizons).toMatchObject([
@@ -110,7 +112,7 @@ describe("the risk of an instrument", () => {
     ]);
   });
 
-  it("is missing for an instrument that has traded for under a year, with the reason", () => {
+  it("is missing for an instrument that has traded for less than a year, with the reason", () => {
     const young = Answer.safeParse(
       getSignal.run(
         getSignal.input.parse({ symbol: symbolOf("crypto", false), detail: "full" }),
@@ -125,7 +127,7 @@ describe("the risk of an instrument", () => {
     });
   });
 
-  it("at a past instant is the same as it was at that instant", () => {
+  it("for a past instant equals the answer given at that instant", () => {
     const then = NOW - 3 * DAY_MS;
     const past = toolContextAt(market, then).context;
     const asOf = new Date(then).toISOString();
@@ -143,7 +145,7 @@ describe("the risk of an instrument", () => {
   );
 });
 
-describe("the risk of a company across its next report", () => {
+describe("the risk answer for a company before its next report", () => {
   const bars = weekdayBars("2022-01-03", 700);
   const instrument = { symbol: "AAA", name: "AAA", assetClass: "stock" } as Instrument;
   const [WEEK] = RISK_TABLE.classes.stock as readonly [HorizonTable];
@@ -152,10 +154,10 @@ describe("the risk of a company across its next report", () => {
   const riskOn = (session: string) => {
     const bar = bars.find((one) => one.session === session) as Bar;
     const fundamentals = [
-      filed("2023-06-30", "2023-08-03"),
-      filed("2023-09-30", "2023-11-02"),
-      filed("2023-12-31", "2024-02-01"),
-      filed("2024-03-31", "2024-05-02"),
+      filedFundamental("2023-06-30", "2023-08-03"),
+      filedFundamental("2023-09-30", "2023-11-02"),
+      filedFundamental("2023-12-31", "2024-02-01"),
+      filedFundamental("2024-03-31", "2024-05-02"),
     ];
     const view = {
       source: { simulated: false },
@@ -168,7 +170,7 @@ describe("the risk of a company across its next report", () => {
     return { summary, week: forecast?.horizons[0], month: forecast?.horizons[1] };
   };
 
-  it("names the report, and quotes the coverage across reports, if the range spans the report", () => {
+  it("mentions the report and quotes the coverage across reports when the range spans the report", () => {
     const { summary, week, month } = riskOn("2024-07-30");
     expect(summary).toContain(", held 92.5 % across reports: one is due in 2 sessions);");
     expect(week?.reportFactor).toBe(Number(Math.sqrt(horizonVariance(WEEK, 2) / 5).toFixed(2)));
@@ -177,7 +179,7 @@ describe("the risk of a company across its next report", () => {
     expect(week?.ranges?.map(({ coverage }) => coverage)).toEqual(WEEK.evidence.acrossReports);
   });
 
-  it("is wider, without a word about the report, if the report lies just beyond the range", () => {
+  it("has a wider range, but does not mention the report, when the report lies just beyond the range", () => {
     const { summary, week } = riskOn("2024-07-23");
     expect(summary).toContain(", held 95.3 %);");
     expect(week?.reportFactor).toBeGreaterThan(1);

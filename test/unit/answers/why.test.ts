@@ -3,7 +3,7 @@ import { attributionAnswer } from "../../../src/answers/why.ts";
 import { FACTORS } from "../../../src/factors/reading.ts";
 import type { PastSnapshot } from "../../../src/score/snapshot.ts";
 import { createSandbox } from "../../../src/sources/sandbox/sandbox.ts";
-import type { Call } from "../../../src/tool.ts";
+import type { ToolCall } from "../../../src/tool.ts";
 import { getFactors } from "../../../tools/get-factors.ts";
 import { getSignal } from "../../../tools/get-signal.ts";
 import { marketOf, toolContextAt } from "../score/markets.ts";
@@ -16,7 +16,9 @@ const sandbox = createSandbox({ seed: 7, sessionSeconds: DAY_MS / 1_000 });
 const market = marketOf(sandbox, sandbox.recordsUntil(NOW), NOW - (SESSIONS + 5) * DAY_MS);
 const { context } = toolContextAt(market, NOW);
 
-/** The last closes of each instrument: of older ones no factors are stored, but their evidence is. */
+/**
+ * The latest snapshots of each instrument. Older snapshots have evidence, but no stored factors.
+ */
 const histories = context.market
   .instruments()
   .map(({ symbol }) => [...context.snapshots.history(symbol, 0, NOW)].slice(-SESSIONS))
@@ -27,11 +29,11 @@ const instruments = histories.flatMap(([first]) => first?.instrument ?? []);
 
 const full = { detail: "full", showsFactors: true } as const;
 
-/** A call by somebody who may read factors. */
-const call = { scopes: new Set(["factor:read"]) } as unknown as Call;
+/** A call with the scope factor:read. */
+const call = { scopes: new Set(["factor:read"]) } as unknown as ToolCall;
 
 describe("the attribution of a score change", () => {
-  it("adds up to the change of the score, for every pair of sessions among 50 of each of 40 instruments", () => {
+  it("adds up to the change of the score, for every pair of 50 sessions of each of 40 instruments", () => {
     let pairs = 0;
     let largest = 0;
     const check = (from: PastSnapshot, to: PastSnapshot) => {
@@ -49,7 +51,7 @@ describe("the attribution of a score change", () => {
     expect(largest).toBeLessThan(1e-9);
   });
 
-  it("names factors without a value, with the reason as long as it is stored", () => {
+  it("lists factors without a value, with the reason for as long as it is stored", () => {
     const [old, recent] = [histories.flatMap((one) => one.slice(0, 1)), histories.flat()];
     const lacking = old.find(({ missingFactors }) => missingFactors.length > 0);
     const same = recent.findLast(({ instrument }) => instrument === lacking?.instrument);
@@ -62,7 +64,7 @@ describe("the attribution of a score change", () => {
     );
   });
 
-  it("is part of get_signal with since, and has contributions only with factor:read", () => {
+  it("is returned by get_signal with since, and contains contributions only with the scope factor:read", () => {
     const [{ symbol } = { symbol: "" }] = instruments;
     const since = new Date(NOW - 40 * DAY_MS).toISOString();
     const query = getSignal.input.parse({ symbol, since, detail: "full" });
@@ -96,7 +98,10 @@ describe("the explanation of a score", () => {
   });
 });
 
-/** Whether a brief value is that of the full answer: rounded, or with fewer members. */
+/**
+ * Whether a value of a brief answer is part of the full answer, where numbers may be rounded and
+ * members may be omitted.
+ */
 function isPartOf(brief: unknown, whole: unknown): boolean {
   if (typeof brief === "number" && typeof whole === "number") {
     return Math.abs(brief - whole) <= Math.max(1e-2, 1e-4 * Math.abs(whole));
@@ -113,7 +118,7 @@ function isPartOf(brief: unknown, whole: unknown): boolean {
   return brief === whole;
 }
 
-describe("a brief answer", () => {
+describe("a brief answer of a tool", () => {
   const [{ symbol } = { symbol: "" }] = instruments;
   it.each([
     { symbol },
@@ -121,7 +126,7 @@ describe("a brief answer", () => {
     { sort: "fall", limit: 7 },
     { symbol, last: 20 },
     { asOf: new Date(NOW - 10 * DAY_MS).toISOString() },
-  ])("has no member that the full answer lacks: %j", (query) => {
+  ])("from get_signal contains only members that the full answer contains: %j", (query) => {
     const ask = (detail: string) =>
       getSignal.run(getSignal.input.parse({ ...query, detail }), context, call);
     const [brief, whole] = [ask("brief"), ask("full")] as [object, object];
@@ -129,7 +134,7 @@ describe("a brief answer", () => {
     expect(isPartOf(rest, whole)).toBe(true);
   });
 
-  it("of get_factors has no member that the full answer lacks", () => {
+  it("from get_factors contains only members that the full answer contains", () => {
     for (const one of instruments) {
       const ask = (detail: string) =>
         getFactors.run(getFactors.input.parse({ symbol: one.symbol, detail }), context);

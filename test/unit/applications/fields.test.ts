@@ -4,7 +4,7 @@ import { ApplicationFields, InquiryFields } from "../../../src/applications/fiel
 const application = { name: "Ada", email: "ada@host.example" };
 const inquiry = { email: "ada@host.example", message: "Hello" };
 
-describe("an application", () => {
+describe("the fields of an application", () => {
   it.each([
     ["Ada Lovelace"],
     ["O'Neil & Sons, Ltd."],
@@ -14,7 +14,7 @@ describe("an application", () => {
     ["7"],
     ["A <3 B"],
     ["Ada>"],
-  ])("can have the name %s", (name) => {
+  ])("accept the name %s", (name) => {
     expect(ApplicationFields.parse({ ...application, name })).toEqual({ ...application, name });
   });
 
@@ -27,11 +27,11 @@ describe("an application", () => {
     ["a script address", "javascript://%0aalert(1)"],
     ["a host that begins with www", "Ada WWW.evil.example"],
     ["a host with a path", "Ada evil.example/free"],
-  ])("cannot have a name with %s", (_what, name) => {
+  ])("reject a name with %s", (_what, name) => {
     expect(ApplicationFields.safeParse({ ...application, name }).success).toBe(false);
   });
 
-  it("drops unknown members", () => {
+  it("exclude unknown members", () => {
     const more = JSON.parse('{"isAdmin":true,"state":"accepted","__proto__":{"focus":"fund"}}');
     const parsed = ApplicationFields.parse({ ...more, ...application });
     expect(parsed).toEqual(application);
@@ -39,21 +39,21 @@ describe("an application", () => {
   });
 
   it.each([[null], [""], ["hedge"], ["Quant"], [["quant"]], [0]])(
-    "cannot have the focus %j",
+    "reject the focus %j",
     (focus) => {
       expect(ApplicationFields.safeParse({ ...application, focus }).success).toBe(false);
     },
   );
 });
 
-describe("an inquiry", () => {
+describe("the fields of an inquiry", () => {
   it.each([
     ["  two\r\nlines\n", "two\nlines"],
     ["A <3 B, and 1 < z <= 2 -> 3", "A <3 B, and 1 < z <= 2 -> 3"],
     ["See https://host.example/?a=1&b=2", "See https://host.example/?a=1&b=2"],
     ["Ame\u0301lie", "Am\u00e9lie"],
     ["a".repeat(5000), "a".repeat(5000)],
-  ])("normalizes %j", (message, kept) => {
+  ])("are normalized: %j", (message, kept) => {
     expect(InquiryFields.parse({ ...inquiry, message }).message).toBe(kept);
   });
 
@@ -70,7 +70,7 @@ describe("an inquiry", () => {
     ["an image that has no end", "Hello <img src=x onerror=alert(1) "],
     ["no text", 1],
     ["an object", {}],
-  ])("cannot have the message: %s", (_what, message) => {
+  ])("reject the message: %s", (_what, message) => {
     expect(InquiryFields.safeParse({ ...inquiry, message }).success).toBe(false);
   });
 });

@@ -9,7 +9,7 @@ const caller = (id: string, expiresAt?: number): Caller => ({
   ...{ resource: "https://signal.example", signedInAt: undefined, expiresAt },
 });
 
-/** A cache over look-ups that the test answers, and clocks that it moves. */
+/** A cache whose lookups the test can suspend, with clocks that the test advances. */
 function cacheOf(good: Map<string, Caller>) {
   const clock = { monotonic: 0, now: START };
   const waiting: (() => void)[] = [];
@@ -51,7 +51,7 @@ function cacheOf(good: Map<string, Caller>) {
 }
 
 describe("the credential cache", () => {
-  it("looks a credential up once in a second", async () => {
+  it("looks a credential up at most once per second", async () => {
     const cache = cacheOf(new Map([["token", caller("agent")]]));
     for (let ms = 0; ms < 1_000; ms += 100) {
       expect(await cache.idOf("token")).toBe("agent");
@@ -62,7 +62,7 @@ describe("the credential cache", () => {
     expect(cache.looks()).toBe(2);
   });
 
-  it("rejects a revoked credential within a second, without a notification", async () => {
+  it("rejects a revoked credential within one second, even without an announcement", async () => {
     const good = new Map([["token", caller("agent")]]);
     const cache = cacheOf(good);
     await cache.idOf("token");
@@ -73,7 +73,7 @@ describe("the credential cache", () => {
     expect(await cache.idOf("token")).toBeUndefined();
   });
 
-  it("measures the second from the start of a lookup, however long it takes", async () => {
+  it("measures the second from the start of a lookup, however long the lookup takes", async () => {
     const good = new Map([["token", caller("agent")]]);
     const cache = cacheOf(good);
     const go = cache.slow();
@@ -88,7 +88,7 @@ describe("the credential cache", () => {
     expect(await Promise.all([first, second, third])).toEqual(["agent", "agent", undefined]);
   });
 
-  it("rejects a revoked credential as soon as the change is announced", async () => {
+  it("rejects a revoked credential as soon as the revocation is announced", async () => {
     const good = new Map([["token", caller("agent")]]);
     const cache = cacheOf(good);
     await cache.idOf("token");
@@ -109,7 +109,7 @@ describe("the credential cache", () => {
     expect(await cache.idOf("token")).toBeUndefined();
   });
 
-  it("never replaces a lookup from after a revocation with one from before it", async () => {
+  it("never replaces a lookup made after a revocation with a lookup made before it", async () => {
     const good = new Map([["token", caller("before")]]);
     const cache = cacheOf(good);
     const go = cache.slow();
@@ -123,7 +123,7 @@ describe("the credential cache", () => {
     expect(cache.looks()).toBe(2);
   });
 
-  it("never holds a credential beyond its expiry", async () => {
+  it("never caches a credential beyond its expiry", async () => {
     const cache = cacheOf(new Map([["token", caller("agent", START + 300)]]));
     await cache.idOf("token");
     cache.wait(299);
@@ -135,7 +135,7 @@ describe("the credential cache", () => {
   });
 
   it.each([-1, 1_000, 3_600_000, -3_600_000])(
-    "repeats a lookup when the clock is set by %d ms",
+    "repeats a lookup when the clock is changed by %d ms",
     async (ms) => {
       const cache = cacheOf(new Map([["token", caller("agent")]]));
       await cache.idOf("token");
@@ -170,7 +170,7 @@ describe("the credential cache", () => {
     expect((await authenticate("token"))?.id).toBe("agent");
   });
 
-  it("distinguishes credentials", async () => {
+  it("does not mix up different credentials", async () => {
     const cache = cacheOf(new Map(["a", "b"].map((id) => [id, caller(id)])));
     expect([await cache.idOf("a"), await cache.idOf("b"), await cache.idOf("a")]).toEqual([
       "a",

@@ -9,13 +9,13 @@ import {
   remove,
   removeGroup,
   replace,
-  unchanged,
+  requireUnchanged,
 } from "../../../src/store/port/operations.ts";
 import { collection, type Operation } from "../../../src/store/port/records.ts";
 import type { Store } from "../../../src/store/port/store.ts";
 import {
   describeEngines,
-  dumped,
+  dumpStore,
   type Engine,
   inBatches,
   openStore,
@@ -24,7 +24,7 @@ import {
 const tokens = collection<object>("oidc:AccessToken");
 const notes = collection<object>("notes");
 
-/** A watched store, and how often it told of a change so far. */
+/** A watched store, and a counter of its announced credential changes. */
 function watched(store: Store) {
   const { store: its, onCredentialChange } = watchCredentials(store);
   let told = 0;
@@ -45,7 +45,7 @@ async function open(engine: Engine) {
 }
 
 describeEngines("changes of credentials", (engine) => {
-  it("are announced before a commit returns that may have ended a credential", async () => {
+  it("are announced before the commit that may have ended a credential returns", async () => {
     const { records, told } = await open(engine);
     const token = await records.get(tokens, "a");
     const steps: readonly (readonly Operation[])[] = [
@@ -70,13 +70,13 @@ describeEngines("changes of credentials", (engine) => {
     await records.commit([
       insert(tokens, { key: "b", value: {} }),
       put(notes, { key: "a", value: {} }),
-      ...(token === undefined ? [] : [unchanged(tokens, token)]),
+      ...(token === undefined ? [] : [requireUnchanged(tokens, token)]),
     ]);
     await records.commit([remove(notes, "a")]);
     expect(told()).toBe(before);
   });
 
-  it("are announced when the outcome of a commit is unknown", async () => {
+  it("are announced even if the commit fails with an unknown outcome", async () => {
     const { records, told } = await open(engine);
     const before = told();
     const refused = [remove(tokens, "a"), put(notes, { key: "\0", value: {} })];
@@ -94,7 +94,7 @@ describeEngines("changes of credentials", (engine) => {
     expect(told()).toBe(before);
   });
 
-  it.skipIf(!engine.isShared)("are announced in other processes", async () => {
+  it.skipIf(!engine.isShared)("are announced to other processes", async () => {
     const { records, openBeside } = await open(engine);
     const other = watched((await openBeside()).store);
     const heard = other.next();
@@ -103,12 +103,12 @@ describeEngines("changes of credentials", (engine) => {
     expect(await other.records.get(tokens, "a")).toBeUndefined();
   });
 
-  it("leave the store unchanged", async () => {
+  it("do not alter how the store works", async () => {
     const opened = await openStore(engine);
     const { store } = watched(opened.store);
     expect(Object.keys({ ...store }).sort()).toEqual(Object.keys(opened.store).sort());
     await store.records.commit([insert(tokens, { key: "a", value: {} })]);
-    const rows = await dumped(store);
+    const rows = await dumpStore(store);
     expect(rows.length).toBeGreaterThan(0);
     await store.load({ id: "another", mode: "sandbox" }, inBatches(rows, 10));
     expect(store.identity.id).toBe("another");

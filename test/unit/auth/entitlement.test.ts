@@ -2,14 +2,18 @@ import { describe, expect, it } from "vitest";
 import { accounts } from "../../../src/auth/accounts/accounts.ts";
 import { grants } from "../../../src/auth/accounts/grants.ts";
 import { accountRecordsGroup, clients } from "../../../src/auth/agents/agent.ts";
-import { currentScopes, entitlementChecks, isEntitled } from "../../../src/auth/entitlement.ts";
+import {
+  currentScopes,
+  entitlementChecks,
+  isEntitledToEvents,
+} from "../../../src/auth/entitlement.ts";
 import { apiKeyGroup, apiKeys } from "../../../src/auth/keys/api-keys.ts";
 import { alertScopes, allScopes, type Scope } from "../../../src/auth/scopes.ts";
 import { insert, put, removeGroup } from "../../../src/store/port/operations.ts";
 import type { Operation, Records } from "../../../src/store/port/records.ts";
 import { embedded, openStore } from "../../support/stores.ts";
 
-/** A client that came by a document, so that it is registered nowhere. */
+/** A client id that is the URL of a metadata document, so that the client has no registration. */
 const clientId = "https://app.example/client.json";
 
 const agent = { identityType: "anonymous", registeredAt: 0 } as const;
@@ -20,7 +24,7 @@ const key = (scopes: readonly Scope[]) => ({
 });
 const placed = { key: "x", groups: [apiKeyGroup("x"), accountRecordsGroup("x")] };
 
-/** What a person allowed a client. */
+/** Inserts a grant of a person to a client. */
 const granted = (clientId: string, scope: string, key = "grant") => {
   const value = { accountId: "x", clientId, resources: { "https://signals.test": scope } };
   return insert(grants, { key, value, groups: placed.groups });
@@ -31,7 +35,7 @@ const person = insert(accounts, { ...placed, value: { label: "x", createdAt: 0 }
 type Holder = Parameters<typeof currentScopes>[1];
 
 const mayHave = async (records: Records, holder: Holder) =>
-  isEntitled(await currentScopes(records, holder));
+  isEntitledToEvents(await currentScopes(records, holder));
 
 describe("entitlement to alerts", () => {
   const cases: readonly (readonly [string, "agent" | "user" | "service", Operation[], boolean])[] =
@@ -121,7 +125,7 @@ describe("entitlement to alerts", () => {
       ["a key", "service", [insert(apiKeys, { ...placed, value: key(alertScopes) })], true],
     ];
 
-  it.each(cases)("%s", async (_, kind, steps, expected) => {
+  it.each(cases)("is decided correctly for %s", async (_, kind, steps, expected) => {
     const { records } = await openStore(embedded);
     await records.commit(steps);
     expect(await mayHave(records, { kind, id: "x", clientId })).toBe(expected);
@@ -132,7 +136,7 @@ describe("entitlement to alerts", () => {
   });
 
   it.each(cases.filter(([, , , expected]) => expected))(
-    "%s: a commit after the end of the entitlement is rejected",
+    "of %s is checked again by a commit, which is rejected after the entitlement has ended",
     async (_, kind, kept) => {
       const { records } = await openStore(embedded);
       await records.commit(kept);
@@ -154,7 +158,7 @@ describe("entitlement to alerts", () => {
     expect(await mayHave(records, { kind: "service", id: "x" })).toBe(false);
   });
 
-  it("lasts for a client while it is registered, within its registered scopes", async () => {
+  it("lasts for a client as long as the client is registered, and is limited to its registered scopes", async () => {
     const { records } = await openStore(embedded);
     const register = (scope: string) =>
       put(clients, { key: "app", value: { metadata: { scope }, agent } });
@@ -181,7 +185,7 @@ describe("entitlement to alerts", () => {
     );
   });
 
-  it("through grants covers all scopes that the person allowed, for as long as each grant lasts", async () => {
+  it("covers all scopes that a person allowed in any grant, for as long as each grant lasts", async () => {
     const { records, clock } = await openStore(embedded);
     const rejected = { resources: { "https://signals.test": "darkpool:read" } };
     const resources = { "https://signals.test": "signals:read darkpool:read" };
@@ -201,7 +205,7 @@ describe("entitlement to alerts", () => {
     expect(await held()).toEqual(new Set(["signals:read"]));
   });
 
-  it("of the person themselves covers every scope while they have an account, whatever they allow applications", async () => {
+  it("covers every scope when the person acts directly, while the account exists and whatever the applications may do", async () => {
     const { records } = await openStore(embedded);
     const themselves = { kind: "user", id: "x" } as const;
     expect(await currentScopes(records, themselves)).toEqual(new Set());

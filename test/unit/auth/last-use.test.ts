@@ -6,7 +6,7 @@ import { describeEngines, openStore, START, type TestStore } from "../../support
 const HOUR = 3_600_000;
 const MINUTE = 60_000;
 
-/** Counts the writes, and lets a test wait for them or make them fail. */
+/** Records whose writes are counted, and that a test can await or make fail. */
 function watched({ records }: TestStore) {
   const writes: Promise<unknown>[] = [];
   const state = { isDown: false };
@@ -26,7 +26,7 @@ function lastUseOf(store: TestStore) {
   return { lastUse, writes, state, errors };
 }
 
-describeEngines("last uses", (engine) => {
+describeEngines("recorded last uses", (engine) => {
   it("are accurate to the hour", async () => {
     const store = await openStore(engine);
     store.clock.now += 59 * MINUTE;
@@ -36,7 +36,7 @@ describeEngines("last uses", (engine) => {
     expect(await lastUse.of(["agent", "other"])).toEqual(new Map([["agent", START]]));
   });
 
-  it("are written once an hour, however often something is used", async () => {
+  it("are written once per hour, however often a key or client is used", async () => {
     const store = await openStore(engine);
     const { lastUse, writes } = lastUseOf(store);
     for (let minute = 0; minute < 120; minute += 1) {
@@ -48,7 +48,7 @@ describeEngines("last uses", (engine) => {
     expect(await lastUse.of(["agent"])).toEqual(new Map([["agent", START + HOUR]]));
   });
 
-  it("are written again after a failure, which is reported and delays no request", async () => {
+  it("are written again after a failure, which is reported but delays no request", async () => {
     const store = await openStore(engine);
     const { lastUse, writes, state, errors } = lastUseOf(store);
     state.isDown = true;
@@ -61,7 +61,7 @@ describeEngines("last uses", (engine) => {
     expect((await lastUse.of(["agent"])).size).toBe(1);
   });
 
-  it("cache the newest ten thousand ids", async () => {
+  it("are cached for the newest 10,000 ids", async () => {
     const store = await openStore(engine);
     const records: Records = { ...store.records, commit: async () => true };
     let writes = 0;

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import {
   hashClientSecret,
-  isHashed,
+  isHashedSecret,
   matchesClientSecret,
   withHashedSecret,
 } from "../../../src/auth/secrets.ts";
@@ -19,12 +19,12 @@ describe("a stored client secret", () => {
     expect(hashClientSecret("abc")).toBe(`sha256:${ABC}`);
   });
 
-  it("is distinguished from one that is not hashed", () => {
-    expect(isHashed(hashClientSecret("abc"))).toBe(true);
-    for (const other of ["abc", "", undefined, null, 7]) expect(isHashed(other)).toBe(false);
+  it("can be distinguished from a secret that is not hashed", () => {
+    expect(isHashedSecret(hashClientSecret("abc"))).toBe(true);
+    for (const other of ["abc", "", undefined, null, 7]) expect(isHashedSecret(other)).toBe(false);
   });
 
-  it("matches only its secret", () => {
+  it("matches only the original secret", () => {
     const kept = hashClientSecret("abc");
     expect(matchesClientSecret(kept, "abc")).toBe(true);
     for (const guess of ["", "ab", "abcd", kept, ABC])
@@ -34,15 +34,15 @@ describe("a stored client secret", () => {
   });
 });
 
-describe("the body of an update", () => {
+describe("the body of a client update", () => {
   const hashed = (text: string) => withHashedSecret(Buffer.from(text)).toString();
 
-  it("has its secret hashed and is otherwise unchanged", () => {
+  it("has its client secret hashed and is otherwise unchanged", () => {
     const body = '{"a":{"client_secret":"abc"},"client_secret":"abc","__proto__":{"b":1}}';
     expect(hashed(body)).toBe(body.replace(':"abc",', `:"sha256:${ABC}",`));
   });
 
-  it("has the last of two secrets hashed, since parsers read the last one", () => {
+  it("has the last of two secrets hashed, since JSON parsers use the last duplicate member", () => {
     const body = '{"client_secret":"x","client_secret":"abc"}';
     expect(JSON.parse(hashed(body))).toEqual({ client_secret: `sha256:${ABC}` });
   });

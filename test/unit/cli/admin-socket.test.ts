@@ -17,7 +17,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { afterAll, describe, expect, it, onTestFinished } from "vitest";
-import { askServer } from "../../../src/cli/admin-client.ts";
+import { runInServer } from "../../../src/cli/admin-client.ts";
 import { serveAdmin } from "../../../src/cli/admin-socket.ts";
 import { bindSocket } from "../../../src/cli/admin-socket-path.ts";
 import { ConfirmationNeeded } from "../../../src/cli/command.ts";
@@ -26,7 +26,7 @@ import { put } from "../../../src/store/port/operations.ts";
 import { collection } from "../../../src/store/port/records.ts";
 import type { DumpRow, Store } from "../../../src/store/port/store.ts";
 import { storeUnavailable } from "../../../src/store/port/unavailable.ts";
-import { dumped, model, openStore } from "../../support/stores.ts";
+import { dumpStore, model, openStore } from "../../support/stores.ts";
 
 const root = mkdtempSync(join(tmpdir(), "admin-"));
 afterAll(() => rmSync(root, { recursive: true }));
@@ -39,7 +39,7 @@ function newFolder(): string {
 
 const notes = collection<number>("notes");
 
-/** A server on a store with one record. */
+/** Starts an admin socket on a store with one record. */
 async function served(
   folder: string,
   { store: given, databaseUrl }: { readonly store?: Store; readonly databaseUrl?: string } = {},
@@ -54,7 +54,7 @@ async function served(
   return { store, folder, admin };
 }
 
-/** @returns A server that listens; `undefined` when another one does. */
+/** @returns The listening server, or `undefined` if another server is already listening. */
 async function listening(path: string): Promise<Server | undefined> {
   const server = createServer();
   return (await bindSocket(server, path)) ? server : undefined;
@@ -69,7 +69,7 @@ interface Asking {
 }
 
 const ask = (name: string, { folder, args = {}, onProgress = () => {}, ...rest }: Asking) =>
-  askServer(
+  runInServer(
     {
       ...{ name, args, signal: rest.signal ?? new AbortController().signal },
       settings: { folder, databaseUrl: rest.databaseUrl, masterKey: undefined },
@@ -78,7 +78,7 @@ const ask = (name: string, { folder, args = {}, onProgress = () => {}, ...rest }
   );
 
 describe("the admin socket", () => {
-  it("is accessible to its owner only, in a private directory, and is removed at the end", async () => {
+  it("is accessible only to its owner, in a private directory, and is removed when it closes", async () => {
     const { folder, admin } = await served(newFolder());
     expect(statSync(folder).mode & 0o777).toBe(0o700);
     expect(statSync(join(folder, "admin.sock")).mode & 0o777).toBe(0o600);
@@ -86,7 +86,7 @@ describe("the admin socket", () => {
     expect(readdirSync(folder)).toEqual([]);
   });
 
-  it("runs commands on the store of the server", async () => {
+  it("runs commands on the store of the running server", async () => {
     const { folder, store } = await served(newFolder());
     const outcome = await ask("admin status", { folder });
     expect(outcome?.result).toMatchObject({
@@ -96,7 +96,7 @@ describe("the admin socket", () => {
     expect(outcome?.isGood).toBe(true);
   });
 
-  it("reports progress", async () => {
+  it("reports the progress of a command", async () => {
     const { folder } = await served(newFolder());
     const told: Progress[] = [];
     await ask("store backup", {
@@ -106,7 +106,7 @@ describe("the admin socket", () => {
     expect(told[0]).toEqual({ doing: "writing the backup", rows: 1, fraction: 1 });
   });
 
-  it("passes on errors and the need for a confirmation", async () => {
+  it("returns errors and requests for confirmation to the client", async () => {
     const { folder, store } = await served(newFolder());
     const file = join(folder, "b.gz");
     await expect(ask("store restore", { folder, args: { file, yes: true } })).rejects.toThrow(
@@ -114,7 +114,7 @@ describe("the admin socket", () => {
     );
     const asked = ask("store restore", { folder, args: { file, yes: false } });
     await expect(asked).rejects.toThrow(ConfirmationNeeded);
-    expect(await dumped(store)).toHaveLength(1);
+    expect(await dumpStore(store)).toHaveLength(1);
   });
 
   it("rejects unknown commands, methods and arguments, and bodies that are too long", async () => {
@@ -132,11 +132,11 @@ describe("the admin socket", () => {
     expect(await text(response)).toContain("knows no command");
   });
 
-  it("does not exist when no server runs", async () => {
+  it("does not exist when no server is running", async () => {
     expect(await ask("admin status", { folder: newFolder() })).toBeUndefined();
   });
 
-  it("of a crashed server is replaced by the next server", async () => {
+  it("is replaced by the next server after a crash", async () => {
     const folder = newFolder();
     mkdirSync(folder);
     const path = join(folder, "admin.sock");
@@ -151,7 +151,7 @@ describe("the admin socket", () => {
     expect(await ask("admin status", { folder })).toBeDefined();
   });
 
-  it("of a crashed server is taken over by one of many concurrent starts", async () => {
+  it("is taken over by exactly one of several concurrent starts after a crash", async () => {
     const folder = newFolder();
     mkdirSync(folder);
     const path = join(folder, "admin.sock");
@@ -169,7 +169,7 @@ describe("the admin socket", () => {
     }
   });
 
-  it("is accessible to its owner only from the first moment", async () => {
+  it("is accessible only to its owner from the moment of its creation", async () => {
     const folder = newFolder();
     mkdirSync(folder);
     const path = join(folder, "admin.sock");
@@ -183,7 +183,7 @@ describe("the admin socket", () => {
     expect(process.umask()).toBe(0);
   });
 
-  it("closes even when a connected client has sent nothing, or half a command", async () => {
+  it("closes even when a connected client has sent nothing or half a command", async () => {
     const { folder, admin } = await served(newFolder());
     const path = join(folder, "admin.sock");
     const silent = connect(path);
@@ -195,7 +195,7 @@ describe("the admin socket", () => {
     await Promise.all([silent, half].map((each) => each.closed || once(each, "close")));
   });
 
-  it("rejects the store's own files as files of a command", async () => {
+  it("rejects files of the store as file arguments of a command", async () => {
     const { folder } = await served(newFolder());
     writeFileSync(join(folder, "store.sqlite"), "");
     linkSync(join(folder, "store.sqlite"), join(folder, "other.gz"));
@@ -214,7 +214,7 @@ describe("the admin socket", () => {
     );
   });
 
-  it("passes on the engine's error message to the operator", async () => {
+  it("includes the error message of the storage engine in the response to the operator", async () => {
     const { store } = await openStore(model);
     const counts = () =>
       Promise.reject(storeUnavailable("It did not answer.", new Error("the disk is malformed")));
@@ -225,7 +225,7 @@ describe("the admin socket", () => {
     );
   });
 
-  it("of a running server is not taken over", async () => {
+  it("is not taken over while its server is running", async () => {
     const first = await served(newFolder());
     const second = await served(first.folder);
     await second.admin.close();
@@ -233,14 +233,14 @@ describe("the admin socket", () => {
     expect(outcome?.result.storeId).toBe(first.store.identity.id);
   });
 
-  it("works in a directory whose path is too long for a socket", async () => {
+  it("works in a directory whose path is too long for a Unix socket", async () => {
     const folder = join(newFolder(), "long".repeat(40));
     await served(folder);
     expect((await ask("admin status", { folder }))?.isGood).toBe(true);
     expect(readdirSync(folder)).toEqual(["admin.sock"]);
   });
 
-  it("rejects a command for the database of another server", async () => {
+  it("rejects a command that is meant for the database of another server", async () => {
     const embedded = await served(newFolder());
     const { folder } = await served(newFolder(), { databaseUrl: "postgres://me:secret@h/one" });
     const askFor = (databaseUrl: string | undefined, at = folder) =>
@@ -251,7 +251,7 @@ describe("the admin socket", () => {
     expect(await askFor("postgres://h/one", embedded.folder)).toBeUndefined();
   });
 
-  /** A server on a store whose dump never ends. */
+  /** Starts an admin socket on a store whose dump never ends. */
   async function servedEndless() {
     const { store } = await openStore(model);
     const rows: readonly DumpRow[] = [
@@ -285,7 +285,7 @@ describe("the admin socket", () => {
     expect(await ask("admin status", { folder })).toBeDefined();
   });
 
-  it("completes running commands when it closes", async () => {
+  it("ends running commands with an error when it closes", async () => {
     const { folder, args, state, admin } = await servedEndless();
     let closing: Promise<void> | undefined;
     const onProgress = () => {

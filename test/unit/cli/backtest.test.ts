@@ -13,7 +13,7 @@ afterAll(() => rmSync(folder, { recursive: true }));
 const read = (line: string) => readCommandLine(line.split(" "), commands, { folder, env: {} });
 
 describe("the command line of a backtest", () => {
-  it("evaluates the composite of all instruments by default", () => {
+  it("evaluates the composite score of all instruments by default", () => {
     expect(read("backtest --market m --from 2014-01-01 --to 2015-12-31")).toMatchObject({
       kind: "run",
       isJson: false,
@@ -28,7 +28,7 @@ describe("the command line of a backtest", () => {
     });
   });
 
-  it("accepts symbols, factor, pace and directories", () => {
+  it("accepts symbols, a factor, a speed and directories", () => {
     const line =
       "backtest --market /m --from 2014-01-01 --to 2015-12-31 --symbols A,B --factor darkpool --out o --json";
     expect(read(`${line} --pace week`)).toMatchObject({
@@ -37,7 +37,7 @@ describe("the command line of a backtest", () => {
     });
   });
 
-  it("explains one score", () => {
+  it("can request the explanation of a single score", () => {
     expect(read("explain AAPL --market m --date 2015-06-30")).toMatchObject({
       args: { market: "m", symbol: "AAPL", date: "2015-06-30" },
     });
@@ -91,7 +91,7 @@ describe("the log of variants", () => {
       ],
     }) as unknown as BacktestResult;
 
-  it("is empty before the first variant, and preserves each later one", async () => {
+  it("is empty before the first variant, and keeps every variant that was measured", async () => {
     expect(await readTrials(folder)).toEqual([]);
     await appendTrials(folder, tried("a", { mean: 0.01, t: 1, interval: {}, dates: 9 }));
     await appendTrials(folder, tried("b", { mean: 0.02, t: 2, interval: {}, dates: 9 }));
@@ -104,7 +104,7 @@ describe("the log of variants", () => {
     expect(JSON.parse(line)).toMatchObject({ variant: "a", verdict: "no_evidence", ic: 0.01 });
   });
 
-  it("is rejected when it is damaged", async () => {
+  it("is rejected when the file is damaged", async () => {
     const damaged = mkdtempSync(join(folder, "damaged-"));
     writeFileSync(join(damaged, "variants.jsonl"), '{"variant":"a","sharpePerYear":1}\n{"var');
     await expect(readTrials(damaged)).rejects.toThrow(/variants\.jsonl:2: this is no line/);

@@ -7,7 +7,7 @@ const store = (...argv: string[]) => readCommandLine(["store", ...argv], command
 const admin = (...argv: string[]) => readCommandLine(["admin", ...argv], commands, here);
 
 describe("a command line", () => {
-  it("has a command and a file, relative to the working directory", () => {
+  it("consists of a command and a file, which is relative to the working directory", () => {
     expect(store("backup", "b.gz")).toMatchObject({
       ...{ kind: "run", name: "store backup", isJson: false },
       args: { file: "/here/b.gz" },
@@ -24,7 +24,7 @@ describe("a command line", () => {
     });
   });
 
-  it("sets no confirmation by default", () => {
+  it("does not confirm anything by default", () => {
     expect(store("restore", "b.gz")).toMatchObject({ args: { yes: false } });
   });
 
@@ -38,7 +38,7 @@ describe("a command line", () => {
     });
   });
 
-  it("takes a database URL from the environment, since arguments are visible to other users", () => {
+  it("can take a database URL from the environment, because other users can see the arguments", () => {
     expect(store("migrate", "--to", "env:TARGET")).toMatchObject({
       args: { to: "postgres://u:secret@h/d" },
     });
@@ -48,7 +48,7 @@ describe("a command line", () => {
     });
   });
 
-  it("can request help on all commands, on a group or on one command", () => {
+  it("can request help for all commands, a group or a single command", () => {
     for (const word of ["--help", "help"]) {
       expect(readCommandLine([word], commands, here)).toEqual({ kind: "help" });
     }
@@ -56,7 +56,7 @@ describe("a command line", () => {
     expect(store("backup", "--help")).toEqual({ kind: "help", about: "store backup" });
   });
 
-  it("starts the service without a command, and can request the version", () => {
+  it("starts the service when no command is given, and can request the version", () => {
     expect(readCommandLine([], commands, here)).toMatchObject({ kind: "run", name: "serve" });
     expect(readCommandLine(["--version"], commands, here)).toEqual({ kind: "version" });
   });
@@ -77,7 +77,7 @@ describe("a command line", () => {
     expect(() => store(...argv)).toThrow(said);
   });
 
-  it("lists the key uses when one is unknown", () => {
+  it("is rejected with the list of key uses when a key use is unknown", () => {
     expect(() => admin("keys", "rotate", "--use", "x")).toThrow(
       "--use: must be one of token-signing",
     );
@@ -89,7 +89,7 @@ describe("a command line", () => {
 });
 
 describe("the help text", () => {
-  it("names every command, and every option of each", () => {
+  it("lists every command and every option of each command", () => {
     const overview = helpText(commands);
     for (const [name, command] of commands) {
       expect(overview).toContain(`  ${name}`);
@@ -100,13 +100,13 @@ describe("the help text", () => {
     }
   });
 
-  it("names only the commands of a group when asked about the group", () => {
+  it("lists only the commands of the requested group", () => {
     const help = helpText(commands, "store");
     expect(help).toContain("  store backup <file>");
     expect(help).not.toContain("  admin");
   });
 
-  it("states what an export omits, and that no backup contains the master key", () => {
+  it("states what an export omits, and that backups and exports do not contain the master key", () => {
     expect(helpText(commands, "store export")).toMatch(
       /archive.*is not in it.*unsealed-audit.*leases, probes/s,
     );

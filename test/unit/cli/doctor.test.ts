@@ -1,17 +1,17 @@
 import { describe, expect, it } from "vitest";
-import { doctor } from "../../../src/cli/commands/doctor.ts";
+import { doctorCommand } from "../../../src/cli/commands/doctor.ts";
 import {
   answering,
   faultOf,
   followedStore,
   notedSeries,
   provider,
-  setApart,
+  quarantineBar,
 } from "../../support/providers/states.ts";
 import { model, openStore, START, type TestStore } from "../../support/stores.ts";
 
 const examined = ({ store }: TestStore) =>
-  doctor.run(
+  doctorCommand.run(
     {},
     {
       ...{ store, now: () => START, holder: "command" },
@@ -21,7 +21,7 @@ const examined = ({ store }: TestStore) =>
   );
 
 describe("the doctor command", () => {
-  it("reports that no live market was ever polled", async () => {
+  it("reports when no live market has ever been polled", async () => {
     const { isGood, text, result } = await examined(await openStore(model));
     expect([isGood, result]).toEqual([true, { providers: [] }]);
     expect(text).toContain("MARKET=live");
@@ -44,7 +44,7 @@ describe("the doctor command", () => {
       },
     );
     for (const days of [5, 1, 2, 29, 31]) {
-      await setApart(store, { id: "coinbase", days, reason: `the reason of day ${days}` });
+      await quarantineBar(store, { id: "coinbase", days, reason: `the reason of day ${days}` });
     }
     const { isGood, text, notes } = await examined(store);
     expect(text.split("\n")).toEqual([
@@ -69,7 +69,7 @@ describe("the doctor command", () => {
     expect([isGood, notes]).toEqual([false, []]);
   });
 
-  it("reports silence after minutes for a stream, and after a week for other providers", async () => {
+  it("reports a provider as silent after minutes for a stream, and after a week otherwise", async () => {
     const providers = ["heard", "unheard", "fresh"].map((id) => provider(id, { budget: null }));
     const since = (ms: number) => ({ ...answering, lastSuccessAt: START - ms });
     const week = 7 * 86_400_000;
@@ -101,7 +101,7 @@ describe("the doctor command", () => {
     expect(result.providers).toMatchObject([{ id: "one", state: "fault", failures: 0 }]);
   });
 
-  it("names series that cannot be parsed while other series are healthy", async () => {
+  it("lists series that cannot be parsed even if other series are healthy", async () => {
     const store = await followedStore([provider("one"), provider("two")], {
       one: answering,
       two: answering,
@@ -130,7 +130,7 @@ describe("the doctor command", () => {
     ]);
   });
 
-  it("lists data that a provider lacks, which is not a fault", async () => {
+  it("lists data that a provider lacks, without reporting a fault", async () => {
     const store = await followedStore([provider("one")], { one: answering });
     const symbols = Array.from({ length: 12 }, (_, index) => `S${String(index).padStart(2, "0")}`);
     await notedSeries(store, "one", { A: { unknown: symbols.slice(6) }, B: { unknown: symbols } });
@@ -142,10 +142,10 @@ describe("the doctor command", () => {
     expect(result.providers).toMatchObject([{ state: "well", unknown: symbols }]);
   });
 
-  it("prints the same result as JSON, with ISO instants", async () => {
+  it("prints the same result as JSON, with instants in ISO 8601", async () => {
     const progress = { one: { ...answering, ...faultOf(30), failures: 1, openUntil: START + 1 } };
     const store = await followedStore([provider("one"), provider("two")], progress);
-    await setApart(store, { id: "one", days: 1, reason: "too high" });
+    await quarantineBar(store, { id: "one", days: 1, reason: "too high" });
     const { result } = await examined(store);
     const budget = { requests: 10, perMs: 60_000 };
     expect(JSON.parse(JSON.stringify(result))).toEqual({

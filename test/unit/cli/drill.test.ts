@@ -6,7 +6,7 @@ import { PassThrough } from "node:stream";
 import { text } from "node:stream/consumers";
 import { beforeAll, describe, expect, it } from "vitest";
 import { runProgram } from "../../../src/cli/program.ts";
-import { audited } from "../../../src/store/audit/entry.ts";
+import { auditSteps } from "../../../src/store/audit/entry.ts";
 import { writeBackup } from "../../../src/store/backup/backup.ts";
 import type { DumpRow, Store } from "../../../src/store/port/store.ts";
 import { openEmbedded } from "../../../src/store/sqlite/open.ts";
@@ -16,7 +16,9 @@ import { dataFolder, Sessions, signalLog } from "../../support/signal-log.ts";
 const folders = { store: dataFolder(), good: dataFolder() };
 const good = join(folders.good, "good.backup.gz");
 
-/** A backup of a store with audit rows and a log of signals, in which rows may be changed. */
+/**
+ * Writes a backup of a store with audit rows and a signal log, after applying `change` to each row.
+ */
 async function backUp(file: string, change: (row: DumpRow) => DumpRow = (row) => row) {
   const store = await openEmbedded({ folder: folders.store, mode: "sandbox", now: Date.now });
   const { identity } = store;
@@ -36,7 +38,7 @@ beforeAll(async () => {
   const { records } = store;
   for (let at = 0; at < 5; at++) {
     const entry = { action: "page.read", actor: "system", target: `page ${at}` };
-    await records.commit(audited(entry, at));
+    await records.commit(auditSteps(entry, at));
   }
   await sealAll({ records, clock: { now: 1 } });
   const sessions = new Sessions();
@@ -61,7 +63,7 @@ async function drill(folder: string, ...options: readonly string[]) {
   return { code, out: await text(stdout), err: await text(stderr) };
 }
 
-/** A folder with the good backup of yesterday and a newer one. */
+/** A directory with a valid backup of yesterday and a newer backup. */
 function folderWith(newer: (file: string) => void): string {
   const folder = dataFolder();
   const older = join(folder, "older.backup.gz");
@@ -72,7 +74,7 @@ function folderWith(newer: (file: string) => void): string {
 }
 
 describe("the restore drill", () => {
-  it("restores and verifies a good backup, and leaves nothing behind", async () => {
+  it("restores and verifies a valid backup, and leaves no files behind", async () => {
     const { code, out } = await drill(folders.good);
     expect(out).toMatch(/Sealed audit rows: 5\nLog of signals: \d+ entries\nok\n/);
     expect(code).toBe(0);
@@ -80,7 +82,7 @@ describe("the restore drill", () => {
     expect(left.filter((name) => name.startsWith("market-signal-drill-"))).toEqual([]);
   });
 
-  it("reports a damaged newest backup, even if an older one is intact", async () => {
+  it("reports a damaged newest backup even if an older backup is intact", async () => {
     const folder = folderWith((file) => {
       copyFileSync(good, file);
       truncateSync(file, readFileSync(good).length - 40);

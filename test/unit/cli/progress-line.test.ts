@@ -20,7 +20,7 @@ describe("the progress line", () => {
     expect(written).toEqual([]);
   });
 
-  it("is one line with percent, rows and elapsed time, which is erased at the end", () => {
+  it("consists of percentage, rows and elapsed time on one line, which is erased at the end", () => {
     const { line, written, clock, show } = terminal(true);
     clock.now += 1_000;
     show(0.256);

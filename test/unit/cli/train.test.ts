@@ -21,7 +21,7 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(folder, { recursive: true }));
 
-/** Runs the command in the folder of the test. */
+/** Runs the train command in the directory of the test. */
 async function run(...argv: readonly string[]) {
   const said = { out: "", err: "" };
   const into = (name: keyof typeof said) =>
@@ -41,7 +41,7 @@ async function run(...argv: readonly string[]) {
   return { exitCode, ...said };
 }
 
-/** Runs the command on these lines. */
+/** Runs the train command on a file with these lines. */
 function runOn(...lines: readonly string[]) {
   writeFileSync(join(folder, "labelled.jsonl"), lines.join("\n"));
   return run("--in", "labelled.jsonl");
@@ -50,7 +50,7 @@ function runOn(...lines: readonly string[]) {
 const good = readFileSync(FIXTURE, "utf8").trim().split("\n");
 
 describe("market-signal train", () => {
-  it("prints the quality of each classifier, and writes a model that the service can load", async () => {
+  it("prints the quality of each classifier and writes a model that the service can load", async () => {
     const { exitCode, out, err } = await run("--in", FIXTURE, "--out", "mine.json");
     expect({ exitCode, err }).toEqual({ exitCode: 0, err: "" });
     expect(out).toMatch(/^\d+ messages: \d+ bearish, \d+ neutral, \d+ bullish\n/u);
@@ -63,14 +63,14 @@ describe("market-signal train", () => {
     expect(polarity("profit beats, shares pop", model)).toBeGreaterThan(0.3);
   });
 
-  it("writes the same model from the same messages, to model.json without --out", async () => {
+  it("writes the same model for the same messages, to model.json unless --out is given", async () => {
     await run("--in", FIXTURE);
     const first = readFileSync(join(folder, "model.json"), "utf8");
     await run("--in", FIXTURE);
     expect(readFileSync(join(folder, "model.json"), "utf8")).toBe(first);
   });
 
-  it("skips empty lines, unknown members, a byte order mark and Windows line endings", async () => {
+  it("ignores empty lines, unknown members, a byte order mark and Windows line endings", async () => {
     const [first = "", ...rest] = good;
     const extra = JSON.stringify({ ...JSON.parse(first), id: 5 });
     const { exitCode } = await runOn(`\ufeff${extra}\r`, "", "  ", ...rest, "");
@@ -90,19 +90,19 @@ describe("market-signal train", () => {
       '{"text":"up","label":"BUY\\u001b[31m"}',
       'labelled.jsonl:3: "label" has to be bullish, bearish or neutral.',
     ],
-  ])("names the invalid line: %s", async (line, fault) => {
+  ])("reports which line is invalid: %s", async (line, fault) => {
     const result = await runOn(...good.slice(0, 2), line, ...good);
     expect(result).toEqual({ exitCode: 1, out: "", err: `${fault}\n` });
     expect(readdirSync(folder)).toEqual(["labelled.jsonl"]);
   });
 
-  it("requires bullish and bearish messages", async () => {
+  it("requires both bullish and bearish messages", async () => {
     const { exitCode, err } = await runOn(...good.filter((line) => !line.includes("bearish")));
     expect(exitCode).toBe(1);
     expect(err).toBe("labelled.jsonl: 0 bearish messages are too few; at least 5 are needed.\n");
   });
 
-  it("reports a missing file, and preserves a model that it cannot replace", async () => {
+  it("reports a missing input file, and keeps an old model that it cannot replace", async () => {
     expect(await run("--in", "missing.jsonl")).toMatchObject({ exitCode: 1, out: "" });
     const { exitCode, err } = await run("--in", FIXTURE, "--out", "no/such/folder.json");
     expect(exitCode).toBe(1);
@@ -120,7 +120,7 @@ describe("market-signal train", () => {
     expect(err).toMatch(/market-signal --help says more\.\n$/u);
   });
 
-  it("prints its usage", async () => {
+  it("prints its usage text", async () => {
     const { exitCode, out } = await run("--help");
     expect(exitCode).toBe(0);
     expect(out).toMatch(/^market-signal train --in <file> \[options\]\n/u);
@@ -128,7 +128,7 @@ describe("market-signal train", () => {
 });
 
 describe("cross-validation", () => {
-  it("puts copies of a message in one fold, so that no copy is tested on a model trained on another copy", () => {
+  it("puts copies of a message in the same fold, so that no copy is tested on a model trained on another copy", () => {
     const copies = Array.from({ length: 40 }, (_, at) => ({
       text: `RT @user${at} zorbing ${at} https://example.com/${at}`,
       label: "bullish" as const,
@@ -145,7 +145,7 @@ describe("cross-validation", () => {
   });
 });
 
-describe("model quality", () => {
+describe("the quality of a model", () => {
   const readings = [
     { polarity: 0.9, label: "bullish" },
     { polarity: 0.1, label: "bullish" },
@@ -154,12 +154,12 @@ describe("model quality", () => {
     { polarity: 1, label: "neutral" },
   ] as const;
 
-  it("is the AUC of bullish over bearish, with ties counted half and neutral left out", () => {
+  it("is the AUC of bullish over bearish messages, with ties counted as half and neutral messages excluded", () => {
     expect(areaUnderCurve(readings)).toBe(0.875);
     expect(areaUnderCurve(readings.slice(0, 2))).toBeNaN();
   });
 
-  it("classifies with the same thresholds as the social factor", () => {
+  it("is measured with the same thresholds as in the social factor", () => {
     expect(accuracy(readings)).toBe(0.4);
     expect(accuracy([])).toBeNaN();
   });

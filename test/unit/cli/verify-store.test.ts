@@ -2,23 +2,23 @@ import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { verify } from "../../../src/cli/commands/verify-store.ts";
-import { audited } from "../../../src/store/audit/entry.ts";
+import { verifyStoreCommand } from "../../../src/cli/commands/verify-store.ts";
+import { auditSteps } from "../../../src/store/audit/entry.ts";
 import { put } from "../../../src/store/port/operations.ts";
 import { collection } from "../../../src/store/port/records.ts";
 import type { DumpRow, Store } from "../../../src/store/port/store.ts";
 import { storeUnavailable } from "../../../src/store/port/unavailable.ts";
 import { sealAll } from "../../support/audit.ts";
-import { dumped, inBatches, model, openStore } from "../../support/stores.ts";
+import { dumpStore, inBatches, model, openStore } from "../../support/stores.ts";
 
 const notes = collection<number>("notes");
 
-/** A store with two records, three sealed audit rows and one that waits. */
+/** A store with two records, three sealed audit rows and one unsealed audit row. */
 async function filledStore() {
   const { store, records, clock } = await openStore(model);
   const now = () => clock.now;
   const audit = (target: string) =>
-    audited({ action: "note.written", actor: "system", target }, now());
+    auditSteps({ action: "note.written", actor: "system", target }, now());
   await records.commit([put(notes, { key: "a", value: 1 }), put(notes, { key: "b", value: 2 })]);
   await records.commit(["a", "b", "c"].flatMap(audit));
   await sealAll({ records, clock });
@@ -27,7 +27,7 @@ async function filledStore() {
 }
 
 const verified = (store: Store, args: { readonly state?: string } = {}) =>
-  verify.run(
+  verifyStoreCommand.run(
     args,
     {
       ...{ store, now: () => 0, holder: "command" },
@@ -36,15 +36,15 @@ const verified = (store: Store, args: { readonly state?: string } = {}) =>
     () => {},
   );
 
-/** The store with every row changed by somebody. */
+/** Loads the store again with `change` applied to each row, as an intruder could. */
 async function changed(store: Store, change: (row: DumpRow) => DumpRow): Promise<Store> {
-  const rows = (await dumped(store)).map(change);
+  const rows = (await dumpStore(store)).map(change);
   await store.load(store.identity, inBatches(rows, 100));
   return store;
 }
 
-describe("verify", () => {
-  it("counts the content, and prints ok", async () => {
+describe("the store verify command", () => {
+  it("counts the content of an intact store and prints ok", async () => {
     const { isGood, text, result } = await verified(await filledStore());
     expect(isGood).toBe(true);
     expect(result).toMatchObject({
@@ -54,7 +54,7 @@ describe("verify", () => {
     expect(text).toMatch(/ {2}notes: 2\n.* {2}audit: 3\n.*3; not sealed yet: 1\n.*\nok$/s);
   });
 
-  it("stores the state of the audit log, and reports a log that was rebuilt", async () => {
+  it("saves the state of the audit log, and later reports a log that was rebuilt", async () => {
     const folder = mkdtempSync(join(tmpdir(), "verify-"));
     onTestFinished(() => rmSync(folder, { recursive: true }));
     const state = join(folder, "audit.json");
@@ -80,7 +80,7 @@ describe("verify", () => {
 
   it("reports rows that are not JSON and revisions out of order", async () => {
     const store = await filledStore();
-    const rows = await dumped(store);
+    const rows = await dumpStore(store);
     const [first, second, ...others] = rows as [DumpRow, DumpRow, ...DumpRow[]];
     const dump = () => inBatches([second, first, { ...second, text: "{" }, ...others], 100);
     const { isGood, result } = await verified({ ...store, identity: store.identity, dump });
@@ -91,11 +91,11 @@ describe("verify", () => {
     ]);
   });
 
-  it("continues after an unreadable row, with the engine's message", async () => {
+  it("continues after an unreadable row, and reports the error message of the storage engine", async () => {
     const store = await filledStore();
     const fault = storeUnavailable("It did not answer.", new Error("database disk is malformed"));
     async function* dump() {
-      yield (await dumped(store)).slice(0, 1);
+      yield (await dumpStore(store)).slice(0, 1);
       throw fault;
     }
     const archive = { ...store.archive, read: () => Promise.reject(fault) };
@@ -108,7 +108,7 @@ describe("verify", () => {
     ]);
   });
 
-  it("can be aborted, which is not reported as a problem of the store", async () => {
+  it("can be aborted, and does not report the abort as a problem of the store", async () => {
     const store = await filledStore();
     async function* dump(): AsyncGenerator<readonly DumpRow[]> {
       yield [];

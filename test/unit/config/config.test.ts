@@ -4,7 +4,7 @@ import { readConfig } from "../../../src/config/config.ts";
 const upstream = { OIDC_CLIENT_ID: "market-signal", OIDC_CLIENT_SECRET: "secret" };
 const mail = { MAIL_FROM: "signals@mail.example" };
 
-describe("a mail server", () => {
+describe("the URL of a mail server", () => {
   it.each(["smtp://", "smtps://", "smtp:///path", "smtp://user:password@", "smtp://?x=1"])(
     "is rejected without a host: %s",
     (SMTP_URL) => {
@@ -21,7 +21,7 @@ describe("a mail server", () => {
   );
 });
 
-describe("an external OpenID provider", () => {
+describe("the issuer URL of an external OpenID provider", () => {
   it.each([
     "http://login.example",
     "http://localhost.evil.example",
@@ -29,7 +29,7 @@ describe("an external OpenID provider", () => {
     "ftp://login.example",
     "login.example",
     "https://",
-  ])("is rejected where its answers could not be trusted: %s", (OIDC_ISSUER) => {
+  ])("is rejected when its responses could not be trusted: %s", (OIDC_ISSUER) => {
     const read = () => readConfig({ ...upstream, OIDC_ISSUER });
     expect(read).toThrow(/^OIDC_ISSUER: ".*" is not an issuer such as .* http:\/\/ only on this/);
   });
@@ -39,7 +39,7 @@ describe("an external OpenID provider", () => {
     "http://127.0.0.1:9000",
     "http://localhost:9000",
     "http://[::1]:9000",
-  ])("is accepted with TLS, or on this machine: %s", (OIDC_ISSUER) => {
+  ])("is accepted with HTTPS or on the local machine: %s", (OIDC_ISSUER) => {
     expect(readConfig({ ...upstream, OIDC_ISSUER }).upstream?.issuer).toBe(OIDC_ISSUER);
   });
 });
@@ -63,7 +63,7 @@ describe("an invalid setting", () => {
   });
 });
 
-describe("the time for which a stopping process still accepts connections", () => {
+describe("the drain time, in which a stopping process still accepts connections,", () => {
   const DATABASE_URL = "postgres://user@host/database";
   it.each([
     ["zero with the embedded store", {}, 0],

@@ -8,7 +8,8 @@ const INSTALLED = "/opt/node_modules/market-signal/dist";
 it.each([
   ["linux", {}, join(homedir(), ".local/share/market-signal")],
   ["linux", { XDG_DATA_HOME: "/data" }, "/data/market-signal"],
-  // "All paths set in these environment variables must be absolute"; others are to be ignored.
+  // XDG Base Directory Specification: "All paths set in these environment variables must be
+  // absolute", and relative paths are ignored.
   ["linux", { XDG_DATA_HOME: "data" }, join(homedir(), ".local/share/market-signal")],
   [
     "darwin",
@@ -18,7 +19,7 @@ it.each([
   ["win32", { LOCALAPPDATA: "/users/ada/local" }, "/users/ada/local/market-signal"],
   ["win32", {}, join(homedir(), "AppData/Local/market-signal")],
 ] as const)(
-  "an installed package stores its data in the user's folder of %s (%o)",
+  "an installed package stores its data in the user's data directory on %s (%o)",
   (platform, env, folder) => {
     expect(defaultDataFolder({ program: INSTALLED, platform, env })).toBe(folder);
   },
@@ -30,7 +31,7 @@ it("a package that npm installed on Windows is recognized by its path", () => {
   expect(defaultDataFolder({ program, platform: "win32", env })).toBe("/local/market-signal");
 });
 
-it("a checkout stores its data in the current folder", () => {
+it("a source checkout stores its data in the current directory", () => {
   const env = { XDG_DATA_HOME: "/data" };
   const place = { program: "/home/ada/market-signal/src/cli", platform: "linux" as const, env };
   expect(defaultDataFolder(place)).toBe("./data");

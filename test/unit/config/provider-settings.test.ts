@@ -8,12 +8,12 @@ const LIVE = { MARKET: "live" };
 const chosen = (env: Readonly<Record<string, string>>) =>
   readConfig({ ...LIVE, ...env }).market as { readonly kind: string } & LiveChoice;
 
-it("each provider has settings with its own name", () => {
+it("the settings of each provider are stored under the provider's id", () => {
   expect(providers.map(({ id }) => id)).toEqual(providerIds);
 });
 
-describe("a live market", () => {
-  it("requires no other setting", () => {
+describe("the settings of a live market", () => {
+  it("have usable defaults for everything but the kind of market", () => {
     expect(readConfig(LIVE)).toMatchObject({
       market: { kind: "live", settings: {}, origins: {} },
       anonymousScopes: [],
@@ -22,13 +22,13 @@ describe("a live market", () => {
     expect([chosen({}).universe, chosen({}).providers]).toEqual([undefined, undefined]);
   });
 
-  it("is open to unclaimed agents as far as the operator allows", () => {
+  it("allow unclaimed agents only the scopes that the operator specifies", () => {
     const { anonymousScopes } = readConfig({ ...LIVE, ANONYMOUS_SCOPES: "signals:read" });
     expect(anonymousScopes).toEqual(["signals:read"]);
     expect(readConfig({}).anonymousScopes.length).toBeGreaterThan(1);
   });
 
-  it("follows the operator's settings", () => {
+  it("contain the operator's values", () => {
     const choice = chosen({
       UNIVERSE: "AAPL BTC-USD",
       PROVIDERS: "coinbase, alpaca",
@@ -53,7 +53,7 @@ describe("a live market", () => {
     });
   });
 
-  it("has no AS_OF or REPLAY", () => {
+  it("must not include AS_OF or REPLAY", () => {
     const history = (name: string) => `${name}: only history `;
     expect(() => chosen({ AS_OF: "2015-06-30T21:00:00Z" })).toThrow(history("AS_OF"));
     expect(() => chosen({ REPLAY: "2014-01-02/2014-12-31@2" })).toThrow(history("REPLAY"));
@@ -98,7 +98,7 @@ describe("an invalid setting is rejected with the allowed values:", () => {
     ["APCA_API_SECRET_KEY", "a secret of Alpaca"],
     ["MASSIVE_API_KEY", "a key of Massive"],
     ["UNUSUAL_WHALES_API_KEY", "a key of Unusual Whales"],
-  ])("%s, without disclosing it", (name, allowed) => {
+  ])("%s, without disclosing the value", (name, allowed) => {
     for (const key of ["top secret", "secret\r\nX-Other: 1", "s".repeat(501), "gehäim"]) {
       expect(() => chosen({ [name]: key })).toThrow(
         new Error(`${name}: its value is not ${allowed}.`),

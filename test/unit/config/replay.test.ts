@@ -6,7 +6,7 @@ const HISTORY = { MARKET: "files:/data/market" };
 const replay = (text: string) => readConfig({ ...HISTORY, REPLAY: text }).market;
 
 describe("the setting REPLAY", () => {
-  it("is two dates and a speed; a date begins at 00:00 UTC", () => {
+  it("consists of two dates and a speed, where a date begins at 00:00 UTC", () => {
     expect(replay("2014-01-02/2014-12-31@2")).toEqual({
       kind: "replay",
       folder: "/data/market",
@@ -16,7 +16,7 @@ describe("the setting REPLAY", () => {
     });
   });
 
-  it("accepts instants with any offset and fractions of a day", () => {
+  it("accepts instants with any UTC offset and fractional speeds", () => {
     expect(replay("2014-06-02T16:00:00-04:00/2014-06-03T00:00:00.500Z@0.25")).toMatchObject({
       from: Date.parse("2014-06-02T20:00:00Z"),
       to: Date.parse("2014-06-03T00:00:00.500Z"),
@@ -50,7 +50,7 @@ describe("the setting REPLAY", () => {
     expect(() => replay(text)).toThrow(/^REPLAY: .*the earlier first.*from 0\.00001 to 100/);
   });
 
-  it("requires recorded history, without AS_OF", () => {
+  it("requires a market of recorded history and excludes AS_OF", () => {
     const REPLAY = "2014-01-02/2014-12-31@2";
     expect(() => readConfig({ REPLAY })).toThrow(/REPLAY: .*MARKET=files:<folder>/);
     expect(() => readConfig({ ...HISTORY, REPLAY, AS_OF: "2014-06-30T00:00:00Z" })).toThrow(
@@ -58,7 +58,7 @@ describe("the setting REPLAY", () => {
     );
   });
 
-  it("opens the market to people by application, like recorded history", () => {
+  it("makes sign-up require an application, as for recorded history", () => {
     const REPLAY = "2014-01-02/2014-12-31@2";
     expect(readConfig({ ...HISTORY, REPLAY }).signUp).toBe("applications");
     expect(readConfig({}).signUp).toBe("open");
@@ -66,11 +66,11 @@ describe("the setting REPLAY", () => {
 });
 
 describe("the settings of a market", () => {
-  it("default to the sandbox", () => {
+  it("default to the sandbox market", () => {
     expect(readConfig({}).market).toEqual({ kind: "sandbox", sessionSeconds: 60, seed: 1 });
   });
 
-  it("can be a directory with a stopped clock", () => {
+  it("can specify a directory of recorded history and the instant at which its clock is stopped", () => {
     const asOf = new Date("2015-06-30T21:00:00Z");
     expect(readConfig({ ...HISTORY, AS_OF: "2015-06-30T21:00:00Z" }).market).toEqual({
       kind: "files",
@@ -82,7 +82,7 @@ describe("the settings of a market", () => {
 });
 
 describe("the setting SOCIAL_MODEL", () => {
-  it("is a file, or absent", () => {
+  it("is the path of a file, or empty", () => {
     expect(readConfig({ SOCIAL_MODEL: "model.bin" }).socialModelFile).toBe(resolve("model.bin"));
     expect(readConfig({ SOCIAL_MODEL: "" }).socialModelFile).toBeUndefined();
   });

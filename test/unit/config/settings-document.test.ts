@@ -4,8 +4,8 @@ import { settingsDocument } from "../../../src/config/settings.ts";
 
 const FILE = new URL("../../../docs/settings.md", import.meta.url);
 
-/** `UPDATE_DOCS=1` writes the document again. */
-it("docs/settings.md lists every setting as the code has it", () => {
+/** With `UPDATE_DOCS=1` the test rewrites the document. */
+it("docs/settings.md lists every setting as it is defined in the code", () => {
   if (process.env.UPDATE_DOCS === "1") writeFileSync(FILE, settingsDocument());
   expect(readFileSync(FILE, "utf8")).toBe(settingsDocument());
 });

@@ -1,10 +1,10 @@
 import { describe, expect, it } from "vitest";
-import { createBlockPressure } from "../../../src/factors/block-pressure.ts";
+import { createBlockPressureTracker } from "../../../src/factors/block-pressure.ts";
 import { combineDarkpool, readDarkpool } from "../../../src/factors/darkpool.ts";
 import { addPrint, estimatedSide, type OffExchangeDay } from "../../../src/factors/off-exchange.ts";
-import { createShortPressure } from "../../../src/factors/short-pressure.ts";
+import { createShortPressureTracker } from "../../../src/factors/short-pressure.ts";
 import { clippedZ, normalCdf } from "../../../src/factors/statistics.ts";
-import { isBlock } from "../../../src/market/block-size.ts";
+import { isBlockTrade } from "../../../src/market/block-size.ts";
 import type { Print, ShortVolume } from "../../../src/market/records.ts";
 
 const DAY_MS = 86_400_000;
@@ -27,7 +27,7 @@ function print(values: Partial<Print>): Print {
   };
 }
 
-/** Reference prints. */
+/** The prints of the worked example. */
 const worked = [
   print({ price: 100.02, sizeShares: 15_000, bid: 100, ask: 100.04 }),
   print({ price: 100.04, sizeShares: 20_000, bid: 100, ask: 100.04 }),
@@ -35,9 +35,9 @@ const worked = [
   print({ price: 100.05, sizeShares: 30_000, bid: 100.02, ask: 100.06 }),
 ];
 
-/** Prints by session, the newest still under way. */
+/** Measures the pressure of prints by session. The last session is still open. */
 const bySession = (...sessions: readonly (readonly Print[])[]) => {
-  const pressure = createBlockPressure();
+  const pressure = createBlockPressureTracker();
   for (const prints of sessions) {
     pressure.closeSession();
     pressure.beginSession();
@@ -49,13 +49,13 @@ const bySession = (...sessions: readonly (readonly Print[])[]) => {
 const blocks = (prints: readonly Print[]) => bySession(prints);
 
 const shorts = (volumes: readonly ShortVolume[]) => {
-  const pressure = createShortPressure();
+  const pressure = createShortPressureTracker();
   volumes.forEach(pressure.add);
   return pressure.read();
 };
 
-describe("the estimate of a print's side", () => {
-  it("follows the position between the quotes as in the worked example", () => {
+describe("the estimated side of a print", () => {
+  it("follows from the price's position between the quotes, as in the worked example", () => {
     const sides = worked.map(estimatedSide);
     expect(sides[0]).toBe(0);
     expect(sides[1]).toBeCloseTo(1, 9);
@@ -63,23 +63,23 @@ describe("the estimate of a print's side", () => {
     expect(sides[3]).toBeCloseTo(0.5, 9);
   });
 
-  it("is unknown without quotes, in crossed markets and under excluded sale conditions", () => {
+  it("is unknown without quotes, in locked markets and under excluded sale conditions", () => {
     expect(estimatedSide(print({}))).toBeNull();
     expect(estimatedSide(print({ bid: 100, ask: 100 }))).toBeNull();
     expect(estimatedSide(print({ bid: 99, ask: 101, signable: false }))).toBeNull();
   });
 
-  it("stays within -1 and 1 for prices outside the quotes", () => {
+  it("is limited to -1 and 1 for prices outside the quotes", () => {
     expect(estimatedSide(print({ price: 105, bid: 99, ask: 101 }))).toBe(1);
     expect(estimatedSide(print({ price: 95, bid: 99, ask: 101 }))).toBe(-1);
   });
 });
 
 describe("an off-exchange day", () => {
-  it("calls 10,000 shares or USD 200,000 a block", () => {
-    expect(isBlock(print({ sizeShares: 9_999, price: 1 }))).toBe(false);
-    expect(isBlock(print({ sizeShares: 10_000, price: 1 }))).toBe(true);
-    expect(isBlock(print({ sizeShares: 2_000, price: 100 }))).toBe(true);
+  it("classifies 10,000 shares or USD 200,000 as a block", () => {
+    expect(isBlockTrade(print({ sizeShares: 9_999, price: 1 }))).toBe(false);
+    expect(isBlockTrade(print({ sizeShares: 10_000, price: 1 }))).toBe(true);
+    expect(isBlockTrade(print({ sizeShares: 2_000, price: 100 }))).toBe(true);
   });
 
   it("counts canceled prints separately", () => {
@@ -91,20 +91,20 @@ describe("an off-exchange day", () => {
 });
 
 describe("block pressure", () => {
-  it("has the worked example's imbalance .350748, shrunk to .058458 by four blocks", () => {
+  it("matches the worked example: imbalance .350748, shrunk to .058458 because of only four blocks", () => {
     const reading = blocks(worked);
     expect(reading.blocks).toBe(4);
     expect(reading.imbalance).toBeCloseTo(0.058458, 6);
     expect((reading.imbalance ?? 0) * 6).toBeCloseTo(0.350748, 6);
   });
 
-  it("fades with a half-life of three sessions", () => {
+  it("decays with a half-life of three sessions", () => {
     const reading = bySession(worked, [], [], []);
     expect(reading.blocks).toBeCloseTo(2, 12);
     expect(reading.imbalance).toBeCloseTo((0.3507477 * 2) / 22, 6);
   });
 
-  it("is compared with the sessions before the current one", () => {
+  it("is standardized against the sessions before the current one", () => {
     const day = (price: number) => [print({ price, sizeShares: 20_000, bid: 99, ask: 101 })];
     const habit = [...Array(30).keys()].map((session) => day(session % 2 ? 99.5 : 100.5));
     expect(bySession(...habit.slice(0, 20)).z).toBeNull();
@@ -112,11 +112,11 @@ describe("block pressure", () => {
     expect(bySession(...habit, day(99)).z).toBeLessThan(-1);
   });
 
-  it("ignores canceled blocks and takes reports after the close into the next session", () => {
+  it("ignores canceled blocks, and counts reports after the close for the next session", () => {
     const [first] = worked;
     if (first === undefined) throw new Error("the example has prints");
     expect(blocks([{ ...first, canceled: true }]).blocks).toBe(0);
-    const late = createBlockPressure();
+    const late = createBlockPressureTracker();
     late.add(first);
     late.closeSession();
     expect(late.read().blocks).toBe(1);
@@ -128,7 +128,7 @@ describe("block pressure", () => {
 });
 
 describe("the dark pool factor", () => {
-  it("combines as in the worked example: z .006351, score 50.25", () => {
+  it("combines its parts as in the worked example: z .006351, score 50.25", () => {
     const imbalance = blocks(worked).imbalance ?? Number.NaN;
     const imbalanceZ = clippedZ(imbalance, { mean: 0.01, sd: 0.06 }) ?? null;
     const shortZ = clippedZ(0.52, { mean: 0.46, sd: 0.05 }) ?? null;
@@ -140,13 +140,13 @@ describe("the dark pool factor", () => {
     expect(combined?.confidence).toBeCloseTo(4 / 9, 12);
   });
 
-  it("uses one part alone with less confidence, and reverses the sign of the short ratio", () => {
+  it("has less confidence with only one part, and reverses the sign of the short ratio", () => {
     expect(combineDarkpool(0.8, null, 5)).toEqual({ z: 0.8, confidence: 0.3 });
     expect(combineDarkpool(null, 1.2, 0)).toEqual({ z: -1.2, confidence: 0.4 });
     expect(combineDarkpool(null, null, 0)).toBeUndefined();
   });
 
-  it("compares a short ratio with the sessions before it, without itself", () => {
+  it("standardizes a short ratio against the previous sessions, excluding its own session", () => {
     const ratios = [...Array(60).keys()].map((index) => (index % 2 === 0 ? 0.45 : 0.49));
     const volumes = [...ratios, 0.57].map(shortVolume);
     const { ratio, z } = shorts(volumes);
@@ -155,7 +155,7 @@ describe("the dark pool factor", () => {
     expect(shorts(volumes.slice(0, 20)).z).toBeNull();
   });
 
-  it("halves the z of a short ratio with every session", () => {
+  it("halves the z-score of a short ratio with every further session", () => {
     const habit = [...Array(60).keys()].map((index) => shortVolume(index % 2 ? 0.49 : 0.45, index));
     const before = shorts(habit).z ?? Number.NaN;
     const after = shorts([...habit, shortVolume(0.47, 60)]).z ?? Number.NaN;
@@ -167,7 +167,7 @@ describe("the dark pool factor", () => {
     expect(shorts([shortVolume(0.5, 1), tiny]).ratio).toBe(0.5);
   });
 
-  it("distinguishes a missing feed, a silent feed, a stale feed and prints without quotes", () => {
+  it("distinguishes a missing feed, a feed without prints, a stale feed and prints without quotes", () => {
     const closesAfter = () => 0;
     const context = { at: 10 * DAY_MS, dayMs: DAY_MS, closesAfter, feedAt: 10 * DAY_MS };
     const statusOf = (availableAt: number, feedAt = context.feedAt) => {
@@ -181,7 +181,7 @@ describe("the dark pool factor", () => {
     expect(statusOf(10 * DAY_MS)).toBe("not_observed");
   });
 
-  it("drops a short ratio once a session has closed without a newer one", () => {
+  it("drops a short ratio once two sessions have closed without a newer ratio", () => {
     const volumes = [...Array(60).keys()].map((index) =>
       shortVolume(index % 2 ? 0.49 : 0.45, index),
     );
@@ -193,7 +193,7 @@ describe("the dark pool factor", () => {
     expect(read(2)).toMatchObject({ z: null, status: "stale" });
   });
 
-  it("does not treat volumes that are too small for a ratio as a newer ratio", () => {
+  it("does not treat a volume that is too small for a ratio as a newer ratio", () => {
     const tiny = { ...shortVolume(0.9, 3), totalShares: 900 };
     expect(shorts([shortVolume(0.5, 1), tiny])).toMatchObject({
       ratioAt: DAY_MS,
@@ -201,7 +201,7 @@ describe("the dark pool factor", () => {
     });
   });
 
-  it("reports a short volume that is too small as insufficient data, not as no activity", () => {
+  it("reports insufficient data, not missing activity, when the short volume is too small", () => {
     const thin = { ...shortVolume(0.5, 10), totalShares: 259 };
     const measurement = { block: blocks([]), short: shorts([thin]) };
     const context = { at: 10 * DAY_MS, dayMs: DAY_MS, closesAfter: () => 0, feedAt: 10 * DAY_MS };

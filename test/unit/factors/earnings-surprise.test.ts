@@ -17,7 +17,7 @@ const filed = (values: readonly number[], lagDays = 30): readonly Fundamental[] 
 const VALUES = [10, 20, 30, 40, 12, 25, 31, 48, 15, 22, 37, 44, 19];
 
 describe("the earnings surprise", () => {
-  it("is the seasonal difference over the deviation of the last eight", () => {
+  it("is the latest year-over-year difference divided by the standard deviation of the last eight differences", () => {
     const differences = VALUES.slice(4).map((value, index) => value - (VALUES[index] as number));
     const last = differences.at(-1) as number;
     expect(earningsSurprise(filed(VALUES), DAY_MS)).toEqual({
@@ -26,7 +26,7 @@ describe("the earnings surprise", () => {
     });
   });
 
-  it("is undefined with too few quarters, without the quarter a year before, and without variation", () => {
+  it("is undefined with too few quarters, without the same quarter of the previous year, or without variation", () => {
     expect(earningsSurprise(filed(VALUES.slice(0, 9)), DAY_MS)).toBeUndefined();
     expect(earningsSurprise(filed(VALUES.slice(0, 10)), DAY_MS)).toBeDefined();
     expect(earningsSurprise(filed(VALUES).toSpliced(8, 1), DAY_MS)).toBeUndefined();
@@ -35,13 +35,13 @@ describe("the earnings surprise", () => {
     expect(earningsSurprise([], DAY_MS)).toBeUndefined();
   });
 
-  it("ignores other figures, and filings that are too late", () => {
+  it("ignores other metrics and filings that are too late", () => {
     const others = filed(VALUES).map((one): Fundamental => ({ ...one, metric: "equity" }));
     expect(earningsSurprise(others, DAY_MS)).toBeUndefined();
     expect(earningsSurprise(filed(VALUES, 182), DAY_MS)).toBeUndefined();
   });
 
-  it("uses the last restatement of a quarter, and dates the quarter by its first filing", () => {
+  it("uses the last restatement of a quarter, but dates the quarter by its first filing", () => {
     const [first] = filed(VALUES).slice(-1);
     const restated = { ...(first as Fundamental), value: 99, availableAt: 91 * 12.9 * DAY_MS };
     const before = earningsSurprise(filed(VALUES), DAY_MS);

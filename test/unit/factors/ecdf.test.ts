@@ -8,18 +8,19 @@ const table = {
   probabilities: [0.05, 0.25, 0.5, 0.75, 0.95],
 };
 
-describe("a frozen distribution", () => {
+describe("a frozen empirical distribution", () => {
   it("interpolates between knots (x 0.4 has p 0.6 and z 0.253347)", () => {
     expect(ecdfZ(table, 0.4)).toBeCloseTo(0.253347, 6);
   });
 
-  it("gives the normal scores of [3, 1, 2, 2, 5]: (mean rank - 0.5)/N", () => {
+  it("maps [3, 1, 2, 2, 5] to normal scores of (mean rank - 0.5)/N", () => {
     const scores = [0.524401, -1.281552, -0.253347, -0.253347, 1.281552];
     for (const [index, p] of [0.7, 0.1, 0.4, 0.4, 0.9].entries()) {
       expect(normalQuantile(p)).toBeCloseTo(scores[index] ?? Number.NaN, 6);
     }
     const frozen = freezeEcdf([3, 1, 2, 2, 5], 5);
-    // The knots end at 0.5 % and 99.5 %, which only the values between feel nothing of.
+    // The outermost knots are clamped to 0.5 % and 99.5 %, which does not affect the values between
+    // them.
     expect(frozen && ecdfZ(frozen, 3)).toBeCloseTo(0.524401, 6);
     expect(frozen && ecdfZ(frozen, 2)).toBeCloseTo(-0.253347, 6);
   });
@@ -29,7 +30,7 @@ describe("a frozen distribution", () => {
     expect(ecdfZ(table, 50)).toBe(ecdfZ(table, 2));
   });
 
-  it("gives a value that several knots share the middle of their probabilities", () => {
+  it("maps a value that several knots share to the middle of their probabilities", () => {
     const tied = { values: [0, 1, 1, 1, 2], probabilities: [0.1, 0.3, 0.5, 0.7, 0.9] };
     expect(ecdfZ(tied, 1)).toBeCloseTo(0, 12);
   });
@@ -43,7 +44,7 @@ describe("a frozen distribution", () => {
     expect(ecdfZ(tied, 9)).toBe(ecdfZ(tied, 2));
   });
 
-  it("has 101 knots, is symmetric and caps |z| at 2.576", () => {
+  it("has 101 knots, is symmetric for symmetric values and caps |z| at 2.576", () => {
     const values = Array.from({ length: 400 }, (_, index) => index - 199.5);
     const frozen = freezeEcdf(values);
     expect(frozen?.values).toHaveLength(101);
@@ -52,7 +53,7 @@ describe("a frozen distribution", () => {
     expect(frozen && ecdfZ(frozen, -1e9)).toBeCloseTo(-2.575829, 6);
   });
 
-  it("puts Hazen's (rank - 0.5)/N at the values themselves", () => {
+  it("assigns Hazen's (rank - 0.5)/N to the values themselves", () => {
     const frozen = freezeEcdf(Array.from({ length: 50 }, (_, index) => index));
     const middle = frozen?.probabilities.indexOf(0.5) ?? -1;
     expect(frozen?.values[middle]).toBeCloseTo(24.5, 12);
@@ -65,7 +66,7 @@ describe("a frozen distribution", () => {
     expect(freezeEcdf(Array.from({ length: 30 }, (_, index) => index))).toBeDefined();
   });
 
-  it("never falls when the value rises and never leaves the bounds", () => {
+  it("never decreases when the value increases, and never leaves its bounds", () => {
     const number = fc.double({ min: -1e6, max: 1e6, noNaN: true });
     fc.assert(
       fc.property(

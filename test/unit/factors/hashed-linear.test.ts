@@ -1,17 +1,21 @@
 import { readFileSync } from "node:fs";
 import fc from "fast-check";
 import { beforeAll, describe, expect, it } from "vitest";
-import { BUCKETS, bucketsOf } from "../../../src/factors/hashed-linear/features.ts";
+import { bucketsOf, FEATURE_BUCKETS } from "../../../src/factors/hashed-linear/features.ts";
 import { MAX_MODEL_BYTES, modelText, readModel } from "../../../src/factors/hashed-linear/file.ts";
 import { fnv1a } from "../../../src/factors/hashed-linear/fnv1a.ts";
-import { EPOCHS, type LabeledMessage, train } from "../../../src/factors/hashed-linear/training.ts";
+import {
+  type LabeledMessage,
+  TRAINING_EPOCHS,
+  trainHashedLinear,
+} from "../../../src/factors/hashed-linear/training.ts";
 import {
   type HashedLinear,
-  type Label,
   modeledPolarity,
+  type SentimentLabel,
   softmax,
 } from "../../../src/factors/hashed-linear.ts";
-import { tokensOf } from "../../../src/factors/message/tokens.ts";
+import { tokenize } from "../../../src/factors/message/tokens.ts";
 import { polarity } from "../../../src/factors/polarity.ts";
 
 const messages = readFileSync(new URL("../../fixtures/messages.jsonl", import.meta.url), "utf8")
@@ -24,48 +28,48 @@ const training = { seed: 7, onEpoch: () => {} };
 let model: HashedLinear;
 let text: string;
 beforeAll(() => {
-  model = train(messages, training);
+  model = trainHashedLinear(messages, training);
   text = modelText(model);
 });
 
-describe("FNV-1a", () => {
-  it("is the published hash, of UTF-16 units with the low byte first", () => {
+describe("the FNV-1a hash", () => {
+  it("matches the published definition, over UTF-16 code units with the low byte first", () => {
     expect(fnv1a("")).toBe(0x811c9dc5);
     expect(fnv1a("a")).toBe(Math.imul(Math.imul(0x811c9dc5 ^ 0x61, 0x01000193), 0x01000193) >>> 0);
     expect(fnv1a("\u6161")).not.toBe(fnv1a("aa"));
   });
 });
 
-describe("the features of a message", () => {
-  it("are every word and every pair, and each negated word once more", () => {
-    const bucket = (feature: string) => fnv1a(feature) % BUCKETS;
+describe("the hashed features of a message", () => {
+  it("include every word and word pair, and a negated feature for each negated word", () => {
+    const bucket = (feature: string) => fnv1a(feature) % FEATURE_BUCKETS;
     const features = ["", "not", " not", "good", "not good", "not good"];
     expect([...bucketsOf(["not", "good"])]).toEqual(features.map(bucket));
   });
 
-  it("mark three words after a negation as negated, and none in the next clause", () => {
+  it("mark three words after a negation as negated, but no word in the next clause", () => {
     expect(bucketsOf(["not", "a", "b", "c", "d"]).length).toBe(1 + 2 * 5 + 3);
     expect(bucketsOf(["not", "a", ",", "c", "d"]).length).toBe(1 + 2 * 5 + 2);
   });
 
-  it("are the same whatever the names, addresses and figures are", () => {
-    const one = tokensOf("$ABC by @ann, +5% to $12.50: https://example.com/1");
-    const other = tokensOf("$QRS by @bob, +7% to $1,234: https://example.org/2");
+  it("do not depend on names, addresses or figures", () => {
+    const one = tokenize("$ABC by @ann, +5% to $12.50: https://example.com/1");
+    const other = tokenize("$QRS by @bob, +7% to $1,234: https://example.org/2");
     expect(bucketsOf(one)).toEqual(bucketsOf(other));
   });
 
-  it("are at least one, and fit the buckets, for any text", () => {
+  it("include at least one feature, and stay within the number of buckets, for any text", () => {
     const property = fc.property(fc.string({ unit: "binary", maxLength: 300 }), (any) => {
-      const buckets = bucketsOf(tokensOf(any));
+      const buckets = bucketsOf(tokenize(any));
       expect(buckets.length).toBeGreaterThan(0);
-      expect(Math.max(...buckets)).toBeLessThan(BUCKETS);
+      expect(Math.max(...buckets)).toBeLessThan(FEATURE_BUCKETS);
     });
     fc.assert(property, { seed: 5 });
   });
 });
 
 describe("softmax", () => {
-  it("gives probabilities, without overflow", () => {
+  it("returns probabilities without overflowing", () => {
     expect(softmax([0, Math.log(3), 0]).map((share) => share.toFixed(6))).toEqual([
       "0.200000",
       "0.600000",
@@ -75,46 +79,46 @@ describe("softmax", () => {
   });
 });
 
-describe("training", () => {
-  it("classifies the messages that it was trained on", () => {
+describe("the training of a model", () => {
+  it("makes the model classify over 97 % of its training messages correctly", () => {
     const right = messages.filter(({ text: said, label }) => {
-      const value = modeledPolarity(model, tokensOf(said));
+      const value = modeledPolarity(model, tokenize(said));
       return label === "bullish" ? value > 0 : label !== "bearish" || value < 0;
     });
     expect(right.length / messages.length).toBeGreaterThan(0.97);
   });
 
   it("generalizes to words that the lexicon does not contain", () => {
-    const said = (word: string, label: Label) =>
+    const said = (word: string, label: SentimentLabel) =>
       Array.from("abcdefghijklmnopqrst", (other) => ({ text: `${word} thing ${other}`, label }));
     const shown = [...said("zorbing", "bullish"), ...said("glimped", "bearish")];
-    const taught = train(shown, training);
+    const taught = trainHashedLinear(shown, training);
     expect(polarity("really zorbing", taught)).toBeGreaterThan(0.1);
     expect(polarity("really glimped", taught)).toBeLessThan(-0.1);
     expect(polarity("really zorbing")).toBe(0);
   });
 
-  it("gives the same weights bit for bit with the same seed, and others with another seed", () => {
-    expect(modelText(train(messages, training))).toBe(text);
-    expect(modelText(train(messages, { ...training, seed: 8 }))).not.toBe(text);
+  it("returns bit-for-bit the same weights for the same seed, and different weights for another seed", () => {
+    expect(modelText(trainHashedLinear(messages, training))).toBe(text);
+    expect(modelText(trainHashedLinear(messages, { ...training, seed: 8 }))).not.toBe(text);
   });
 
-  it("reports the progress of every pass", () => {
+  it("reports its progress after every epoch", () => {
     let passes = 0;
-    train(messages.slice(0, 5), { seed: 1, onEpoch: () => passes++ });
-    expect(passes).toBe(EPOCHS);
+    trainHashedLinear(messages.slice(0, 5), { seed: 1, onEpoch: () => passes++ });
+    expect(passes).toBe(TRAINING_EPOCHS);
   });
 
-  it("gives polarity 0 without messages", () => {
-    expect(modeledPolarity(train([], training), ["strong"])).toBe(0);
+  it("results in a polarity of 0 when there are no messages", () => {
+    expect(modeledPolarity(trainHashedLinear([], training), ["strong"])).toBe(0);
   });
 });
 
 describe("polarity with a model", () => {
-  it("is the mean of lexicon and model, within [-1, 1], for any text", () => {
+  it("is the mean of the lexicon's and the model's polarity, within [-1, 1], for any text", () => {
     const property = fc.property(fc.string({ unit: "binary", maxLength: 500 }), (any) => {
       const value = polarity(any, model);
-      const mean = (polarity(any) + modeledPolarity(model, tokensOf(any))) / 2;
+      const mean = (polarity(any) + modeledPolarity(model, tokenize(any))) / 2;
       expect(value).toBe(mean);
       expect(Math.abs(value)).toBeLessThanOrEqual(1);
     });
@@ -139,7 +143,7 @@ describe("a model file", () => {
     ["null", "null"],
     ["of another kind", '{"format":"other"}'],
     ["too large", " ".repeat(MAX_MODEL_BYTES + 1)],
-  ])("that is %s is rejected with a reason", (_, wrong) => {
+  ])("is rejected with a reason when it is %s", (_, wrong) => {
     expect(() => readModel(wrong)).toThrow(/^The model is (not valid: .+|too large to be one)\.$/u);
   });
 
@@ -156,19 +160,19 @@ describe("a model file", () => {
     ["weights", "*".repeat(262_144)],
     ["checksum", 5],
     ["more", "members"],
-  ])("whose %s is %j is rejected", (member, value) => {
+  ])("is rejected when its %s is %j", (member, value) => {
     const wrong = JSON.stringify({ ...JSON.parse(text), [member]: value });
     expect(() => readModel(wrong)).toThrow(/^The model is not valid: /u);
   });
 
-  it("is never quoted in an error", () => {
+  it("is never quoted in an error message", () => {
     const wrong = JSON.stringify({ ...JSON.parse(text), format: "<script>" });
     expect(() => readModel(wrong)).not.toThrow(/script/u);
     expect(() => readModel('{"\u001b[31m":1}')).toThrow(/^[ -~]+$/u);
   });
 
   it.each(["weights", "scales"])(
-    "with other %s than were written is rejected as damaged",
+    "is rejected as damaged when its %s do not match the checksum",
     (member) => {
       const file = JSON.parse(text);
       const other = {

@@ -1,15 +1,15 @@
 import { ATR, EMA, MACD, RSI, SMA } from "trading-signals";
 import { describe, expect, it } from "vitest";
-import { indicators } from "../../../src/factors/indicators.ts";
-import { createVolatility } from "../../../src/factors/volatility.ts";
+import { technicalIndicators } from "../../../src/factors/indicators.ts";
+import { createVolatilityTracker } from "../../../src/factors/volatility.ts";
 import type { Bar } from "../../../src/market/records.ts";
 import { referenceBars, withCorporateActions } from "./reference.ts";
 
 const valuesOf = (bars: readonly Bar[]) =>
-  Object.fromEntries(indicators(bars).map(({ name, value }) => [name, value]));
+  Object.fromEntries(technicalIndicators(bars).map(({ name, value }) => [name, value]));
 
-describe("the indicators, which are shown but not scored,", () => {
-  it("equal the worked example: RSI14 48.318827, ATR14 2.354338, MACD -1.202501", () => {
+describe("the technical indicators, which are displayed but not scored,", () => {
+  it("match the worked example: RSI14 48.318827, ATR14 2.354338, MACD -1.202501", () => {
     const { rsi14, atr14, macd12_26, macdOverAtr } = valuesOf(referenceBars());
     expect(rsi14).toBeCloseTo(48.318827, 6);
     expect(atr14).toBeCloseTo(2.354338, 6);
@@ -18,7 +18,7 @@ describe("the indicators, which are shown but not scored,", () => {
   });
 
   it.each([26, 199, 200, 300, 512])(
-    "equal those of an independent library to the last digit after %i bars",
+    "match an independent library to the last digit after %i bars",
     (count) => {
       const bars = referenceBars(count);
       const [rsi, atr] = [new RSI(14), new ATR(14)];
@@ -37,7 +37,7 @@ describe("the indicators, which are shown but not scored,", () => {
     },
   );
 
-  it("are computed from adjusted prices, on the basis of the newest price", () => {
+  it("are computed from adjusted prices, based on the newest price", () => {
     const adjusted = valuesOf(withCorporateActions(referenceBars()));
     const plain = valuesOf(referenceBars());
     expect(adjusted.rsi14).toBeCloseTo(plain.rsi14 ?? Number.NaN, 6);
@@ -51,10 +51,12 @@ describe("the indicators, which are shown but not scored,", () => {
     expect(long).toEqual(longer);
   });
 
-  it("have weight 0, and are missing while there are too few bars", () => {
+  it("have weight 0, and have no value when there are too few bars", () => {
     for (const count of [0, 1, 14, 26, 50, 199, 200]) {
-      const shown = indicators(referenceBars(count));
-      expect(shown.map(({ name }) => name)).toEqual(indicators([]).map(({ name }) => name));
+      const shown = technicalIndicators(referenceBars(count));
+      expect(shown.map(({ name }) => name)).toEqual(
+        technicalIndicators([]).map(({ name }) => name),
+      );
       expect(shown.every(({ z, weight }) => z === null && weight === 0)).toBe(true);
       expect(shown.every(({ value }) => value === null || Number.isFinite(value))).toBe(true);
     }
@@ -65,13 +67,13 @@ describe("the indicators, which are shown but not scored,", () => {
   });
 });
 
-describe("volatility", () => {
+describe("the volatility reading", () => {
   const readingsOf = (bars: readonly Bar[]) => {
-    const volatility = createVolatility();
+    const volatility = createVolatilityTracker();
     return bars.map((bar) => volatility.add(bar));
   };
 
-  it("equals the worked example: q -.001149, z -.972370", () => {
+  it("matches the worked example: q -.001149, z -.972370", () => {
     const readings = readingsOf(referenceBars());
     const newest = readings.at(-1);
     expect(newest?.q).toBeCloseTo(-0.001149, 6);
@@ -88,7 +90,7 @@ describe("volatility", () => {
     expect(adjusted?.q).toBeCloseTo(-0.001149, 4);
   });
 
-  it("skips a session whose prices give no finite number", () => {
+  it("skips a session whose prices produce no finite number", () => {
     const [first, ...rest] = referenceBars(40) as [Bar, ...Bar[]];
     const absurd = [
       { ...first, high: 1.7e308, close: 5e-324, logReturn: 0.1 },
@@ -99,7 +101,7 @@ describe("volatility", () => {
     expect(readings.slice(3)).toEqual(readingsOf([first, ...rest]).slice(1));
   });
 
-  it("needs 252 sessions for z, and is undefined while prices do not change", () => {
+  it("has a z-score only after 252 sessions, and is undefined when prices do not change", () => {
     const readings = readingsOf(referenceBars());
     expect(readings[0]).toBeUndefined();
     expect(readings[251]?.z).toBeNull();

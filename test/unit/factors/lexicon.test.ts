@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { expandEntries, listEntries } from "../../../src/factors/lexicon/entries.ts";
-import { roles, scales } from "../../../src/factors/lexicon/grammar.ts";
+import { roleEntries, scaleEntries } from "../../../src/factors/lexicon/grammar.ts";
 import { lexicon, topics } from "../../../src/factors/lexicon.ts";
 import { polarity } from "../../../src/factors/polarity.ts";
 
@@ -13,7 +13,7 @@ describe("the lexicon", () => {
     expect(count).toBeLessThanOrEqual(2000);
   });
 
-  it("has every form once", () => {
+  it("contains every word form only once", () => {
     const forms = lists.flatMap(expandEntries);
     expect(forms.filter((form, at) => forms.indexOf(form) !== at)).toEqual([]);
   });
@@ -23,7 +23,7 @@ describe("the lexicon", () => {
   });
 
   it("has only phrases that the tokenizer can produce: one to three lower-case words, or an emoji", () => {
-    const listed = [...roles, ...scales].map(([, list]) => list);
+    const listed = [...roleEntries, ...scaleEntries].map(([, list]) => list);
     const forms = [...lists, ...listed].flatMap(expandEntries);
     const unheard = forms.filter(
       (form) => !/^[a-z]+(?:_[a-z]+){0,2}$|^[\u2190-\u2bff\u{1f000}-\u{1faff}]$/u.test(form),
@@ -31,7 +31,7 @@ describe("the lexicon", () => {
     expect(unheard).toEqual([]);
   });
 
-  it("has only entries whose polarity on their own has the sign of their valence", () => {
+  it("contains only entries whose polarity in isolation has the sign of their valence", () => {
     const unheard = [...lexicon]
       .filter(([, { roles: own }]) => own.size === 0)
       .filter(([entry, { valence }]) => {
@@ -40,14 +40,14 @@ describe("the lexicon", () => {
     expect(unheard).toEqual([]);
   });
 
-  it("preserves valence, role and scale of entries that have several of them", () => {
+  it("keeps valence, role and scale together for an entry that has several of them", () => {
     expect(lexicon.get("falls")).toMatchObject({ valence: -2, roles: new Set(["fall"]) });
     expect(lexicon.get("less")).toMatchObject({ scale: 0.6, roles: new Set(["fall", "negation"]) });
     expect(lexicon.get("record")).toMatchObject({ valence: 1.5, scale: 1.3 });
   });
 });
 
-describe("an entry", () => {
+describe("an entry of the lexicon", () => {
   it.each([
     ["rally*", ["rally", "rallies", "rallied", "rallying"]],
     ["surge*", ["surge", "surges", "surged", "surging"]],
@@ -67,7 +67,7 @@ describe("an entry", () => {
     ["bonus~", ["bonus", "bonuses"]],
     ["new/fresh_high", ["new_high", "fresh_high"]],
     ["pull*_back", ["pull_back", "pulls_back", "pulled_back", "pulling_back"]],
-  ])("written %j has the forms %j", (entry, forms) => {
+  ])("written as %j expands to %j", (entry, forms) => {
     expect(expandEntries(entry)).toEqual(forms);
   });
 });

@@ -40,7 +40,7 @@ const peer = (value: number): ListedMomentum => ({
 describe("momentum of a stock", () => {
   const measured = listedMomentum(historyOf(referenceBars()));
 
-  it("uses ram and res in absolute form, clipped at 3, while the peer group is too small", () => {
+  it("uses ram and res without peer ranks, clipped at 3, while the peer group is too small", () => {
     const reading = read(measured);
     expect(reading.z).toBeCloseTo((1.767178 + 1.308312) / 2, 6);
     expect(reading.confidence).toBe(1);
@@ -49,7 +49,7 @@ describe("momentum of a stock", () => {
     expect(read(peer(9)).z).toBe(3);
   });
 
-  it("is about standard normal over its peers", () => {
+  it("is approximately standard normal across its peers", () => {
     const peers = Array.from({ length: 200 }, (_, index) => peer(index / 100 - 1));
     const tables = freezeMomentum(peers);
     const zs = peers.map((measurement) => read(measurement, { tables }).z ?? 9);
@@ -61,7 +61,7 @@ describe("momentum of a stock", () => {
     expect(zs).toEqual([...zs].sort((a, b) => a - b));
   });
 
-  it("has half the confidence when the last session is missing, and none after two", () => {
+  it("has half the confidence when the last session is missing, and none when two are missing", () => {
     const late = read(measured, {}, { ...fresh, missedSessions: 1 });
     expect(late).toMatchObject({ status: "stale", confidence: 0.5 });
     const old = read(measured, {}, { ...fresh, missedSessions: 2 });
@@ -75,7 +75,7 @@ describe("momentum of a stock", () => {
     expect(inputs.find(({ name }) => name === "gate")).toMatchObject({ value: 0.25, weight: 0 });
   });
 
-  it("lists inputs whose weighted z add up to the mean that is looked up in the combined table", () => {
+  it("lists inputs whose weighted z-scores add up to the mean that is looked up in the combined table", () => {
     const peers = Array.from({ length: 60 }, (_, index) => peer(index / 20 - 1));
     const { combined: _, ...tables } = freezeMomentum(peers);
     const reading = read(peer(0.7), { tables });
@@ -83,7 +83,7 @@ describe("momentum of a stock", () => {
     expect(sum).toBeCloseTo(reading.z ?? Number.NaN, 12);
   });
 
-  it("rises with each sub-signal and stays within 3 for any finite input", () => {
+  it("rises with ram and stays within 3 for any finite input", () => {
     const finite = fc.double({ noNaN: true, noDefaultInfinity: true });
     const peers = Array.from({ length: 60 }, (_, index) => peer(index / 20 - 1));
     const tables = [{}, freezeMomentum(peers)];
@@ -103,14 +103,14 @@ describe("momentum of a stock", () => {
   });
 });
 
-describe("the benchmark of a class", () => {
+describe("the benchmark of an asset class", () => {
   const bar = (session: number, logReturn: number | null): Bar => ({
     ...(referenceBars(1)[0] as Bar),
     session: String(session),
     logReturn,
   });
 
-  it("is the mean return of a session, without errors and without returns that arrive late", () => {
+  it("is the mean return of a session, excluding errors and returns that arrive late", () => {
     const benchmark = createBenchmark("stock");
     for (const value of [0.01, 0.03, 1.9, null]) benchmark.note(bar(1, value));
     benchmark.close();
@@ -119,7 +119,7 @@ describe("the benchmark of a class", () => {
     expect(benchmark.returns[benchmark.sessionOf(bar(1, 0))]).toBeCloseTo(0.02, 12);
   });
 
-  it("has the annualised EW(20) volatility of its returns from 20 sessions on", () => {
+  it("has an annualized EW(20) volatility of its returns after 20 sessions", () => {
     const volatilityAfter = (sessions: number) => {
       const benchmark = createBenchmark("stock");
       for (let session = 0; session < sessions; session++) {
@@ -132,7 +132,7 @@ describe("the benchmark of a class", () => {
     expect(volatilityAfter(60)).toBeCloseTo(0.01 * Math.sqrt(252), 12);
   });
 
-  it("gates at (s/sigma)^2 with s .16, for coins .60, and never below .1", () => {
+  it("reduces momentum by (s/sigma)^2, at least .1, where s is .16 for stocks and .60 for coins", () => {
     expect(momentumGate(0.32, "stock")).toBeCloseTo(0.25, 12);
     expect(momentumGate(0.32, "crypto")).toBe(1);
     expect(momentumGate(1.2, "crypto")).toBeCloseTo(0.25, 12);
@@ -149,7 +149,7 @@ describe("momentum of a coin", () => {
     return coinMomentum(history, DAY_MS);
   };
 
-  it("is the mean of the windows that its history fills", () => {
+  it("is the mean over those windows that its history fills", () => {
     const measured = coin(100);
     expect(measured?.trends.map(({ days }) => days)).toEqual([28, 90]);
     const age = { asOf: 100 * DAY_MS, missedSessions: 0 };
@@ -159,7 +159,7 @@ describe("momentum of a coin", () => {
     expect(reading.confidence).toBeCloseTo(99 / 231, 12);
   });
 
-  it("scales the return by EW(30) volatility (annual .110103 on the reference series)", () => {
+  it("divides the return by EW(30) volatility (.110103 per year on the reference series)", () => {
     const value = coin(300)?.trends[0]?.value ?? Number.NaN;
     const change = referenceBars()
       .slice(-28)
@@ -168,7 +168,7 @@ describe("momentum of a coin", () => {
     expect(sigmaAnnual).toBeCloseTo(0.110103, 6);
   });
 
-  it("needs 28 days", () => {
+  it("requires 28 days of returns", () => {
     expect(coin(28)).toBeUndefined();
     expect(coin(29)).toBeDefined();
   });

@@ -24,7 +24,10 @@ const filed = (
   value: 1,
 });
 
-/** Quarters of 91 days filed after these lags, the first of them ending on day 91. */
+/**
+ * Filings of 91-day quarters after the given lags in days. The first quarter ends on day 91, and
+ * `null` is a missing filing.
+ */
 const quarters = (...lags: readonly (number | null)[]) =>
   lags.flatMap((lag, index) => {
     const end = 91 * (index + 1);
@@ -34,7 +37,7 @@ const quarters = (...lags: readonly (number | null)[]) =>
 const askedOn = (figures: readonly Fundamental[], day: number) =>
   nextReport(quarterlyFilings(figures, DAY_MS), day * DAY_MS, WINDOWS, DAY_MS);
 
-/** An expected report in days. */
+/** Converts an expected report from milliseconds to days. */
 const inDays = (next: ReturnType<typeof askedOn>) => {
   if (next.is === "unknown") return next.reason;
   const { expected, earliest, latest, periodEnd, basis } = next.report;
@@ -49,13 +52,13 @@ describe("the filings of a company", () => {
       availableAt / DAY_MS,
     ]);
 
-  it("are one per quarter, known when its first figure became known", () => {
+  it("are grouped into one per quarter, dated when its first figure became known", () => {
     expect(daysOf([filed(91, 120), filed(91, 120, "equity"), filed(91, 130, "cash")])).toEqual([
       [91, 120],
     ]);
   });
 
-  it("are about the newest quarter that a filing names", () => {
+  it("are assigned to the newest quarter that a filing contains", () => {
     expect(daysOf([filed(0, 120), filed(91, 120), filed(0, 121, "cash"), filed(182, 210)])).toEqual(
       [
         [91, 120],
@@ -64,13 +67,13 @@ describe("the filings of a company", () => {
     );
   });
 
-  it("include neither counts of shares nor comparatives with the year before", () => {
+  it("exclude share counts and comparative figures for the previous year", () => {
     expect(daysOf([filed(110, 120, "shares"), filed(91, 488), filed(455, 488)])).toEqual([
       [455, 488],
     ]);
   });
 
-  it("are read again when the list of figures has grown", () => {
+  it("are computed again when the list of figures has grown", () => {
     const list = quarters(30, 30);
     expect(daysOf(list)).toHaveLength(2);
     list.push(filed(273, 303));
@@ -78,8 +81,8 @@ describe("the filings of a company", () => {
   });
 });
 
-describe("the next report", () => {
-  it("is expected 364 days after that of the same quarter a year before", () => {
+describe("the expected date of the next report", () => {
+  it("is 364 days after the report for the same quarter of the previous year", () => {
     expect(inDays(askedOn(quarters(30, 31, 32, 45), 410))).toEqual({
       is: "expected",
       days: [91 + 30 + 364, 91 + 30 + 357, 91 + 30 + 372, 455],
@@ -87,7 +90,7 @@ describe("the next report", () => {
     });
   });
 
-  it("is estimated from the median lag where the filing of the year before is missing", () => {
+  it("is estimated from the median lag when the filing for the same quarter of the previous year is missing", () => {
     const figures = quarters(30, 40, 30, 30, 30, 46, 30, 30, 30, null, 30, 30, 30);
     expect(inDays(askedOn(figures, 91 * 13 + 31))).toEqual({
       is: "expected",
@@ -96,19 +99,19 @@ describe("the next report", () => {
     });
   });
 
-  it("finds the quarter of a fiscal year that ends on a weekday", () => {
+  it("is found for a fiscal year whose quarters end on a weekday instead of a month end", () => {
     const figures = [filed(91, 120), filed(182, 211), filed(273, 302), filed(371, 410)];
     expect(inDays(askedOn(figures, 411))).toMatchObject({ days: [484, 477, 492, 462] });
   });
 
-  it("is the report of the following quarter as soon as a report is filed", () => {
+  it("moves to the following quarter as soon as a report is filed", () => {
     const figures = quarters(30, 31, 32, 45, 29);
     const told = (day: number) => inDays(askedOn(figures, day));
     expect(told(455 + 28)).toMatchObject({ days: [485, 478, 493, 455] });
     expect(told(455 + 29)).toMatchObject({ days: [577, 570, 585, 546] });
   });
 
-  it("is late from the day after its window, and is dropped if it never comes", () => {
+  it("is late from the day after its window, and is dropped if no report follows", () => {
     const figures = quarters(30, 31, 32, 45);
     expect(inDays(askedOn(figures, 493))).toMatchObject({ is: "expected" });
     expect(inDays(askedOn(figures, 494))).toMatchObject({ is: "late" });
@@ -116,13 +119,13 @@ describe("the next report", () => {
     expect(inDays(askedOn(figures, 364 + 45 + 201))).toBe("ceased");
   });
 
-  it("is not estimated from too few filings", () => {
+  it("is not estimated when there are too few filings", () => {
     expect(inDays(askedOn([], 400))).toBe("no_filings");
     expect(inDays(askedOn(quarters(30), 100))).toBe("no_filings");
     expect(inDays(askedOn(quarters(30, 31, 32), 310))).toBe("too_few");
   });
 
-  it("uses the window that was in use when the newest filing became known", () => {
+  it("has the window width that applied when the newest filing became known", () => {
     const figures = Array.from({ length: 23 }, (_, index) =>
       quarters(...Array(index + 1).fill(30)),
     ).at(-1);
@@ -135,7 +138,7 @@ describe("the next report", () => {
     expect(width(91 * 22 + 30)).toBe(7);
   });
 
-  it("does not change with what is filed later", () => {
+  it("does not depend on filings that are made later", () => {
     const figures = quarters(30, 31, 32, 45, 29, 33, 28, 44, 35, 90, 30, 60, 20, null, 30);
     for (let day = 100; day < 91 * 16; day += 7) {
       const known = figures.filter(({ availableAt }) => availableAt <= day * DAY_MS);

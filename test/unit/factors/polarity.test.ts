@@ -3,14 +3,14 @@ import { join } from "node:path";
 import fc from "fast-check";
 import papa from "papaparse";
 import { describe, expect, it } from "vitest";
-import type { Label } from "../../../src/factors/hashed-linear.ts";
+import type { SentimentLabel } from "../../../src/factors/hashed-linear.ts";
 import { lexicon } from "../../../src/factors/lexicon.ts";
-import { tokensOf } from "../../../src/factors/message/tokens.ts";
+import { tokenize } from "../../../src/factors/message/tokens.ts";
 import { normalizedText, polarity } from "../../../src/factors/polarity.ts";
 import { areaUnderCurve } from "../../../src/research/train/cross-validation.ts";
 import { sharedFolder } from "../../support/shared.ts";
 
-describe("polarity", () => {
+describe("the polarity of a message", () => {
   it.each([
     "Chipmaker beats estimates and lifts its outlook",
     "Broker upgrades the retailer to overweight",
@@ -18,7 +18,7 @@ describe("polarity", () => {
     "Added more on this discount, diamond hands 💎🙌",
     "Shares +4.2% before the bell",
     "This is not a scam",
-  ])("classifies %j as bullish", (text) => {
+  ])("is bullish for %j", (text) => {
     expect(polarity(text)).toBeGreaterThan(0.2);
   });
 
@@ -30,7 +30,7 @@ describe("polarity", () => {
     "Shares -4.2% before the bell",
     "Shares −4.2% before the bell",
     "The quarter was not good",
-  ])("classifies %j as bearish", (text) => {
+  ])("is bearish for %j", (text) => {
     expect(polarity(text)).toBeLessThan(-0.2);
   });
 
@@ -42,57 +42,57 @@ describe("polarity", () => {
     "A long term plan",
     "Margins of 5-10% or 5%-10%",
     "Share of 12%",
-  ])("finds no verdict in %j", (text) => {
+  ])("is 0 for the neutral text %j", (text) => {
     expect(polarity(text)).toBe(0);
   });
 
-  it("squashes a single valence of 2 to 2 / sqrt(4 + 6)", () => {
+  it("of a single word with valence 2 is 2 / sqrt(4 + 6)", () => {
     expect(polarity("growth")).toBeCloseTo(2 / Math.sqrt(10), 12);
   });
 
-  it("treats less of something bad as good, and more of it as bad", () => {
+  it("is positive when something bad decreases, and negative when something bad increases", () => {
     expect(polarity("The quarterly loss narrowed")).toBeGreaterThan(0);
     expect(polarity("Unemployment fell in May")).toBeGreaterThan(0);
     expect(polarity("Net debt rose in May")).toBeLessThan(0);
     expect(polarity("The quarterly loss widened")).toBeLessThan(polarity("A quarterly loss"));
   });
 
-  it("applies a negation to three words, and not beyond them", () => {
+  it("is reversed by a negation in the next three words, but not beyond them", () => {
     expect(polarity("isn't really a strong month")).toBeLessThan(0);
     expect(polarity("isn’t strong")).toBeLessThan(0);
     expect(polarity("not in the month of May, strong")).toBe(polarity("strong"));
   });
 
-  it("makes a negated verdict weaker than the verdict itself", () => {
+  it("is weaker for a negated word than for the word itself", () => {
     expect(Math.abs(polarity("not strong"))).toBeLessThan(polarity("strong"));
   });
 
-  it("gives boosted verdicts more weight and diminished ones less", () => {
+  it("is stronger after a booster and weaker after a diminisher", () => {
     expect(polarity("extremely weak")).toBeLessThan(polarity("weak"));
     expect(polarity("slightly weak")).toBeGreaterThan(polarity("weak"));
   });
 
-  it("treats what is bad for short sellers as good", () => {
+  it("is positive for news that is bad for short sellers", () => {
     expect(polarity("the shorts are getting destroyed")).toBeGreaterThan(0.4);
     expect(polarity("we are getting destroyed")).toBeLessThan(-0.4);
   });
 
-  it("does not treat the decrease of something good as good", () => {
+  it("is not positive when something good decreases", () => {
     expect(polarity("growth slows")).toBe(polarity("sales slow"));
   });
 
-  it("applies a verb only to a noun of the same clause", () => {
+  it("is affected by a verb of increase or decrease only if its noun is in the same clause", () => {
     expect(polarity("stocks fall on debt")).toBeLessThan(polarity("debt"));
     expect(polarity("stocks fall, debt")).toBeLessThan(polarity("debt"));
     expect(polarity("debt falls")).toBeGreaterThan(0);
   });
 
-  it("ignores concessions, and statements about what has ended", () => {
+  it("ignores concessions and statements about what has ended", () => {
     expect(polarity("shares gain despite weak data")).toBe(polarity("shares gain"));
     expect(polarity("slips from record highs")).toBe(polarity("slips"));
   });
 
-  it("compares two figures after converting their units", () => {
+  it("follows the comparison of two figures after their units are converted", () => {
     expect(polarity("EPS 84 cents vs. $1.02")).toBeLessThan(0);
     expect(polarity("revenue of $3.12 bln vs. $984.1 mln a year ago")).toBeGreaterThan(0);
     expect(polarity("unemployment rate 4.9% vs 4.1%")).toBeLessThan(0);
@@ -102,13 +102,13 @@ describe("polarity", () => {
   });
 
   it.each(["2020 vs 2019", "open from 9 to 5", "from 2019 to 2020", "vs", "from to", "5 vs 5"])(
-    "compares nothing in %j",
+    "is 0 for %j, which contains no comparison of figures",
     (text) => {
       expect(polarity(text)).toBe(0);
     },
   );
 
-  it("halves the verdict of a question, and of no other sentence", () => {
+  it("is halved for a question, but not for other sentences of the message", () => {
     expect(polarity("strong?")).toBeCloseTo(1 / Math.sqrt(7), 12);
     expect(polarity("strong. Geneva?")).toBe(polarity("strong"));
   });
@@ -124,27 +124,27 @@ describe("polarity", () => {
     expect(polarity("\u2b06\ufe0f")).toBe(polarity("\u2b06"));
   });
 
-  it("prefers the longest entry", () => {
+  it("uses the longest lexicon entry that matches", () => {
     expect(polarity("a bear trap")).toBeGreaterThan(0);
     expect(polarity("short squeeze")).toBeGreaterThan(0);
     expect(polarity("short")).toBeLessThan(0);
   });
 
-  it("applies the direction rule to the last word too", () => {
+  it("is affected by a direction word even when it is the last word", () => {
     expect(polarity("losses up")).toBeLessThan(0);
   });
 
-  it("reads compatibility characters like plain ones", () => {
+  it("treats compatibility characters like their plain equivalents", () => {
     expect(polarity("ｂｕｌｌｉｓｈ")).toBe(polarity("bullish"));
     expect(polarity("＋５％")).toBe(polarity("+5%"));
   });
 
-  it("reads the first 1,000 characters", () => {
+  it("depends only on the first 1,000 characters", () => {
     expect(polarity(`${" ".repeat(990)}bullish`)).toBe(polarity("bullish"));
     expect(polarity(`${" ".repeat(1000)}bullish`)).toBe(0);
   });
 
-  it("is finite, within [-1, 1] and the same every time for any text", () => {
+  it("is finite, within [-1, 1] and deterministic for any text", () => {
     const word = fc.oneof(
       fc.constantFrom(...lexicon.keys(), "not", "very", "loss", "-5%", "+5%", "\ud83d"),
       fc.string({ unit: "binary" }),
@@ -160,14 +160,14 @@ describe("polarity", () => {
   });
 });
 
-describe("normalizedText", () => {
-  it("is equal for copies that differ in address, mention, repost marker, digits and case", () => {
+describe("the normalized text of a message", () => {
+  it("is equal for copies that differ in URL, mention, repost marker, digits and letter case", () => {
     const copy = "RT @Someone: Watch $ABC  break 120 https://example.com/a?b=1";
     expect(normalizedText(copy)).toBe("watch $abc break");
     expect(normalizedText("watch $ABC\nbreak 95 @other www.example.com")).toBe("watch $abc break");
   });
 
-  it("keeps a word that only begins like the repost marker", () => {
+  it("keeps a word that only starts with the letters of the repost marker", () => {
     expect(normalizedText("rtx and art")).toBe("rtx and art");
   });
 
@@ -175,7 +175,7 @@ describe("normalizedText", () => {
     expect(normalizedText("buy $ABC")).not.toBe(normalizedText("sell $ABC"));
   });
 
-  it("is lower case, trimmed and without digits for any text", () => {
+  it("is in lower case, trimmed and without digits for any text", () => {
     fc.assert(
       fc.property(fc.string({ unit: "binary", maxLength: 2000 }), (text) => {
         expect(normalizedText(text)).not.toMatch(/[A-Z0-9]|\s\s|^\s|\s$/u);
@@ -184,7 +184,7 @@ describe("normalizedText", () => {
   });
 });
 
-describe("hostile texts", () => {
+describe("processing of hostile text", () => {
   const fragments = [
     "a",
     "@",
@@ -203,32 +203,32 @@ describe("hostile texts", () => {
   const wide = ["\ufdfa", "\ud83d", "\ud83d\ude80", "a\u0301", "\u200b", "u.", "from 5 to "];
 
   it.each([...fragments, ...wide])(
-    "of two million characters of %j are no more work than their start",
+    "reads only the first 1,000 of two million characters of %j",
     (fragment) => {
-      // With work that grows with the square of the length, this would not end.
+      // With quadratic running time, this test would not finish.
       const text = fragment.repeat(2_000_000 / fragment.length);
-      expect(tokensOf(text)).toEqual(tokensOf(text.slice(0, 1000)));
-      expect(tokensOf(text).length).toBeLessThanOrEqual(1000);
+      expect(tokenize(text)).toEqual(tokenize(text.slice(0, 1000)));
+      expect(tokenize(text).length).toBeLessThanOrEqual(1000);
       expect(Number.isFinite(polarity(text))).toBe(true);
       expect(normalizedText(text).length).toBeLessThanOrEqual(1000);
     },
   );
 });
 
-/** Sentences written for this project, with what a reader would say of them. */
+/** Sentences written for this project, labeled as a human reader would judge them. */
 const written = readFileSync(new URL("../../fixtures/messages.jsonl", import.meta.url), "utf8")
   .trim()
   .split("\n")
-  .map((line) => JSON.parse(line) as { readonly text: string; readonly label: Label });
+  .map((line) => JSON.parse(line) as { readonly text: string; readonly label: SentimentLabel });
 
-const reading = (text: string): Label => {
+const reading = (text: string): SentimentLabel => {
   const value = polarity(text);
   if (Math.abs(value) <= 0.2) return "neutral";
   return value > 0 ? "bullish" : "bearish";
 };
 
-describe("polarity on sentences written for this project", () => {
-  it("classifies at least 98% of the sentences of each label correctly", () => {
+describe("polarity for the test sentences of this project", () => {
+  it("has the right sign for at least 98 % of the sentences of each label", () => {
     for (const sentences of Map.groupBy(written, ({ label }) => label).values()) {
       const misread = sentences.filter(({ text, label }) => reading(text) !== label);
       expect(misread.length / sentences.length, JSON.stringify(misread)).toBeLessThan(0.02);
@@ -236,7 +236,7 @@ describe("polarity on sentences written for this project", () => {
     expect(written.length).toBeGreaterThan(300);
   });
 
-  it("is unaffected by neutral words after the message", () => {
+  it("is not changed by neutral words after the message", () => {
     const words =
       "the a of this quarter today company table geneva report said its 12 $ABC @someone";
     const tail = fc
@@ -248,7 +248,7 @@ describe("polarity on sentences written for this project", () => {
     fc.assert(property, { seed: 5, numRuns: 500 });
   });
 
-  it("reverses every clear verdict that follows a negation", () => {
+  it("is reversed for every lexicon word that follows a negation", () => {
     const verdicts = [...lexicon].filter(
       ([entry, { roles, valence, scale }]) =>
         /^[a-z]+$/u.test(entry) && roles.size === 0 && valence !== 0 && scale === 1,
@@ -263,23 +263,23 @@ describe("polarity on sentences written for this project", () => {
 
 const { path: labelled, isMissing } = sharedFolder("labelled", "the quality of the lexicon");
 
-describe.skipIf(isMissing)("polarity on labelled messages", () => {
-  it("ranks bullish over bearish news in the held-out half: AUC at least .89", () => {
+describe.skipIf(isMissing)("polarity for labeled messages", () => {
+  it("ranks held-out bullish news above bearish news with an AUC of at least .89", () => {
     const names = ["bearish", "bullish", "neutral"] as const;
     const readings = table("twitter_financial_news_sent_train.csv")
       .filter((_, row) => isUnread(row))
       .map(({ text = "", label }) => ({
         polarity: polarity(text),
-        label: names[Number(label)] as Label,
+        label: names[Number(label)] as SentimentLabel,
       }));
     expect(readings.filter(({ label }) => label !== "neutral").length).toBeGreaterThan(1500);
     expect(areaUnderCurve(readings)).toBeGreaterThanOrEqual(0.89);
   });
 
-  it("ranks bullish over bearish held-out social messages: AUC at least .72", () => {
+  it("ranks held-out bullish social messages above bearish ones with an AUC of at least .72", () => {
     const readings = table("val_stockemo.csv").map(({ original = "", senti_label }) => ({
       polarity: polarity(original),
-      label: senti_label as Label,
+      label: senti_label as SentimentLabel,
     }));
     expect(readings.length).toBeGreaterThan(900);
     expect(areaUnderCurve(readings)).toBeGreaterThanOrEqual(0.72);
@@ -291,7 +291,9 @@ function table(file: string): readonly Readonly<Record<string, string>>[] {
   return papa.parse<Record<string, string>>(text, { header: true, skipEmptyLines: true }).data;
 }
 
-/** A seeded half of the rows; the other half could be read while the lexicon was written. */
+/**
+ * Selects a seeded half of the rows. The other half could be read while the lexicon was written.
+ */
 function isUnread(row: number): boolean {
   let hash = Math.imul(row ^ 0x5eed, 0x9e3779b1);
   hash ^= hash >>> 15;

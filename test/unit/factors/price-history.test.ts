@@ -5,7 +5,7 @@ import {
   addBar,
   createPriceHistories,
   momentumSums,
-  recompute,
+  recomputeSumsAndPeak,
 } from "../../../src/factors/price-history.ts";
 import {
   historyOf,
@@ -16,7 +16,7 @@ import {
 } from "./reference.ts";
 
 describe("the price history of a stock", () => {
-  it("equals the worked example: ram 1.767178, res 1.308312, hi52 -.071089, sum .18632551", () => {
+  it("matches the worked example: ram 1.767178, res 1.308312, hi52 -.071089, sum .18632551", () => {
     const measured = listedMomentum(historyOf(referenceBars()));
     expect(measured?.ram).toBeCloseTo(1.767178, 6);
     expect(measured?.res).toBeCloseTo(1.308312, 6);
@@ -25,7 +25,7 @@ describe("the price history of a stock", () => {
     expect(measured?.observations).toBe(231);
   });
 
-  it("sums what the worked example sums: variance 4.81252e-5, beta .452520", () => {
+  it("has the moments of the worked example: variance 4.81252e-5, beta .452520", () => {
     const { n, r, m, rr, mm, rm } = momentumSums(historyOf(referenceBars()));
     expect(rr / n - (r / n) ** 2).toBeCloseTo(4.81252e-5, 10);
     const beta = (rm / n - (r / n) * (m / n)) / (mm / n - (m / n) ** 2);
@@ -40,12 +40,12 @@ describe("the price history of a stock", () => {
     expect(adjusted?.hi52).toBeCloseTo(-0.071089, 6);
   });
 
-  it("needs 252 closes", () => {
+  it("requires 252 closes", () => {
     expect(listedMomentum(historyOf(referenceBars(251)))).toBeUndefined();
     expect(listedMomentum(historyOf(referenceBars(252)))?.observations).toBe(230);
   });
 
-  it("needs 200 usable returns in the window", () => {
+  it("requires 200 usable returns in the window", () => {
     const broken = (from: number) =>
       referenceBars().map((bar, index) =>
         index >= from && index < 95 ? { ...bar, logReturn: 0.9 } : bar,
@@ -59,7 +59,7 @@ describe("the price history of a stock", () => {
     expect(listedMomentum(historyOf(still))).toBeUndefined();
   });
 
-  it("leaves the last month out of ram and res", () => {
+  it("excludes the last month from ram and res", () => {
     const crashed = referenceBars().map((bar, index) =>
       index > 278 ? { ...bar, logReturn: -0.5 } : bar,
     );
@@ -69,7 +69,7 @@ describe("the price history of a stock", () => {
     expect(measured?.hi52).toBeLessThan(-10);
   });
 
-  it("has no residual where the market is the stock itself", () => {
+  it("has no residual return when the market is the stock itself or does not move", () => {
     const bars = referenceBars();
     const own = bars.map(({ logReturn }) => Math.fround(logReturn ?? 0));
     expect(listedMomentum(historyOf(bars, own))?.res).toBeUndefined();
@@ -83,7 +83,7 @@ describe("the price history of a stock", () => {
     ).toBeUndefined();
   });
 
-  it("equals its recomputation at every bar, far beyond the length of its ring buffers", () => {
+  it("equals a full recomputation at every bar, even far beyond the length of its ring buffers", () => {
     const value = fc.double({ min: -0.5, max: 0.5, noNaN: true });
     fc.assert(
       fc.property(value, value, fc.integer({ min: 252, max: 1_500 }), (a, b, length) => {
@@ -95,7 +95,7 @@ describe("the price history of a stock", () => {
           })),
         );
         const before = listedMomentum(running);
-        expect(recompute(running, referenceMarket)).toBeLessThan(1e-12);
+        expect(recomputeSumsAndPeak(running, referenceMarket)).toBeLessThan(1e-12);
         const after = listedMomentum(running);
         expect(after === undefined).toBe(before === undefined);
         expect(after?.observations).toBe(before?.observations);

@@ -3,7 +3,7 @@ import {
   createPriceHistories,
   type MarketReturns,
   type PriceHistory,
-  recompute,
+  recomputeSumsAndPeak,
 } from "../../../src/factors/price-history.ts";
 import type { Bar } from "../../../src/market/records.ts";
 
@@ -13,7 +13,7 @@ const logClose = (t: number) =>
   4.6 + 0.0006 * t + 0.05 * Math.sin(t / 7) + 0.02 * Math.cos(t / 3) + 0.01 * Math.sin(t / 9);
 const logMarket = (t: number) => 0.0003 * t + 0.02 * Math.sin(t / 9);
 
-/** The reference series: closes, highs 1 % above, lows 1 % below. */
+/** The reference series of daily bars: highs are 1 % above the closes, and lows 1 % below. */
 export const referenceBars = (length = 300): Bar[] =>
   Array.from({ length }, (_, t) => {
     const close = Math.exp(logClose(t));
@@ -31,28 +31,28 @@ export const referenceBars = (length = 300): Bar[] =>
     };
   });
 
-/** The market's returns beside it. */
+/** The market returns of the reference series. */
 export const referenceMarket: MarketReturns = Array.from({ length: 2_000 }, (_, t) =>
   t === 0 ? 0 : logMarket(t) - logMarket(t - 1),
 );
 
 type PriceBar = Pick<Bar, "high" | "close" | "logReturn">;
 
-/** A history of bars as it runs. */
+/** Builds a price history bar by bar. */
 export function runningHistory(bars: readonly PriceBar[], market = referenceMarket): PriceHistory {
   const history = createPriceHistories()();
   for (const [session, bar] of bars.entries()) addBar(history, bar, { session, market });
   return history;
 }
 
-/** A history of bars, worked out afresh at its end. */
+/** Builds a price history and recomputes its sums from scratch at the end. */
 export function historyOf(bars: readonly PriceBar[], market = referenceMarket): PriceHistory {
   const history = runningHistory(bars, market);
-  recompute(history, market);
+  recomputeSumsAndPeak(history, market);
   return history;
 }
 
-/** The same trading with a split and a dividend on the way, prices as they would have traded. */
+/** The same bars with a split and a dividend, at the prices that would have been traded. */
 export function withCorporateActions(bars: readonly Bar[]): Bar[] {
   const splitAt = 250;
   const dividendAt = 120;

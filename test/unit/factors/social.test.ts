@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { createAttention, NO_ATTENTION } from "../../../src/factors/attention.ts";
+import { createAttentionTracker, NO_ATTENTION } from "../../../src/factors/attention.ts";
 import {
   addMessage,
   bullishness,
@@ -25,7 +25,10 @@ import { normalCdf } from "../../../src/factors/statistics.ts";
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
 
-/** Reference messages: hours, polarity, followers, duplicates, instruments named. */
+/**
+ * The messages of the worked example: age in hours, polarity, followers, duplicates, number of
+ * instruments.
+ */
 const messages = [
   [0, 0.6, 1000, 0, 1],
   [2, 0.8, 100, 0, 1],
@@ -43,8 +46,8 @@ const counters = messages.reduce((state, [hours, polarity], index) => {
   return addMessage(decayed, polarity, weights[index] ?? Number.NaN);
 }, NO_MESSAGES);
 
-describe("the social counters", () => {
-  it("weigh messages as in the worked example", () => {
+describe("the decaying message counters", () => {
+  it("weight messages as in the worked example", () => {
     const expected = [1.750109, 1.50108, 0.75054, Math.SQRT2, 1.260348];
     expected.forEach((weight, index) => {
       expect(weights[index]).toBeCloseTo(weight, 6);
@@ -59,13 +62,13 @@ describe("the social counters", () => {
     expect(bullishness(counters).effectiveMessages).toBeCloseTo(4.616711, 6);
   });
 
-  it("become the worked example's z against a norm of .45 +- .60", () => {
+  it("give the z-score of the worked example for a norm of .45 +- .60", () => {
     const { value, effectiveMessages } = bullishness(counters);
     const z = sentimentZ(value, effectiveMessages, { mean: 0.45, sd: 0.6 });
     expect(z).toBeCloseTo(0.053414, 6);
   });
 
-  it("give the worked example's z_S -.146586 when attention is 1.8 above its norm, which never changes the sign", () => {
+  it("give z_S -.146586 as in the worked example when attention is 1.8 above its norm, without changing the sentiment", () => {
     const { value, effectiveMessages, agreement } = bullishness(counters);
     expect(agreement).toBeCloseTo(0.099443, 6);
     const z = sentimentZ(value, effectiveMessages, { mean: 0.45, sd: 0.6 }) ?? Number.NaN;
@@ -76,12 +79,12 @@ describe("the social counters", () => {
     expect(socialZ(-2.9, { value: 1, z: 3 })).toBe(-3);
   });
 
-  it("weigh an author with unknown reach as one without followers", () => {
+  it("weight an author with unknown reach like an author without followers", () => {
     const once = { duplicates: 0, byAuthor: 0 };
     expect(messageWeight({ followers: null, symbolCount: 1 }, once)).toBe(1);
   });
 
-  it("weigh young accounts, busy authors and copies less, and bots not at all", () => {
+  it("give less weight to young accounts, busy authors and copies, and none to bots", () => {
     const plain = { followers: 0, symbolCount: 1 };
     const weight = (change: object, duplicates = 0, byAuthor = 0) =>
       messageWeight({ ...plain, ...change }, { duplicates, byAuthor });
@@ -97,7 +100,7 @@ describe("the social counters", () => {
     expect(weight({}, 0, 50)).toBe(0);
   });
 
-  it("count a text's earlier uses within one day only", () => {
+  it("count earlier uses of a text only within one day", () => {
     const texts = createRecentMessages(DAY_MS);
     const count = (text: string, at: number) => {
       const earlier = texts.countEarlier(text, at);
@@ -113,7 +116,7 @@ describe("the social counters", () => {
     expect(count("same", 3 * DAY_MS)).toBe(0);
   });
 
-  it("count an author's messages of a day over all instruments, in whatever order they arrive", () => {
+  it("count an author's earlier messages of a day across all instruments, in any order of arrival", () => {
     const authors = createAuthorActivity(DAY_MS);
     for (const hour of [9, 3, 3, 30, 1]) authors.add("a", hour * HOUR_MS);
     authors.add("b", 2 * HOUR_MS);
@@ -124,9 +127,9 @@ describe("the social counters", () => {
   });
 });
 
-describe("attention", () => {
-  it("is measured against the mean of 30 sessions, its z against 60, both without today", () => {
-    const attention = createAttention();
+describe("attention to an instrument", () => {
+  it("is relative to the mean of 30 sessions, and its z-score to 60 sessions, all without the current session", () => {
+    const attention = createAttentionTracker();
     const weightOf = (session: number) => 1 + (session % 3);
     for (let session = 0; session < 100; session++) {
       attention.closeSession(weightOf(session));
@@ -163,13 +166,13 @@ describe("the social reading", () => {
     classNorm: undefined,
   };
 
-  it("shrinks with few messages: confidence n/(n + 10)", () => {
+  it("has less confidence with few messages: n/(n + 10)", () => {
     const reading = readSocial(context);
     expect(reading.status).toBe("ok");
     expect(reading.confidence).toBeCloseTo(4.616711 / 14.616711, 6);
   });
 
-  it("lists inputs whose weighted z add up to its own z, apart from the attention threshold", () => {
+  it("lists inputs whose weighted z-scores add up to its own z-score, except for the attention threshold", () => {
     const crowd = { ...context, attention: { value: 1.2, z: 2 } };
     const [calm, loud] = [readSocial(context), readSocial(crowd)];
     expect(loud.z).toBeCloseTo((calm.z ?? Number.NaN) - 0.25, 12);
@@ -192,7 +195,7 @@ describe("the social reading", () => {
     expect(readSocial({ ...context, baseline: undefined }).status).toBe("insufficient_data");
   });
 
-  it("compares an instrument without history with its class if the class has 30 peers", () => {
+  it("compares an instrument without history with its asset class if the class has 30 peers", () => {
     const values = Array.from({ length: 30 }, (_, index) => index / 30);
     expect(freezeSocial(values.slice(1))).toBeUndefined();
     const reading = readSocial({

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { readFilings, sharesOutstanding } from "../../../src/factors/filings.ts";
-import { createNetworkValue } from "../../../src/factors/network-value.ts";
+import { readFilingFigures, sharesOutstanding } from "../../../src/factors/filings.ts";
+import { createNetworkValueTracker } from "../../../src/factors/network-value.ts";
 import {
   freezeValuation,
   readValuation,
@@ -21,7 +21,7 @@ const filed = (
   value: number,
 ): Fundamental => ({ metric, periodEnd: day(periodDay), availableAt: day(filedDay), value });
 
-/** Four quarters with earnings 1 to 4, equity and shares. */
+/** Four quarters with net income from 1 to 4, and the equity and share count at the end. */
 const filings: readonly Fundamental[] = [
   filed("netIncome", 91, 120, 1),
   filed("netIncome", 182, 211, 2),
@@ -50,7 +50,7 @@ const measure = (
   at: number,
   sector = "Tools",
 ) => {
-  const known = readFilings(fundamentals, DAY_MS);
+  const known = readFilingFigures(fundamentals, DAY_MS);
   return measureValuation({
     filings: known,
     newestBar: bars.at(-1),
@@ -62,40 +62,42 @@ const measure = (
 };
 
 describe("the yields of a stock", () => {
-  it("are trailing earnings and book equity over shares times price", () => {
+  it("are trailing earnings and book equity divided by shares times price", () => {
     const measured = measure(filings, [bar(400, 20)], 400);
     expect(measured?.marketCapUsd).toBe(200);
     expect(measured?.yields).toEqual({ earningsYield: 10 / 200, bookYield: 50 / 200 });
     expect(measured?.asOf).toBe(day(393));
   });
 
-  it("keep the market value across a split after the filing", () => {
+  it("use the same market value before and after a split that follows the filing", () => {
     const bars = [bar(400, 20), bar(401, 5, 4)];
     expect(measure(filings, bars, 401)?.marketCapUsd).toBe(200);
   });
 
-  it("do not multiply a count that already restates a split before its filing", () => {
+  it("do not adjust a share count for a split that the filing already includes", () => {
     const next = [...filings, filed("shares", 455, 480, 40)];
     const bars = [bar(400, 20), bar(470, 5, 4), bar(481, 5)];
-    expect(sharesOutstanding(readFilings(next, DAY_MS).shareCounts, bars)?.value).toBe(40);
+    expect(sharesOutstanding(readFilingFigures(next, DAY_MS).shareCounts, bars)?.value).toBe(40);
     const unrestated = [...filings, filed("shares", 455, 480, 10)];
-    expect(sharesOutstanding(readFilings(unrestated, DAY_MS).shareCounts, bars)?.value).toBe(40);
+    expect(sharesOutstanding(readFilingFigures(unrestated, DAY_MS).shareCounts, bars)?.value).toBe(
+      40,
+    );
   });
 
-  it("use the newest restatement of a period and refuse comparatives tagged as new", () => {
+  it("use the newest restatement of a period, and reject comparatives that are tagged as new", () => {
     const restated = [...filings, filed("netIncome", 364, 420, 14)];
     expect(measure(restated, [bar(421, 20)], 421)?.yields.earningsYield).toBe(20 / 200);
     const comparative = [...filings, filed("equity", 370, 768, 900)];
     expect(measure(comparative, [bar(560, 20)], 560)?.yields.bookYield).toBe(50 / 200);
   });
 
-  it("need four quarters that span about a year", () => {
+  it("require four quarters that span about a year for earnings", () => {
     expect(measure(filings.slice(1), [bar(400, 20)], 400)?.yields).toEqual({ bookYield: 0.25 });
     const gap = [filed("netIncome", 1, 30, 9), ...filings.slice(1)];
     expect(measure(gap, [bar(400, 20)], 400)?.yields).toEqual({ bookYield: 0.25 });
   });
 
-  it("count free cash flow over four quarters as well", () => {
+  it("require four quarters for free cash flow as well", () => {
     const flows = [91, 182, 273, 364].map((end) => filed("freeCashFlow", end, end + 29, 3));
     const all = [...filings, ...flows].sort((a, b) => a.availableAt - b.availableAt);
     expect(measure(all, [bar(400, 20)], 400)?.yields.freeCashFlowYield).toBeCloseTo(12 / 200, 12);
@@ -103,7 +105,7 @@ describe("the yields of a stock", () => {
     expect(measure(three, [bar(400, 20)], 400)?.yields.freeCashFlowYield).toBeUndefined();
   });
 
-  it("count EBITDA over market value plus debt less cash, but not for banks", () => {
+  it("use market value plus debt less cash as the divisor of EBITDA, and exclude EBITDA for banks", () => {
     const flows = [91, 182, 273, 364].map((end) => filed("ebitda", end, end + 29, 6));
     const all = [...filings, ...flows, filed("debt", 364, 393, 80), filed("cash", 364, 393, 40)];
     all.sort((a, b) => a.availableAt - b.availableAt);
@@ -118,14 +120,14 @@ describe("the yields of a stock", () => {
     expect(measure(rich, bars, 400)?.yields.ebitdaYield).toBeUndefined();
   });
 
-  it("are missing when the share count is older than 400 days", () => {
+  it("are missing when the share count is more than 400 days old", () => {
     const others = filings.filter(({ metric }) => metric !== "shares");
     const old = [filed("shares", 91, 110, 10), ...others];
     expect(measure(old, [bar(510, 20)], 510)).toBeDefined();
     expect(measure(old, [bar(511, 20)], 511)).toBeUndefined();
   });
 
-  it("are positive for profits and negative for losses, never multiples", () => {
+  it("are negative for losses, unlike price multiples", () => {
     const losses = filings.map((figure) => ({ ...figure, value: figure.value - 8 }));
     const bars = [bar(400, 20)];
     expect(measure([...losses, filed("shares", 364, 394, 10)], bars, 400)?.yields).toEqual({
@@ -156,7 +158,7 @@ describe("the valuation of a stock", () => {
     Array.from({ length: count }, (_, index) => stock(all(index / count), sector));
 
   const context = {
-    filings: readFilings(filings, DAY_MS),
+    filings: readFilingFigures(filings, DAY_MS),
     at: day(1),
     dayMs: DAY_MS,
     missedSessions: 0,
@@ -165,14 +167,14 @@ describe("the valuation of a stock", () => {
   const bestOf = (group: readonly ValuedStock[]) =>
     readValuation(group.at(-1), freezeValuation(group), context);
 
-  it("is relative to the sector from 8 peers on, and to the class from 30", () => {
+  it("is relative to the sector if it has 8 peers, otherwise to the asset class if it has 30", () => {
     expect(bestOf(peers(8, "Tools")).z).toBeGreaterThan(1);
     expect(bestOf(peers(7, "Tools"))).toMatchObject({ z: null, status: "insufficient_data" });
     expect(bestOf(peers(29, null)).z).toBeNull();
     expect(bestOf(peers(30, null)).z).toBeGreaterThan(1.5);
   });
 
-  it("loses confidence from 100 days after the filing and is absent from 200 on", () => {
+  it("loses confidence from 100 days after the filing, and is missing from 200 days on", () => {
     const group = peers(8, "Tools");
     const at = (days: number) =>
       readValuation(group.at(-1), freezeValuation(group), { ...context, at: day(days) });
@@ -181,7 +183,7 @@ describe("the valuation of a stock", () => {
     expect(at(200)).toMatchObject({ confidence: 0, status: "stale", z: null });
   });
 
-  it("loses confidence with every missing yield that its source could have, and is absent with fewer than two", () => {
+  it("loses confidence with every missing yield that its source could provide, and is missing with fewer than two yields", () => {
     const group = peers(30, "Tools");
     const tables = freezeValuation(group);
     const { bookYield: _, ...two } = all(0.5);
@@ -194,7 +196,7 @@ describe("the valuation of a stock", () => {
     expect(readValuation(stock(one, "Tools"), tables, context).z).toBeNull();
   });
 
-  it("counts EBITDA over enterprise value as missing only if a peer has it", () => {
+  it("treats EBITDA over enterprise value as missing only if a peer has it", () => {
     const withEbitda = peers(30, "Tools").map(({ measurement, norms }, index) => ({
       norms,
       measurement: { ...measurement, yields: { ...measurement.yields, ebitdaYield: index } },
@@ -204,7 +206,7 @@ describe("the valuation of a stock", () => {
     expect(readValuation(stock(all(0.5), "Tools"), tables, context).confidence).toBe(0.75);
   });
 
-  it("halves the weight of book value in sectors whose assets are mostly intangible", () => {
+  it("halves the weight of book value in sectors with mostly intangible assets", () => {
     const weights = (sector: string) => {
       const group = peers(30, sector);
       const inputs = bestOf(group).listInputs();
@@ -215,7 +217,7 @@ describe("the valuation of a stock", () => {
     expect(weights("Information Technology").earningsYield).toBeCloseTo(2 / 5, 12);
   });
 
-  it("includes the stock's own past with weight .3 from 24 months on", () => {
+  it("gives the stock's own history a weight of .3 once it covers 24 months", () => {
     const history = createYieldHistory(DAY_MS);
     const monthAt = (month: number) => day(30.4375 * month + 1);
     for (let month = 0; month < 24; month++) {
@@ -235,7 +237,7 @@ describe("the valuation of a stock", () => {
     expect(past?.z).toBeCloseTo(-0.02 / Math.sqrt((24 * 0.0001) / 23), 9);
   });
 
-  it("uses only the last five years of months", () => {
+  it("uses only the last five years of its monthly history", () => {
     const history = createYieldHistory(DAY_MS);
     for (let month = 0; month < 100; month++) {
       history.add({ bookYield: month < 40 ? 9 : month % 2 }, day(30.4375 * month + 1));
@@ -243,7 +245,7 @@ describe("the valuation of a stock", () => {
     expect(history.norms.bookYield?.mean).toBeCloseTo(0.5, 12);
   });
 
-  it("halves the confidence when the price is one session old, and has none when it is older", () => {
+  it("has half the confidence when the price is one session old, and none when it is older", () => {
     const group = peers(8, "Tools");
     const late = (missedSessions: number) =>
       readValuation(group.at(-1), freezeValuation(group), { ...context, missedSessions });
@@ -251,8 +253,8 @@ describe("the valuation of a stock", () => {
     expect(late(2)).toMatchObject({ confidence: 0, status: "stale", z: null });
   });
 
-  it("distinguishes no filing, old filings, and filings without a share count", () => {
-    const none = { ...context, filings: readFilings([], DAY_MS) };
+  it("distinguishes a company without filings, old filings, and filings without a share count", () => {
+    const none = { ...context, filings: readFilingFigures([], DAY_MS) };
     expect(readValuation(undefined, NO_TABLES, none).status).toBe("not_observed");
     const at = (days: number) =>
       readValuation(undefined, NO_TABLES, { ...context, at: day(days) }).status;
@@ -262,7 +264,7 @@ describe("the valuation of a stock", () => {
 });
 
 const readCoin = (figures: readonly OnChain[], at: number, dayMs: number) => {
-  const value = createNetworkValue();
+  const value = createNetworkValueTracker();
   figures.forEach(value.add);
   return value.read(at, dayMs);
 };
@@ -275,14 +277,14 @@ describe("the valuation of a coin", () => {
       mvrv: index === length - 1 ? last : 1.5 + (index % 2) / 2,
     }));
 
-  it("is bullish when MVRV is low against its own past", () => {
+  it("is bullish when MVRV is low compared with its own history", () => {
     const low = readCoin(series(400, 0.9), day(399), DAY_MS);
     expect(low.z).toBeGreaterThan(2);
     expect(low.confidence).toBe(0.5);
     expect(readCoin(series(400, 4), day(399), DAY_MS).z).toBeLessThan(-2);
   });
 
-  it("gives each ratio half the weight: MVRV, and market value over 90 days of transfers", () => {
+  it("gives equal weight to MVRV and to market value over 90-day average transfers", () => {
     const both = series(500, 1.5).map((figures, index) => ({
       ...figures,
       marketCapUsd: 1000 + (index % 7) * 50,
@@ -299,7 +301,7 @@ describe("the valuation of a coin", () => {
     expect(reading.z).toBeCloseTo(sum, 12);
   });
 
-  it("omits market value over transfers until there are 90 days of transfers", () => {
+  it("omits market value over transfers until 90 days of transfers are known", () => {
     const late = series(400, 1.5).map((figures, index) =>
       index < 311 ? figures : { ...figures, marketCapUsd: 1000, nvt: 10 },
     );
@@ -310,7 +312,7 @@ describe("the valuation of a coin", () => {
     ).toEqual(["mvrv"]);
   });
 
-  it("needs 365 days of history, and figures of the last three days", () => {
+  it("requires 365 days of history, and figures from the last three days", () => {
     const short = readCoin(series(364, 2), day(363), DAY_MS);
     expect(short.status).toBe("insufficient_data");
     expect(readCoin(series(400, 2), day(403), DAY_MS).status).toBe("stale");

@@ -1,13 +1,16 @@
 import { describe, expect, it } from "vitest";
-import { createVolatility, createVolatilityReader } from "../../../src/factors/volatility.ts";
+import {
+  createVolatilityReader,
+  createVolatilityTracker,
+} from "../../../src/factors/volatility.ts";
 import type { Bar } from "../../../src/market/records.ts";
 import { DAY_MS, referenceBars } from "./reference.ts";
 
 const bars = referenceBars(600);
 
-/** The reading after a number of bars, worked out bar by bar. */
+/** Returns the reading after `count` bars, computed bar by bar. */
 function readingAfter(count: number) {
-  const volatility = createVolatility();
+  const volatility = createVolatilityTracker();
   return bars
     .slice(0, count)
     .map((bar) => volatility.add(bar))
@@ -15,14 +18,14 @@ function readingAfter(count: number) {
 }
 
 describe("the volatility of a list of bars", () => {
-  it("is the same, to the last bit, whether computed from the whole list or bar by bar", () => {
+  it("is identical to the last bit whether it is computed from the whole list or bar by bar", () => {
     for (const count of [1, 2, 251, 252, 253, 600]) {
-      expect(createVolatility().add(...bars.slice(0, count))).toEqual(readingAfter(count));
+      expect(createVolatilityTracker().add(...bars.slice(0, count))).toEqual(readingAfter(count));
     }
-    expect(createVolatility().add()).toBeUndefined();
+    expect(createVolatilityTracker().add()).toBeUndefined();
   });
 
-  it("is that of the newest bar known at an instant, whichever instant was requested before", () => {
+  it("is that of the newest bar known at the requested instant, in whatever order instants are requested", () => {
     const read = createVolatilityReader();
     for (const count of [300, 300, 301, 450, 10, 449, 450, 600]) {
       expect(read(bars, count * DAY_MS)).toEqual(readingAfter(count));
@@ -31,7 +34,7 @@ describe("the volatility of a list of bars", () => {
     expect(read(bars, 0)).toBeUndefined();
   });
 
-  it("follows a growing list, and starts again for another list", () => {
+  it("continues when the list grows, and restarts for another list", () => {
     const read = createVolatilityReader();
     const growing: Bar[] = bars.slice(0, 300);
     expect(read(growing, Number.POSITIVE_INFINITY)).toEqual(readingAfter(300));

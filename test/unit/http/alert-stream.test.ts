@@ -5,13 +5,13 @@ import { reader, startStreams } from "./stream-app.ts";
 const upTo = (last: number, first = 1): readonly string[] =>
   Array.from({ length: last - first + 1 }, (_, index) => String(first + index));
 
-/** Adds a token to whatever is sent. */
+/** Adds a bearer token to every request. */
 const dispatcher = new Agent().compose((dispatch): Dispatcher["dispatch"] => (options, handler) => {
   const headers = [...Object.entries(options.headers ?? {}), ["authorization", "Bearer reader"]];
   return dispatch({ ...options, headers: Object.fromEntries(headers) }, handler);
 });
 
-/** What refuses says before anything of a stream has begun. */
+/** Returns the status and the error code of a rejected stream request. */
 async function refusal(sent: Promise<{ response: Response; text(): string; ended: unknown }>) {
   const { response, text, ended } = await sent;
   await ended;
@@ -19,8 +19,8 @@ async function refusal(sent: Promise<{ response: Response; text(): string; ended
   return { status: response.status, ...(JSON.parse(text()) as { readonly code: string }) };
 }
 
-describe("the stream of events", () => {
-  it("starts at the present, and sends its cursor", async () => {
+describe("the event stream of alerts", () => {
+  it("starts at the current time, and sends its start as a cursor", async () => {
     const { open, log } = await startStreams();
     log.write(3, "told");
     const stream = await open("reader");
@@ -37,7 +37,7 @@ describe("the stream of events", () => {
     });
   });
 
-  it("continues after a cursor, page by page, in order", async () => {
+  it("continues after the cursor of the URL, page by page and in order", async () => {
     const { open, log } = await startStreams();
     log.write(350, "told");
     const stream = await open("reader", "?cursor=17");
@@ -45,7 +45,7 @@ describe("the stream of events", () => {
     expect(stream.ids()).toEqual(upTo(350, 18));
   });
 
-  it("continues after Last-Event-ID, whatever cursor the URL has", async () => {
+  it("continues after Last-Event-ID, and ignores the cursor of the URL", async () => {
     const { open, log } = await startStreams();
     log.write(10, "told");
     const stream = await open("reader", "?cursor=1", { "last-event-id": "8" });
@@ -53,7 +53,7 @@ describe("the stream of events", () => {
     expect(stream.ids()).toEqual(["9", "10"]);
   });
 
-  it("loses none for a reader that disconnects before its first event", async () => {
+  it("loses no event for a reader that disconnects before its first event", async () => {
     const { base, log, cutOff } = await startStreams();
     const seen: string[] = [];
     const source = new EventSource(`${base}/api/alerts/stream`, { node: { dispatcher } });
@@ -63,7 +63,7 @@ describe("the stream of events", () => {
       seen.push(`${lastEventId} ${data}`);
     });
     await new Promise((resolve) => source.addEventListener("open", resolve));
-    // What came with the headers has to be read as well.
+    // The bytes that arrived together with the headers must be read as well.
     for (let turn = 0; turn < 100; turn++) await new Promise((resolve) => setImmediate(resolve));
     for (const round of [1, 2]) {
       cutOff();
@@ -73,7 +73,7 @@ describe("the stream of events", () => {
     expect(seen).toEqual(upTo(6).map((id) => `${id} xxxxxxxxxx`));
   });
 
-  it("finds events without a notification", async () => {
+  it("finds stored events even if no announcement arrives", async () => {
     const { open, log, timers } = await startStreams();
     const stream = await open("reader");
     log.write(2, "lost");
@@ -82,7 +82,7 @@ describe("the stream of events", () => {
     expect(stream.ids()).toEqual(["1", "2"]);
   });
 
-  it("includes events that are written while it reads", async () => {
+  it("includes events that are written during a read", async () => {
     const { open, log } = await startStreams();
     const stream = await open("reader", "?cursor=0");
     for (let round = 0; round < 50; round++) {
@@ -93,7 +93,7 @@ describe("the stream of events", () => {
     expect(stream.ids()).toEqual(upTo(350));
   });
 
-  it("continues after a failed read of the log", async () => {
+  it("continues after a failed read of the event log", async () => {
     const { open, log, timers, failures } = await startStreams();
     const stream = await open("reader");
     log.failure = new Error("the store is away");
@@ -106,7 +106,7 @@ describe("the stream of events", () => {
     expect(stream.ids()).toEqual(["1", "2"]);
   });
 
-  it("sends a comment every fifteen seconds", async () => {
+  it("sends a comment every fifteen seconds to keep the connection open", async () => {
     const { open, timers } = await startStreams();
     const stream = await open("reader");
     const beats = () => stream.blocks.filter(({ comment }) => comment === "still here").length;
@@ -119,7 +119,7 @@ describe("the stream of events", () => {
     expect(stream.ids()).toEqual([]);
   });
 
-  it("reads rarely when nothing happens, and never after the caller has disconnected", async () => {
+  it("reads every five seconds when nothing happens, and never after the caller has disconnected", async () => {
     const { open, log, timers } = await startStreams();
     const stream = await open("reader");
     await timers.advance(1);
@@ -138,9 +138,9 @@ describe("the stream of events", () => {
   });
 });
 
-describe("before the stream starts", () => {
+describe("when an event stream is requested", () => {
   it.each(["nonsense", "-1", "1.5", "", "%00", `1${"0".repeat(200)}`])(
-    "the cursor %j is rejected",
+    "the cursor %j is rejected with 400 invalid_request",
     async (cursor) => {
       const { open } = await startStreams();
       expect(await refusal(open("reader", `?cursor=${cursor}`))).toMatchObject({
@@ -149,13 +149,13 @@ describe("before the stream starts", () => {
     },
   );
 
-  it("a malformed Last-Event-ID is rejected", async () => {
+  it("a malformed Last-Event-ID is rejected with 400", async () => {
     const { open } = await startStreams();
     const headers = { "last-event-id": "nonsense" };
     expect(await refusal(open("reader", "?cursor=1", headers))).toMatchObject({ status: 400 });
   });
 
-  it("a caller without a valid credential or the scope is rejected", async () => {
+  it("a missing credential is rejected with 401, and a missing scope with 403", async () => {
     const app = await startStreams();
     app.callers.set("other", reader("other", { scopes: new Set(["signals:read"]) }));
     expect(await refusal(app.open("nobody"))).toMatchObject({ status: 401 });
@@ -166,7 +166,7 @@ describe("before the stream starts", () => {
     expect(response.headers.get("www-authenticate")).toContain('scope="alerts:write signals:read"');
   });
 
-  it("HEAD is answered like GET, and ends", async () => {
+  it("HEAD is answered with the headers of GET, without opening a stream", async () => {
     const { base, callers, open } = await startStreams();
     const ask = (token: string) =>
       fetch(`${base}/api/alerts/stream`, {
@@ -184,7 +184,7 @@ describe("before the stream starts", () => {
     expect((await open("reader")).response.status).toBe(200);
   });
 
-  it.each(["POST", "PUT", "PATCH", "DELETE"])("%s is rejected", async (method) => {
+  it.each(["POST", "PUT", "PATCH", "DELETE"])("%s is rejected with 405", async (method) => {
     const { base } = await startStreams();
     const response = await fetch(`${base}/api/alerts/stream`, { method });
     expect([response.status, response.headers.get("allow")]).toEqual([405, "GET, HEAD"]);

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { preferredFormat } from "../../../src/http/api/answer-format.ts";
 
-describe("the format of a table", () => {
+describe("the response format of a table", () => {
   it.each([
     ["nothing", undefined, "json"],
     ["anything", "*/*", "json"],
@@ -14,7 +14,7 @@ describe("the format of a table", () => {
     ["JSON more", "text/csv;q=0.5, application/json", "json"],
     ["no CSV", "text/csv;q=0", "json"],
     ["another type of that beginning", "text/csv-schema", "json"],
-  ])("follows the Accept header %s", (_, accept, format) => {
+  ])("is chosen for an Accept header with %s", (_, accept, format) => {
     expect(preferredFormat({ headers: { accept } })).toBe(format);
   });
 });

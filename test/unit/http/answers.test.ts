@@ -4,15 +4,15 @@ import pino from "pino";
 import { describe, expect, it, onTestFinished } from "vitest";
 import type { Scope } from "../../../src/auth/scopes.ts";
 import { readConfig } from "../../../src/config/config.ts";
-import { createAnswers } from "../../../src/http/api/answers.ts";
-import { parse } from "../../../src/http/api/parse.ts";
+import { createToolAnswers } from "../../../src/http/api/answers.ts";
+import { parseInput } from "../../../src/http/api/parse.ts";
 import { openScoring, type Scoring } from "../../../src/ingest/create.ts";
 import { persistObservations } from "../../../src/ingest/persist.ts";
 import { Problem } from "../../../src/problem.ts";
 import { toolContext } from "../../../src/service.ts";
 import type { Observation } from "../../../src/sources/live/provider.ts";
-import { coinBarKnown } from "../../../src/sources/live/publication-times.ts";
-import type { Call, Tool, ToolContext } from "../../../src/tool.ts";
+import { coinBarKnownAt } from "../../../src/sources/live/publication-times.ts";
+import type { Tool, ToolCall, ToolContext } from "../../../src/tool.ts";
 import { getSignal } from "../../../tools/get-signal.ts";
 import { tools } from "../../../tools/index.ts";
 import { temporaryFolder } from "../../support/process.ts";
@@ -23,18 +23,18 @@ import { model, openStore } from "../../support/stores.ts";
 const SECOND_MS = 1_000;
 const DAY_MS = 86_400_000;
 
-/** A market whose time the test moves. */
+/** A market whose clock the test controls. */
 interface World {
   readonly scoring: Scoring;
   readonly clock: { now: number };
-  /** Lengths of time that matter in it, in milliseconds. */
+  /** Time steps in milliseconds by which the test moves the clock. */
   readonly strides: readonly number[];
   readonly isSlowBack?: true;
-  /** What can happen besides the passing of time. */
+  /** Performs the next change of the market data. */
   readonly happen: () => Promise<unknown>;
 }
 
-/** Fails when anything of it is asked for: an answer that is shared rests on nothing else. */
+/** A dependency that a shared answer must not use, so every access throws. */
 const forbidden = <T extends object>(name: string): T =>
   new Proxy({} as T, {
     get(_, member) {
@@ -49,9 +49,9 @@ const contextOf = (scoring: Scoring): ToolContext =>
     channels: forbidden("channels"),
   });
 
-/** Callers of whom nothing may be read but scopes that the answer depends on. */
-const callOf = (...scopes: readonly Scope[]): Call =>
-  new Proxy({ scopes: new Set(scopes) } as unknown as Call, {
+/** A call from which only the scopes may be read, because shared answers depend on nothing else. */
+const callOf = (...scopes: readonly Scope[]): ToolCall =>
+  new Proxy({ scopes: new Set(scopes) } as unknown as ToolCall, {
     get(target, member) {
       if (member === "scopes") return target.scopes;
       throw new Error(`a shared answer must not rest on the call.${String(member)}`);
@@ -91,7 +91,7 @@ async function replay(): Promise<World> {
 
 const COINS = ["BTC-USD", "ETH-USD"];
 
-/** A world in which late records cause a year to be rescored in steps while tools are called. */
+/** A live market in which late records cause a year to be rescored in steps during tool calls. */
 async function live(): Promise<World> {
   const opened = await open(
     { MARKET: "live", UNIVERSE: COINS.join(), PROVIDERS: "coinbase" },
@@ -121,13 +121,13 @@ const daysOf = (from: string, to: string): readonly Observation[] =>
     utcDays(from, to).map((session) => ({
       ...{ feed: "bars" as const, symbol, at: Date.parse(session), id: session },
       record: {
-        ...{ session, availableAt: coinBarKnown(session), dividend: 0, split: 1 },
+        ...{ session, availableAt: coinBarKnownAt(session), dividend: 0, split: 1 },
         ...coinDay(symbol, session),
       },
     })),
   );
 
-/** A tool call, with instants as offsets from the present. */
+/** A tool call whose timestamps are offsets from the present, in strides. */
 interface Asked {
   readonly tool: Tool;
   readonly symbol: number;
@@ -144,7 +144,7 @@ const asked: fc.Arbitrary<Asked> = fc.record({
   form: fc.nat({ max: 5 }),
 });
 
-/** One of the ways in which a tool can be asked. */
+/** Builds one of the possible inputs of a tool. */
 function inputOf({ tool, symbol: place, instant, form }: Asked, world: World): object {
   const { market } = contextOf(world.scoring);
   const symbol = market.instruments()[place]?.symbol ?? "NONE";
@@ -167,7 +167,7 @@ function inputOf({ tool, symbol: place, instant, form }: Asked, world: World): o
   return forms[form % forms.length] ?? {};
 }
 
-/** Text of an answer or of a refusal. */
+/** Returns the text of an answer or of an error. */
 async function said(answer: () => Promise<string>): Promise<string> {
   return answer().catch((error) => {
     if (error instanceof Problem) return error.message;
@@ -199,9 +199,12 @@ interface Question {
   readonly input: object;
 }
 
-/** Compares cached answers with fresh ones. @returns Calls a tool and reports whether the answer was cached. */
+/**
+ * Compares cached answers with fresh answers. @returns A function that calls a tool and returns
+ * whether the answer was cached.
+ */
 function comparison(context: ToolContext): (question: Question) => Promise<boolean> {
-  const answers = createAnswers(context);
+  const answers = createToolAnswers(context);
   const given = new Set<object>();
   return async ({ tool, input }) => {
     let isRemembered = false;
@@ -213,7 +216,7 @@ function comparison(context: ToolContext): (question: Question) => Promise<boole
       return answer.json;
     };
     const fresh = async () =>
-      JSON.stringify(await tool.run(parse(tool.input, input), context, NOBODY));
+      JSON.stringify(await tool.run(parseInput(tool.input, input), context, NOBODY));
     expect(await said(kept), `${tool.name} ${JSON.stringify(input)}`).toBe(await said(fresh));
     return isRemembered;
   };
@@ -222,7 +225,7 @@ function comparison(context: ToolContext): (question: Question) => Promise<boole
 async function happen(one: Exclude<Step, { does: "ask" }>, world: World): Promise<void> {
   if (one.does === "wait") {
     const stride = world.strides[one.which % world.strides.length] ?? 0;
-    // To go back in the sandbox means to make all of it again, which takes long.
+    // Going back in time rebuilds the whole sandbox market, which is slow.
     const strides = world.isSlowBack ? Math.abs(one.strides) : one.strides;
     world.clock.now += Math.round(strides * stride);
   } else if (one.does === "refresh") world.scoring.refresh();
@@ -230,7 +233,9 @@ async function happen(one: Exclude<Step, { does: "ask" }>, world: World): Promis
   else await turn();
 }
 
-/** Asks the last questions again after everything that happens. @returns How many were remembered. */
+/**
+ * Repeats the last six questions after every step. @returns How many answers came from the cache.
+ */
 async function walk(world: World, steps: readonly Step[]): Promise<number> {
   const compare = comparison(contextOf(world.scoring));
   const questions: Question[] = [];
@@ -249,20 +254,23 @@ describe("the answer cache", () => {
     { name: "the sandbox", newWorld: sandbox, seed: 11, numRuns: 2 },
     { name: "a replay", newWorld: replay, seed: 12, numRuns: 20 },
     { name: "live markets", newWorld: live, seed: 13, numRuns: 40 },
-  ])("never differs from fresh answers in $name", async ({ newWorld, seed, numRuns }) => {
-    const world = await newWorld();
-    let remembered = 0;
-    const property = fc.asyncProperty(
-      fc.array(step, { minLength: 20, maxLength: 40 }),
-      async (steps) => {
-        remembered += await walk(world, steps);
-      },
-    );
-    await fc.assert(property, { seed, numRuns, endOnFailure: true });
-    expect(remembered).toBeGreaterThan(50);
-  });
+  ])(
+    "never returns an answer that differs from a fresh answer in $name",
+    async ({ newWorld, seed, numRuns }) => {
+      const world = await newWorld();
+      let remembered = 0;
+      const property = fc.asyncProperty(
+        fc.array(step, { minLength: 20, maxLength: 40 }),
+        async (steps) => {
+          remembered += await walk(world, steps);
+        },
+      );
+      await fc.assert(property, { seed, numRuns, endOnFailure: true });
+      expect(remembered).toBeGreaterThan(50);
+    },
+  );
 
-  it("is not used for a future instant", async () => {
+  it("is not used for an instant in the future", async () => {
     const { scoring, clock } = await live();
     const compare = comparison(contextOf(scoring));
     const input = { symbol: "BTC-USD", asOf: new Date(clock.now).toISOString() };
@@ -276,9 +284,9 @@ describe("the answer cache", () => {
     expect(await compare(question)).toBe(true);
   });
 
-  it("is shared by equal questions, however they are written", async () => {
+  it("is shared by equivalent queries, whatever their wording", async () => {
     const { scoring } = await live();
-    const answers = createAnswers(contextOf(scoring));
+    const answers = createToolAnswers(contextOf(scoring));
     const ask = (input: object) => answers.of(getSignal, input, NOBODY);
     const [page, same, other] = await Promise.all([
       ask({ limit: 50, assetClass: "crypto" }),
@@ -293,9 +301,9 @@ describe("the answer cache", () => {
     expect(other.json).toBe(page.json);
   });
 
-  it("depends on the extra scopes of a tool only, and differs only in what they protect", async () => {
+  it("has separate entries for the extra scopes of a tool, which differ only in the protected members", async () => {
     const { scoring } = await sandbox();
-    const answers = createAnswers(contextOf(scoring));
+    const answers = createToolAnswers(contextOf(scoring));
     const { symbol } = contextOf(scoring).market.instruments()[0] ?? { symbol: "" };
     const ask = (...scopes: readonly Scope[]) =>
       answers.of(getSignal, Object.freeze({ symbol }), callOf(...scopes));
@@ -308,7 +316,7 @@ describe("the answer cache", () => {
     expect(await ask("alerts:write", "factor:read")).toBe(await ask("factor:read"));
   });
 
-  it("covers the tools that only read the market, and no others", () => {
+  it("covers exactly the tools that only read the market", () => {
     expect(shared.map(({ name }) => name)).toEqual([
       "get_signal",
       "get_factors",

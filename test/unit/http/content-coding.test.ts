@@ -4,11 +4,11 @@ import type { AddressInfo } from "node:net";
 import { buffer } from "node:stream/consumers";
 import { brotliDecompressSync, gunzipSync } from "node:zlib";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { codingFor } from "../../../src/http/content-coding.ts";
+import { negotiateContentCoding } from "../../../src/http/content-coding.ts";
 import { sendRepresentation } from "../../../src/http/send-response.ts";
 import { strongEtag } from "../../../src/lib/etag.ts";
 
-describe("the coding of a response", () => {
+describe("the content coding of a response", () => {
   it.each([
     [undefined, undefined],
     ["", undefined],
@@ -24,17 +24,17 @@ describe("the coding of a response", () => {
     ["gzip;q=many", undefined],
     ["xgzip, brotli", undefined],
   ])("for Accept-Encoding: %s is %s", (accepted, coding) => {
-    expect(codingFor({ "accept-encoding": accepted })).toBe(coding);
+    expect(negotiateContentCoding({ "accept-encoding": accepted })).toBe(coding);
   });
 
-  it("is only one that the server offers", () => {
-    expect(codingFor({ "accept-encoding": "br, gzip;q=0.1" }, ["gzip"])).toBe("gzip");
+  it("is always one of those that the server offers", () => {
+    expect(negotiateContentCoding({ "accept-encoding": "br, gzip;q=0.1" }, ["gzip"])).toBe("gzip");
   });
 });
 
 const LONG = "Every answer says what was known. ".repeat(1_000);
 
-/** Serves a body. @returns Asks for it. */
+/** Serves a body. @returns A function that requests the body. */
 async function serve(body: string) {
   const type = "text/plain; charset=utf-8";
   const server = createServer(
@@ -51,8 +51,8 @@ async function serve(body: string) {
   };
 }
 
-describe("a representation", () => {
-  it("has bytes, a length and a validator of its own in each coding", async () => {
+describe("the representation of a resource in one content coding", () => {
+  it("has its own bytes, length and validator", async () => {
     const ask = await serve(LONG);
     const [plain, gzip, br] = [
       await ask({}),
@@ -76,7 +76,7 @@ describe("a representation", () => {
     ]);
   });
 
-  it("is answered with 304 only to a client that has it in the same coding", async () => {
+  it("is confirmed with 304 only to a client that has it in the same coding", async () => {
     const ask = await serve(LONG);
     const { etag = "" } = (await ask({ "accept-encoding": "br" })).headers;
     const same = await ask({ "accept-encoding": "br", "if-none-match": `W/${etag}` });
@@ -87,7 +87,7 @@ describe("a representation", () => {
     expect((await ask({ "if-none-match": etag })).status).toBe(200);
   });
 
-  it("has the headers of GET for HEAD", async () => {
+  it("has the headers of GET in a response to HEAD", async () => {
     const ask = await serve(LONG);
     const [get, head] = [
       await ask({ "accept-encoding": "br" }),

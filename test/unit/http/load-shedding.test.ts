@@ -10,10 +10,10 @@ interface Begun {
   readonly res: ServerResponse;
 }
 
-/** A request takes so long that a turn of the event loop has no time for another, in milliseconds. */
+/** Duration of a request in milliseconds that fills one turn of the event loop. */
 const WHOLE_TURN_MS = 5;
 
-/** A server that answers when the test says so, and a clock that the test moves. */
+/** Starts a server whose responses and whose clock the test controls. */
 async function startAdmission(
   answer: (res: ServerResponse) => void = () => {},
   { tookMs = WHOLE_TURN_MS, proxyHops = 0 } = {},
@@ -43,7 +43,7 @@ async function startAdmission(
   });
   const { port } = server.address() as AddressInfo;
 
-  /** Sends requests in one piece. What they are answered is collected. */
+  /** Sends requests in one write, and collects the status codes of the responses. */
   async function send(...requests: readonly string[]): Promise<Sent> {
     const socket = connect(port, "127.0.0.1");
     let said = "";
@@ -72,19 +72,19 @@ const post = (path: string, body = ""): string =>
 const some = (count: number, request: string): readonly string[] =>
   Array.from({ length: count }, () => request);
 
-/** Runs the event loop until all requests are done or blocked. */
+/** Runs the event loop until the condition is true. */
 async function settle(isDone: () => boolean): Promise<void> {
   while (!isDone()) await turn();
 }
 
 describe("admission control", () => {
-  it("starts a lone request immediately", async () => {
+  it("starts a request immediately when no other request is waiting", async () => {
     const { send, begun } = await startAdmission((res) => res.end());
     await send(get("/api/signals"));
     expect(begun.map(({ path }) => path)).toEqual(["/api/signals"]);
   });
 
-  it("starts together those requests that fit into one turn of the event loop", async () => {
+  it("starts several requests in one turn of the event loop if they fit into it", async () => {
     const { send, begun } = await startAdmission((res) => res.end(), { tookMs: 1 });
     await send(...some(20, get("/a")));
     expect(begun).toHaveLength(WHOLE_TURN_MS);
@@ -93,7 +93,7 @@ describe("admission control", () => {
     await settle(() => begun.length === 20);
   });
 
-  it("starts at most eight queued requests in a turn, however short they are", async () => {
+  it("starts at most eight queued requests per turn, however short they are", async () => {
     const started = await startAdmission(
       (res) => {
         if (started.begun.length === 1) started.clock.now += WHOLE_TURN_MS;
@@ -113,13 +113,13 @@ describe("admission control", () => {
     const { send, begun } = await startAdmission((res) => res.end());
     const paths = Array.from({ length: 20 }, (_, at) => `/${at}`);
     await send(...paths.map(get));
-    // One was begun when it came; the others wait for turns of their own.
+    // The first request started on arrival, and each of the others waits for a turn of its own.
     expect(begun).toHaveLength(1);
     await settle(() => begun.length === 20);
     expect(begun.map(({ path }) => path)).toEqual(paths);
   });
 
-  it("leaves a turn between two slow requests for I/O", async () => {
+  it("leaves one turn for I/O between two slow requests", async () => {
     const { send, begun } = await startAdmission((res) => res.end());
     await send(...some(5, get("/a")));
     for (let seen = begun.length; begun.length < 5; seen = begun.length) {
@@ -141,7 +141,7 @@ describe("admission control", () => {
   });
 
   it.each(["/api/health", "/livez", "/readyz", "/api/health?a=b"])(
-    "starts nothing else before %s",
+    "starts at most three queued requests before %s",
     async (path) => {
       const { send, begun } = await startAdmission();
       await send(...some(300, get("/a")), get(path));
@@ -150,14 +150,14 @@ describe("admission control", () => {
     },
   );
 
-  it("lets health checks through a queue", async () => {
+  it("does not starve queued requests when many health checks arrive", async () => {
     const { send, begun } = await startAdmission((res) => res.end());
     await send(...some(100, get("/api/health")), ...some(10, get("/a")));
     await settle(() => begun.filter(({ path }) => path === "/a").length === 10);
     expect(begun.length).toBeLessThan(25);
   });
 
-  it("starts fast requests before slow ones, at most eight", async () => {
+  it("starts fast requests before slow ones, at most eight in a row", async () => {
     const { send, begun } = await startAdmission((res) => res.end());
     const slow = [post("/oauth/token"), get("/api/signals?limit=500"), post("/api/apply")];
     await send(get("/first"), ...slow, ...some(20, get("/quick")), ...some(2, post("/mcp?x")));
@@ -166,7 +166,7 @@ describe("admission control", () => {
     expect(order).toBe("qqqqqqqqSqqqqqqqqSqqqqqqqS");
   });
 
-  /** An admission that has learned how long each request takes, in milliseconds. */
+  /** Starts a load shedder that has learned the duration `tookMs` of each request. */
   async function startBusy(request: string, { tookMs = 20, proxyHops = 0 } = {}) {
     const started = await startAdmission((res) => res.end(), { tookMs, proxyHops });
     for (const count of [50, 100, 150, 200]) {
@@ -176,16 +176,16 @@ describe("admission control", () => {
     return started;
   }
 
-  it("rejects at once the requests beyond a hundred that would wait too long", async () => {
+  it("keeps 100 queued requests, and rejects further requests at once if they would wait too long", async () => {
     const { send, shed } = await startBusy(get("/a"));
     const late = await send(...some(300, get("/b")));
-    // In 1,500 ms it begins 75 or a few more.
+    // In 1,500 ms it starts 75 requests or slightly more.
     expect(shed).toEqual(some(199, "quick"));
     await settle(() => late.statuses().length === 300);
     expect(late.statuses().filter((status) => status === "503")).toHaveLength(shed.length);
   });
 
-  it("reserves capacity for one class when the other has none left", async () => {
+  it("reserves capacity for the fast class when the slow class is overloaded", async () => {
     const { send, begun, shed } = await startBusy(post("/oauth/token"));
     await send(...some(300, post("/oauth/token")), get("/a"));
     expect(new Set(shed)).toEqual(new Set(["slow"]));
@@ -193,15 +193,15 @@ describe("admission control", () => {
     expect(begun.length).toBeLessThan(205);
   });
 
-  it("rejects fewer requests of a faster class", async () => {
+  it("rejects fewer requests when a class of requests takes less time", async () => {
     const { send, shed } = await startBusy(get("/a"), { tookMs: 10 });
     await send(...some(300, get("/b")));
-    // In 1,500 ms it begins 150 or a few more.
+    // In 1,500 ms it starts 150 requests or slightly more.
     expect(shed.length).toBeGreaterThan(120);
     expect(shed.length).toBeLessThan(150);
   });
 
-  it("is not distorted by one long pause", async () => {
+  it("does not reject requests because of one long pause", async () => {
     const { send, begun, shed, clock } = await startAdmission((res) => {
       clock.now += begun.length === 3 ? 2_000 : 1;
       res.end();
@@ -214,7 +214,7 @@ describe("admission control", () => {
 
   it("rejects requests that have waited too long", async () => {
     const { send, begun, shed, clock } = await startAdmission();
-    // Nobody is answered, as when the database is silent.
+    // No request is answered, as when the database does not respond.
     const sent = await send(...some(300, get("/a")));
     await settle(() => begun.length === 200);
     clock.now += 3_000;
@@ -224,7 +224,7 @@ describe("admission control", () => {
     expect(sent.statuses().slice(200)).toEqual(some(100, "503"));
   });
 
-  it("runs at most 200 unanswered requests", async () => {
+  it("runs at most 200 requests that are not yet answered", async () => {
     const { send, begun } = await startAdmission();
     await send(...some(250, get("/a")));
     await settle(() => begun.length === 200);
@@ -234,7 +234,7 @@ describe("admission control", () => {
     await settle(() => begun.length === 230);
   });
 
-  it("does not count streams or bodies still being received", async () => {
+  it("does not count streams or requests whose body is still being received as running", async () => {
     const { send, begun } = await startAdmission((res) => {
       if (res.req.method === "GET") res.flushHeaders();
       else res.req.resume();
@@ -245,7 +245,7 @@ describe("admission control", () => {
     await settle(() => begun.length === 500);
   });
 
-  it("counts a request once its body is complete", async () => {
+  it("counts a request as running once its body is complete", async () => {
     const { send, begun } = await startAdmission((res) => res.req.resume());
     await send(...some(250, post("/mcp", "hello")));
     await settle(() => begun.length === 200);
@@ -264,7 +264,7 @@ describe("admission control", () => {
     expect(there.socket.destroyed).toBe(false);
   });
 
-  it("queues at most 5,000 requests of a class", async () => {
+  it("queues at most 5,000 requests per class", async () => {
     const { send, shed } = await startAdmission();
     await send(...some(5_300, get("/a")));
     expect(shed.length).toBeGreaterThanOrEqual(50);
@@ -278,14 +278,14 @@ describe("admission control", () => {
     await settle(() => refused.statuses().length === 300);
     expect(shed).toContain("quick");
     refused.socket.write(get("/again"));
-    // Others are heard meanwhile.
+    // Requests of other clients are still read.
     for (let each = 0; each < 20; each++) await send(get("/other"));
     expect(arrived).not.toContain("/again");
     vi.advanceTimersByTime(3_000);
     await settle(() => arrived.includes("/again"));
   });
 
-  it("continues to read from a proxy, which carries others' requests", async () => {
+  it("continues to read from a proxy, because the connection carries requests of other clients", async () => {
     vi.useFakeTimers({ toFake: ["setTimeout"] });
     onTestFinished(() => void vi.useRealTimers());
     const { send, shed, arrived } = await startBusy(get("/a"), { proxyHops: 1 });
@@ -299,21 +299,21 @@ describe("admission control", () => {
   it.each([
     ...["/api/signals?limit=100", "/api/signals?limit=0000000500", "/api/signals?a=b&limit=1e3"],
     ...["/api/signals?%6cimit=500", "/api/signals?limit=%35%30%30", "/api/signals?limit="],
-  ])("classifies %s as a large page", async (path) => {
+  ])("classifies %s as a slow request for a large page", async (path) => {
     const { send, begun } = await startAdmission((res) => res.end());
     await send(get("/first"), get(path), ...some(7, get("/quick")));
     await settle(() => begun.length === 9);
     expect(begun.at(-1)?.path).toBe(path);
   });
 
-  it("classifies a page of less than a hundred items as fast", async () => {
+  it("classifies a request for less than 100 items as fast", async () => {
     const { send, begun } = await startAdmission((res) => res.end());
     await send(get("/first"), get("/api/signals?limit=99&a=b"), ...some(7, get("/quick")));
     await settle(() => begun.length === 9);
     expect(begun[1]?.path).toBe("/api/signals?limit=99&a=b");
   });
 
-  it("answers OAuth clients with OAuth error codes", async () => {
+  it("responds to OAuth clients with OAuth error codes", async () => {
     const { send, begun, clock } = await startAdmission();
     await send(...some(200, post("/oauth/token")));
     await settle(() => begun.length === 200);

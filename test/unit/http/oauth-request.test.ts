@@ -12,7 +12,7 @@ const MOST_BYTES = 20;
 
 const PATH = "/oauth/token";
 
-/** Answers with the member `a` of a form. */
+/** Starts a server that responds with the form field `a`. */
 async function start() {
   const server = createServer(
     listenerOf([
@@ -49,11 +49,14 @@ it.each([
   ["of unknown length", { more: { "transfer-encoding": "chunked" } }, 200, "b"],
   ["that is said to be encoded as it is", { more: { "content-encoding": "identity" } }, 200, "b"],
   ["that is compressed", { more: { "content-encoding": "gzip" } }, 415, undefined],
-])("the form body %s is parsed or rejected", async (_what, changes, status, expected) => {
-  const { path, method, type, body, more } = { more: {}, ...usual, ...changes };
-  const length = "transfer-encoding" in more ? {} : { "content-length": String(body.length) };
-  const headers = { "content-type": type, ...length, ...more };
-  const answer = await sendRaw(`${await start()}${path}`, { method, headers, body });
-  expect(answer.status).toBe(status);
-  if (expected !== undefined) expect(answer.body).toBe(expected);
-});
+])(
+  "a form body %s is parsed, or rejected with the right status",
+  async (_what, changes, status, expected) => {
+    const { path, method, type, body, more } = { more: {}, ...usual, ...changes };
+    const length = "transfer-encoding" in more ? {} : { "content-length": String(body.length) };
+    const headers = { "content-type": type, ...length, ...more };
+    const answer = await sendRaw(`${await start()}${path}`, { method, headers, body });
+    expect(answer.status).toBe(status);
+    if (expected !== undefined) expect(answer.body).toBe(expected);
+  },
+);

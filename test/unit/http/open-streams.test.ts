@@ -3,10 +3,10 @@ import type { Socket } from "node:net";
 import { describe, expect, it } from "vitest";
 import { reader, type StreamApp, startStreams, until } from "./stream-app.ts";
 
-/** Time within which every stream is checked again, in milliseconds. */
+/** Interval in milliseconds within which every stream is checked. */
 const LOOK_MS = 500;
 
-/** Whether a stream is still open after a look. */
+/** Whether a stream is still open after the next check. */
 async function staysOpen({ timers }: StreamApp, ended: Promise<unknown>): Promise<boolean> {
   await timers.advance(LOOK_MS);
   return Promise.race([ended.then(() => false), new Promise<true>((r) => setImmediate(r, true))]);
@@ -29,7 +29,7 @@ describe("an open stream", () => {
     expect(await ended).toBe("ended");
   });
 
-  it("continues when the credential gains scopes", async () => {
+  it("stays open when the credential gains scopes", async () => {
     const app = await startStreams();
     const { ended } = await app.open("reader");
     const scopes = new Set(["alerts:write", "signals:read", "factor:read"] as const);
@@ -37,7 +37,7 @@ describe("an open stream", () => {
     expect(await staysOpen(app, ended)).toBe(true);
   });
 
-  it("continues while credentials cannot be looked up, and ends once they can", async () => {
+  it("stays open while credentials cannot be looked up, and ends at the first successful lookup", async () => {
     const app = await startStreams();
     const { ended } = await app.open("reader");
     app.hindrance = () => Promise.reject(new Error("the store is away"));
@@ -49,7 +49,7 @@ describe("an open stream", () => {
     expect(await ended).toBe("ended");
   });
 
-  it("is closed at the second check when its client does not read", async () => {
+  it("is cut off at the second check if its credential has ended and its client does not read", async () => {
     const app = await startStreams(20_000);
     app.log.write(2_000, "told");
     const socket = await app.openUnread("reader", "?cursor=0");
@@ -59,7 +59,7 @@ describe("an open stream", () => {
     expect(isWhole(await restOf(socket))).toBe(false);
   });
 
-  it("is closed when its client reads nothing for half a minute, with a bounded buffer", async () => {
+  it("is cut off when its client reads nothing for 30 seconds, and buffers a limited amount until then", async () => {
     const app = await startStreams(20_000);
     app.log.write(2_000, "told");
     const socket = await app.openUnread("reader", "?cursor=0");
@@ -75,7 +75,7 @@ describe("an open stream", () => {
     expect(app.failures).toEqual([]);
   });
 
-  it("continues where it was when its client reads again in time", async () => {
+  it("continues without a gap when its client resumes reading in time", async () => {
     const app = await startStreams(20_000);
     app.log.write(1_000, "told");
     const socket = await app.openUnread("reader", "?cursor=0");
@@ -95,7 +95,7 @@ describe("an open stream", () => {
   });
 });
 
-/** Reads whatever there is until the connection ends. */
+/** Reads all data until the connection ends. */
 async function restOf(socket: Socket): Promise<string> {
   let text = "";
   socket.setEncoding("latin1").on("data", (chunk) => {
@@ -107,10 +107,10 @@ async function restOf(socket: Socket): Promise<string> {
   return text;
 }
 
-/** Whether an answer has come to its end (RFC 9112 section 7.1). */
+/** Whether a chunked response is complete (RFC 9112 section 7.1). */
 const isWhole = (text: string): boolean => text.endsWith("\r\n0\r\n\r\n");
 
-/** Lets the caller's network fill up, so that no more is read for them. */
+/** Waits until the socket buffers of the caller are full and the server reads no more events. */
 async function untilStuck({ log }: StreamApp): Promise<void> {
   for (let before = -1; before !== log.asked.length; ) {
     before = log.asked.length;
@@ -118,8 +118,8 @@ async function untilStuck({ log }: StreamApp): Promise<void> {
   }
 }
 
-describe("open streams", () => {
-  it("are limited to five per caller, and slots are freed when some end", async () => {
+describe("the set of open streams", () => {
+  it("is limited to five per caller, and has a free slot as soon as a stream ends", async () => {
     const app = await startStreams();
     app.callers.set("another", reader("another"));
     const open = await Promise.all(Array.from({ length: 5 }, () => app.open("reader")));
@@ -132,7 +132,7 @@ describe("open streams", () => {
     await expect.poll(async () => (await app.open("reader")).response.status).toBe(200);
   });
 
-  it("are counted separately for a person, a key and an agent with the same id", async () => {
+  it("is counted separately for a person, a key and an agent with the same id", async () => {
     const app = await startStreams();
     for (const kind of ["agent", "user", "service"] as const) {
       app.callers.set(kind, reader("same", { kind }));
@@ -142,8 +142,10 @@ describe("open streams", () => {
     }
   });
 
-  /** Opens five streams for each of some callers, each with a person of their own, who come from one
-   *  address. */
+  /**
+   * Opens five streams for each caller from one address, with a separate account for each caller by
+   * default.
+   */
   async function openFives(
     app: StreamApp,
     callers: readonly string[],
@@ -160,7 +162,7 @@ describe("open streams", () => {
 
   const named = (prefix: string) => Array.from({ length: 50 }, (_, at) => `${prefix}${at}`);
 
-  /** Asks for one more stream. @returns What it is told. */
+  /** Requests another stream, which is rejected. @returns The text of the error. */
   async function refusedLate(app: StreamApp, address: string, accountId: string | undefined) {
     app.callers.set("late", reader("late", { accountId }));
     const { response, ended, text } = await app.open("late", "", { "x-forwarded-for": address });
@@ -173,7 +175,7 @@ describe("open streams", () => {
     ["198.51.100.1", "198.51.100.2", "203.0.113.1"],
     ["2001:db8:1::1", "2001:db8:2::1", "2001:db9::1"],
   ])(
-    "are limited to half of all per network, for any addresses and credentials (%s)",
+    "is limited to half of the total per network, whatever the addresses and credentials (%s)",
     async (one, another, elsewhere) => {
       const app = await startStreams();
       await openFives(app, named("a").slice(25), one);
@@ -184,7 +186,7 @@ describe("open streams", () => {
     },
   );
 
-  it("are limited to fifty per person, for any agents and addresses", async () => {
+  it("is limited to fifty per person, whatever the agents and addresses", async () => {
     const app = await startStreams();
     const ofOne = () => "acc_1";
     await openFives(app, named("a").slice(45), "198.51.100.1", ofOne);
@@ -194,7 +196,7 @@ describe("open streams", () => {
     await openFives(app, ["elsewhere"], "192.0.2.1");
   });
 
-  it("of unclaimed agents are limited to half per network", async () => {
+  it("is limited to half of the streams of unclaimed agents per network", async () => {
     const app = await startStreams();
     const ofNobody = () => undefined;
     await openFives(app, named("a").slice(40), "198.51.100.1", ofNobody);
@@ -204,7 +206,7 @@ describe("open streams", () => {
     await openFives(app, ["elsewhere"], "203.0.113.1", ofNobody);
   });
 
-  it("are limited to five hundred in all", async () => {
+  it("is limited to 500 in total", async () => {
     const app = await startStreams();
     for (let at = 0; at < 500; at++) {
       const caller = `a${at}`;
@@ -217,7 +219,7 @@ describe("open streams", () => {
     );
   });
 
-  it("are left for a new network when five others have all that they can get", async () => {
+  it("keeps slots for a new network when five other networks have opened as many as they can", async () => {
     const app = await startStreams();
     for (const network of [1, 2, 3, 4, 5]) {
       const headers = { "x-forwarded-for": `198.51.${network}.1` };
@@ -234,7 +236,7 @@ describe("open streams", () => {
     await openFives(app, ["elsewhere"], "203.0.113.1");
   });
 
-  it("do not count a client that disconnects before the answer", async () => {
+  it("does not count a client that disconnects before the response", async () => {
     const app = await startStreams();
     let go = () => {};
     for (let count = 0; count < 7; count++) {
@@ -259,7 +261,7 @@ describe("open streams", () => {
     expect(app.failures).toEqual([]);
   });
 
-  it("all end when the service stops, and no new ones start", async () => {
+  it("is closed when the service stops, and accepts no new streams afterwards", async () => {
     const app = await startStreams(20_000);
     app.log.write(2_000, "told");
     const stuck = await app.openUnread("reader", "?cursor=0");

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
-import { parse } from "../../../src/http/api/parse.ts";
+import { parseInput } from "../../../src/http/api/parse.ts";
 import { Problem } from "../../../src/problem.ts";
 
 const Input = z.strictObject({
@@ -22,24 +22,24 @@ const Full = Input.extend({
     .optional(),
 });
 
-/** What is said of an input that is wrong. */
+/** Returns the error message for invalid input. */
 function saidOf(schema: z.ZodType, value: unknown): string {
   try {
-    parse(schema, value);
+    parseInput(schema, value);
   } catch (error) {
     if (error instanceof Problem) return error.message;
   }
   throw new Error("it was taken");
 }
 
-describe("the error for an invalid input", () => {
-  it("consists of sentences: the fault, then the remedy", () => {
+describe("the error message for invalid input", () => {
+  it("states the fault in one sentence and the remedy in the next", () => {
     expect(saidOf(Input, { symbol: 3, limit: 1 })).toBe(
       "invalid_request: symbol: must be a string. Correct the named members and send the request again.",
     );
   });
 
-  it("has one full stop after several faults, whoever worded them", () => {
+  it("ends a list of several faults with one period, whatever the source of their wording", () => {
     expect(saidOf(Input, { symbol: "!", limit: 6 })).toBe(
       "invalid_request: symbol: Expected a ticker; limit: must be at most 5. Correct the named members and send the request again.",
     );
@@ -55,13 +55,13 @@ describe("the error for an invalid input", () => {
     [{ symbol: "A", limit: 1, kinds: ["x"] }, "kinds.0: must be one of a, b"],
     [{ symbol: "A", limit: 1, kinds: [] }, "kinds: must have at least 1 entry"],
     [{ symbol: "A", limit: 1, at: "x" }, "at: must be an ISO 8601 instant such as"],
-  ])("for %j is %j, in the service's own words", (value, words) => {
+  ])("for %j contains %j, in the service's own wording", (value, words) => {
     const said = saidOf(Full, value);
     expect(said).toContain(words);
     expect(said).not.toMatch(/expected|received|Invalid|Unrecognized/);
   });
 
-  it("lists five faults, and the number of the others", () => {
+  it("lists at most five faults, and the number of further faults", () => {
     const many = z.array(z.string());
     const said = saidOf(many, [1, 2, 3, 4, 5, 6, 7]);
     expect(said).toMatch(/; 4: must be a string; and 2 more\. Correct/);

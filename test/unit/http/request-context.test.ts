@@ -4,14 +4,14 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { clientAddress } from "../../../src/http/request-context.ts";
 
-/** A request over a connection from an address, as Node.js would hand it over. */
+/** A request from an address, as Node.js passes it to a handler. */
 const requestFrom = (remoteAddress: string, forwarded: string | undefined): IncomingMessage =>
   ({
     socket: { remoteAddress },
     headers: forwarded === undefined ? {} : { "x-forwarded-for": forwarded },
   }) as unknown as IncomingMessage;
 
-/** The address that Express finds. */
+/** Returns the client address that Express determines. */
 function found(req: IncomingMessage, proxyHops: number): string | undefined {
   const app = express();
   app.set("trust proxy", proxyHops);
@@ -21,8 +21,8 @@ function found(req: IncomingMessage, proxyHops: number): string | undefined {
 
 const part = fc.constantFrom("", " ", "192.0.2.1", "2001:db8::1", "unknown", " 192.0.2.2 ", "a b");
 
-describe("the client address", () => {
-  it("equals Express's, behind any number of proxies", () => {
+describe("the client's IP address", () => {
+  it("is the same as determined by Express, behind any number of proxies", () => {
     fc.assert(
       fc.property(fc.array(part, { maxLength: 5 }), fc.nat(4), (parts, proxyHops) => {
         const req = requestFrom("127.0.0.1", parts.length === 0 ? undefined : parts.join(","));

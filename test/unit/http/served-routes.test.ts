@@ -4,8 +4,8 @@ import { routesOf } from "../../../src/http/served-routes.ts";
 
 const answer = () => {};
 
-describe("the route list", () => {
-  it("has every method of every path, in matching order", () => {
+describe("the list of served routes", () => {
+  it("contains every method of every path, in matching order", () => {
     const app = express();
     app.route("/first/:id").get(answer).put(answer).all(answer);
     app.post(["/second", "/third"], answer);
@@ -17,7 +17,7 @@ describe("the route list", () => {
     ]);
   });
 
-  it("has the routes of nested routers, with their full paths", () => {
+  it("contains the routes of nested routers with their full paths", () => {
     const inner = Router().get("/", answer).delete("/leaf", answer);
     const outer = Router().get("/root", answer).use("/deep", inner);
     expect(routesOf(express().use(outer).use("/mounted", outer))).toEqual([
@@ -30,7 +30,7 @@ describe("the route list", () => {
     ]);
   });
 
-  it("has routes for all methods, and explicit HEAD routes", () => {
+  it("contains routes for all methods and explicit HEAD routes, but no middleware", () => {
     const router = Router().all("/any", answer).head("/head", answer).use("/middleware", answer);
     expect(routesOf(express().use(router))).toEqual([
       { method: "*", path: "/any" },

@@ -5,7 +5,7 @@ import { setImmediate as settled } from "node:timers/promises";
 import { onTestFinished } from "vitest";
 import type { EventLog, LoggedEvent } from "../../../src/alerts/api/event-log.ts";
 import type { Caller } from "../../../src/auth/caller.ts";
-import { anonymousCeiling, type Scope } from "../../../src/auth/scopes.ts";
+import { anonymousScopeCeiling, type Scope } from "../../../src/auth/scopes.ts";
 import { alertStreamRoute } from "../../../src/http/api/alert-stream.ts";
 import { createStreams, type OpenStreams } from "../../../src/http/open-streams.ts";
 import { ProtectedResource } from "../../../src/http/protected-resource.ts";
@@ -17,39 +17,39 @@ import { type OpenStream, openStream } from "../../support/event-stream.ts";
 import { listenerOf } from "../../support/route-listener.ts";
 import { type ManualTimers, manualTimers } from "../../support/timers.ts";
 
-/** Events that a test writes, of one owner. */
+/** An event log of one owner that the test writes. */
 interface WrittenLog extends EventLog {
   readonly events: LoggedEvent[];
-  /** Adds events with the cursors that follow. */
+  /** Adds `count` events, and notifies listeners if `news` is "told". */
   write(count: number, news: "told" | "lost"): void;
-  /** Calls of `after`, oldest first: their cursors. */
+  /** The cursors of all calls of `after`, oldest first. */
   readonly asked: readonly string[];
-  /** How many listen for news. */
+  /** Number of listeners for new events. */
   listeners(): number;
-  /** Makes the log fail. */
+  /** The error with which reads of the log fail, if set. */
   failure: Error | undefined;
 }
 
-/** What the server is made of besides the log. */
+/** A test server of event streams with its parts. */
 export interface StreamApp {
   readonly base: string;
   readonly timers: ManualTimers;
   readonly log: WrittenLog;
   readonly streams: OpenStreams;
-  /** Who is behind a token; a test changes it. */
+  /** The caller of each token, which a test can change. */
   readonly callers: Map<string, Caller>;
-  /** Awaited before a token is looked up. */
+  /** Awaited before a token is looked up, so that a test can delay or fail lookups. */
   hindrance: () => Promise<void>;
-  /** Failures that were reported. */
+  /** The failures that were reported. */
   readonly failures: readonly unknown[];
   open(token: string, path?: string, headers?: Record<string, string>): Promise<OpenStream>;
-  /** Ends every connection as a network does. */
+  /** Closes every connection abruptly, as a network failure would. */
   cutOff(): void;
-  /** Asks and never reads, until it is told to. */
+  /** Requests a stream without reading the response until the returned socket is resumed. */
   openUnread(token: string, path?: string): Promise<Socket>;
 }
 
-/** Who may read events. */
+/** Creates a caller that may read events. */
 export const reader = (id: string, changes: Partial<Caller> = {}): Caller => ({
   ...{ kind: "agent", id, clientId: id, accountId: "acc_1" },
   scopes: new Set<Scope>(["alerts:write", "signals:read"]),
@@ -58,7 +58,7 @@ export const reader = (id: string, changes: Partial<Caller> = {}): Caller => ({
   ...changes,
 });
 
-/** Starts a server of streams for one test, which moves its timers. */
+/** Starts a server of event streams whose timers the test advances. */
 export async function startStreams(dataBytes = 10): Promise<StreamApp> {
   const server = createServer();
   server.listen(0, "127.0.0.1");
@@ -87,7 +87,7 @@ export async function startStreams(dataBytes = 10): Promise<StreamApp> {
   const api = new ProtectedResource(
     {
       baseUrl: base,
-      anonymousScopes: anonymousCeiling,
+      anonymousScopes: anonymousScopeCeiling,
       limits: looseLimits(),
       async authenticate(token) {
         await app.hindrance();
@@ -153,8 +153,7 @@ async function unread(
   return socket;
 }
 
-/** Lets real time pass until a condition holds: bytes on a socket have no clock that a test could
- *  move. */
+/** Waits in real time for a condition, because data on a socket do not follow the test's clock. */
 export async function until(isSo: () => boolean): Promise<void> {
   while (!isSo()) await settled();
 }

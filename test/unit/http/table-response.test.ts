@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import { type AddressInfo, connect } from "node:net";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { type SentTable, sendTable } from "../../../src/http/api/table-response.ts";
+import { sendTable, type TableResponseBody } from "../../../src/http/api/table-response.ts";
 import { createErrorWriter } from "../../../src/http/errors.ts";
 import { createStreams } from "../../../src/http/open-streams.ts";
 import { RequestContext } from "../../../src/http/request-context.ts";
@@ -11,7 +11,10 @@ import { tableOf } from "../../../src/tables/table.ts";
 import { manualTimers } from "../../support/timers.ts";
 import { reader } from "./stream-app.ts";
 
-const numbers = (records: Iterable<number>, rest: Partial<SentTable> = {}): SentTable => ({
+const numbers = (
+  records: Iterable<number>,
+  rest: Partial<TableResponseBody> = {},
+): TableResponseBody => ({
   ...tableOf([{ name: "number", type: "integer", cell: (record: number) => record }], records),
   nextCursor: null,
   etag: undefined,
@@ -19,8 +22,8 @@ const numbers = (records: Iterable<number>, rest: Partial<SentTable> = {}): Sent
   ...rest,
 });
 
-/** A server that answers every request with a table. */
-async function serve(answer: () => SentTable) {
+/** Starts a server that answers every request with a table. */
+async function serve(answer: () => TableResponseBody) {
   const failures: unknown[] = [];
   const writeError = createErrorWriter((error) => failures.push(error));
   const { schedule } = manualTimers();
@@ -50,7 +53,10 @@ function* upTo(count: number, read: { last: number } = { last: -1 }): Generator<
   }
 }
 
-/** A table that is being written goes on in every turn of the event loop. */
+/**
+ * Number of event loop turns without progress after which the generation of a table counts as
+ * paused.
+ */
 const QUIET_TURNS = 100;
 
 function* failingAfter(count: number): Generator<number, void> {
@@ -58,7 +64,7 @@ function* failingAfter(count: number): Generator<number, void> {
   throw new Error("the disk is gone");
 }
 
-/** Reads whatever a request of HTTP/1.0 gets. @returns How the connection ended. */
+/** Sends an HTTP/1.0 request and reads the response. @returns How the connection ended. */
 async function endOf(port: number): Promise<string> {
   const socket = connect(port, "127.0.0.1");
   socket.on("data", () => {});
@@ -70,8 +76,8 @@ async function endOf(port: number): Promise<string> {
   return ended;
 }
 
-describe("a table as CSV", () => {
-  it("is sent with its length when it is short", async () => {
+describe("a table that is sent as CSV", () => {
+  it("is sent with a Content-Length when it is short", async () => {
     const { url } = await serve(() => numbers(upTo(3)));
     const response = await fetch(url);
     expect(response.headers.get("content-type")).toBe("text/csv; charset=utf-8; header=present");
@@ -79,7 +85,7 @@ describe("a table as CSV", () => {
     expect(await response.text()).toBe("number\r\n0\r\n1\r\n2\r\n");
   });
 
-  it("has a header line and every row once when it is sent in parts", async () => {
+  it("contains a header line and every row once when it is sent in parts", async () => {
     for (const count of [0, 199, 200, 201, 400, 401, 5_001]) {
       const { url } = await serve(() => numbers(upTo(count)));
       const text = await (await fetch(url)).text();
@@ -87,13 +93,13 @@ describe("a table as CSV", () => {
     }
   });
 
-  it("names the next page with the rest of the query", async () => {
+  it("links to the next page with the rest of the query unchanged", async () => {
     const { url } = await serve(() => numbers(upTo(1), { nextCursor: "b2s" }));
     const { headers } = await fetch(`${url}api/list?limit=1&cursor=old&query=a%20b`);
     expect(headers.get("link")).toBe('</api/list?limit=1&cursor=b2s&query=a+b>; rel="next"');
   });
 
-  it("is not sent to a client that has it, nor for HEAD", async () => {
+  it("is sent without a body to a client that already has it, and for HEAD", async () => {
     const { url } = await serve(() => numbers(upTo(1_000), { etag: '"a"' }));
     for (const [coding, etag] of [
       ["identity", '"a"'],
@@ -112,7 +118,7 @@ describe("a table as CSV", () => {
     }
   });
 
-  it("is compressed in parts and in one, and only with a validator", async () => {
+  it("is compressed whether it is sent in parts or at once, but only with a validator", async () => {
     for (const count of [1, 5_001]) {
       const { url } = await serve(() => numbers(upTo(count), { etag: '"a"' }));
       for (const coding of ["gzip", "br"]) {
@@ -125,20 +131,20 @@ describe("a table as CSV", () => {
     }
   });
 
-  it("that fails before it begins is a problem", async () => {
+  it("results in status 500 when its generation fails before the first row", async () => {
     const { url, failures } = await serve(() => numbers(failingAfter(0)));
     expect((await fetch(url)).status).toBe(500);
     expect(failures).toHaveLength(1);
   });
 
-  it("that fails while it is sent resets the connection, so that no part of it looks complete", async () => {
+  it("resets the connection when its generation fails midway, so that the part sent does not look complete", async () => {
     const { port, url, failures } = await serve(() => numbers(failingAfter(2_000)));
     await expect(fetch(url).then((response) => response.text())).rejects.toThrow("terminated");
     expect(await endOf(port)).toBe("read ECONNRESET");
     expect(failures).toHaveLength(2);
   });
 
-  it("is generated no faster than its caller reads, and no further once the caller has disconnected", async () => {
+  it("is generated no faster than its client reads, and no further once the client has disconnected", async () => {
     const read = { last: -1 };
     const { port, streams } = await serve(() => numbers(upTo(50_000_000, read)));
     const socket = connect(port, "127.0.0.1");

@@ -11,11 +11,11 @@ const OURS: readonly FaultKind[] = ["clock", "unkept"];
 const fault = (kind: FaultKind, retryAfterMs?: number) =>
   new ProviderFault(kind, "x", retryAfterMs);
 
-/** The longest pause, which nothing is drawn off. */
+/** The maximum delay in milliseconds, without random reduction. */
 const full = (kind: FaultKind, failures: number) => backoffMs(fault(kind), failures, 1);
 
-describe("the retry delay after a fault", () => {
-  it("is short for a network fault and long for a rejected key, and doubles up to half an hour", () => {
+describe("the retry delay after a provider fault", () => {
+  it("is short for a network fault and long for a rejected key, and doubles up to 30 minutes", () => {
     expect(KINDS.map((kind) => full(kind, 1) / 1_000)).toEqual([5, 5, 30, 60, 300]);
     expect([2, 3, 9, 10, 2_000].map((failures) => full("unreachable", failures) / 1_000)).toEqual([
       10, 20, 1_280, 1_800, 1_800,
@@ -27,7 +27,7 @@ describe("the retry delay after a fault", () => {
     expect([1, 2, 9].map((failures) => full("clock", failures) / 1_000)).toEqual([60, 120, 600]);
   });
 
-  it("is random between half of it and all of it", () => {
+  it("is random between 50 % and 100 % of its maximum", () => {
     const cases = fc.record({
       kind: fc.constantFrom(...KINDS, ...OURS),
       failures: fc.integer({ min: 1, max: 5_000 }),
@@ -46,7 +46,7 @@ describe("the retry delay after a fault", () => {
     expect(backoffMs(fault("failing"), 1, 0.5)).toBe(3_750);
   });
 
-  it("is at least what the provider requests, up to a day", () => {
+  it("is at least the delay that the provider requests, up to one day", () => {
     expect(backoffMs(fault("limited", 7_000), 1, 0)).toBe(15_000);
     expect(backoffMs(fault("limited", 45_000), 1, 0.9)).toBe(45_000);
     expect(backoffMs(fault("failing", 3 * HALF_AN_HOUR_MS), 1, 0.5)).toBe(3 * HALF_AN_HOUR_MS);

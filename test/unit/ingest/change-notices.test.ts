@@ -14,7 +14,7 @@ const news = (feed: Feed, symbol: string | null, from: number, to: number): Chan
 });
 
 describe("a change notice", () => {
-  it("names the feed, the symbol and the time range of the new records", () => {
+  it("contains the feed, the symbol and the time range of the new records", () => {
     const bars = [5, 1, 3].map((day) => datum("bars", "A", T + 24 * day * HOUR_MS));
     expect(noticesOf([...bars, datum("mentions", "B", T)])).toEqual([
       news("bars", "A", T + 24 * HOUR_MS, T + 120 * HOUR_MS),
@@ -23,7 +23,7 @@ describe("a change notice", () => {
     expect(noticesOf([])).toEqual([]);
   });
 
-  it("does not span the time between a message and a backdated one", () => {
+  it("is split so that it does not span the time between a current and a backdated message", () => {
     const at = [T, T - 20 * HOUR_MS, T + 60_000, T - 20 * HOUR_MS + 1];
     expect(noticesOf(at.map((one) => datum("mentions", "A", one)))).toEqual([
       news("mentions", "A", T - 20 * HOUR_MS, T - 20 * HOUR_MS + 1),
@@ -31,14 +31,14 @@ describe("a change notice", () => {
     ]);
   });
 
-  it("names up to 25 symbols, and none beyond", () => {
+  it("specifies up to 25 symbols, and no symbol when more have changed", () => {
     const of = (count: number) =>
       noticesOf(Array.from({ length: count }, (_, index) => datum("bars", `S${index}`, T + index)));
     expect(of(25).map(({ symbol }) => symbol)).toHaveLength(25);
     expect(of(26)).toEqual([news("bars", null, T, T + 25)]);
   });
 
-  it("is read together with others that are queued", () => {
+  it("is merged with other queued notices for the same feed and symbol", () => {
     const some = Array.from({ length: 500 }, (_, index) =>
       news("mentions", "A", T + index * 1_000, T + index * 1_000 + 500),
     );

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pino } from "pino";
 import { expect, it, onTestFinished } from "vitest";
-import { openLive } from "../../../src/ingest/live.ts";
+import { openLiveMarkets } from "../../../src/ingest/live.ts";
 import { observationRow } from "../../../src/ingest/market-rows.ts";
 import { LiveMarket } from "../../../src/sources/live/live-market.ts";
 import { instrument } from "../../support/instruments.ts";
@@ -32,10 +32,10 @@ it.each([
   ["after the first message of a month", [MONTH - 1_000, MONTH + 1_000]],
   ["when the newest message is of an earlier month", [MONTH - 40 * DAY_MS]],
 ])(
-  "a process that starts %s has the same messages as one that was already running",
+  "a process that starts %s has the same messages as a process that was already running",
   async (_, newest) => {
     const now = MONTH + 600_000;
-    // Around the first instants of the messages that stay, and one of an earlier year.
+    // Times around the oldest kept messages of three months, and one message of the previous year.
     const kept = [MONTH, Date.parse("2027-05-01"), Date.parse("2027-04-01")].flatMap((month) =>
       [-3, -1, -0.0001, 0, 1].map((days) => month - 180 * DAY_MS + days * DAY_MS),
     );
@@ -50,7 +50,7 @@ it.each([
     await archive.append(all.map((one) => observationRow(one, one)));
     const folder = await mkdtemp(join(tmpdir(), "live-"));
     onTestFinished(() => rm(folder, { recursive: true }));
-    const live = await openLive(
+    const live = await openLiveMarkets(
       { universe: "BTC-USD", providers: [], settings: {}, origins: {} },
       { store: { archive, records }, folder, now: () => now, log: pino({ level: "silent" }) },
     );

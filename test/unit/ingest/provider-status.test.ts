@@ -6,7 +6,7 @@ import { model, openStore, START } from "../../support/stores.ts";
 const lacking = async (...of: Parameters<typeof followedStore>) =>
   liveHealth({ ...(await followedStore(...of)), now: () => START });
 
-it("the health of live markets names no provider that is healthy or not selected", async () => {
+it("the health of live markets does not list providers that are healthy or not selected", async () => {
   const found = await lacking(
     [provider("one"), provider("two", { feeds: [] }), provider("three", { missing: ["KEY"] })],
     { one: answering, three: answering, two: { failures: 3, ...faultOf(3) } },
@@ -14,7 +14,7 @@ it("the health of live markets names no provider that is healthy or not selected
   expect(found).toEqual({ ok: true, isAnswered: true, detail: "2 of 2 providers answer" });
 });
 
-it("the health of live markets names providers with a current fault, and those that have not answered", async () => {
+it("the health of live markets lists providers with a current fault, and providers that have not yet answered", async () => {
   const found = await lacking(
     ["well", "failing", "unread", "new", "mended"].map((id) => provider(id)),
     {
@@ -36,7 +36,7 @@ it("the health of live markets names providers with a current fault, and those t
   });
 });
 
-it("the live market is not ready before the first observation, and ready afterwards whatever fails", async () => {
+it("the live market is not ready before the first observation, and stays ready afterwards despite failures", async () => {
   const providers = [provider("one"), provider("two")];
   const empty = { lastSuccessAt: START };
   const fault = { failures: 9, ...faultOf(1) };
@@ -48,7 +48,7 @@ it("the live market is not ready before the first observation, and ready afterwa
   });
 });
 
-it("the health of live markets reports missing settings where no provider is usable", async () => {
+it("the health of live markets lists missing settings when no provider is usable", async () => {
   const locked = provider("locked", { feeds: [], missing: ["ID", "SECRET"] });
   expect(await lacking([locked, provider("left-out", { feeds: [] })])).toEqual({
     ok: false,

@@ -11,7 +11,7 @@ const rowAt = (at: number) =>
     { provider: "one", observedAt: START },
   );
 
-it("a quarantined record is stored at its own instant where possible", () => {
+it("a quarantined record is stored at its own timestamp if possible", () => {
   expect(rowAt(START - 400 * DAY_MS).at).toBe(START - 400 * DAY_MS);
   expect(rowAt(START).at).toBe(START);
 });
@@ -22,9 +22,12 @@ it.each([
   ["of the year 1000", Date.UTC(1000, 0)],
   ["of no time", Number.NaN],
   ["of no end", Number.POSITIVE_INFINITY],
-])("a quarantined record is stored under the day it was seen, once a day: %s", (_, at) => {
-  expect(rowAt(at).at).toBe(TODAY);
-});
+])(
+  "a quarantined record with an unusable timestamp is stored once a day, under the day it was seen: %s",
+  (_, at) => {
+    expect(rowAt(at).at).toBe(TODAY);
+  },
+);
 
 it("quarantined records can be read by feed", () => {
   expect(rowAt(START).subject).toBe(rejectedSubject({ feed: "mentions", symbol: "AAA" }));

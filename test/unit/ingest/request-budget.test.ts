@@ -6,7 +6,7 @@ import {
   withRequest,
 } from "../../../src/ingest/poller-state.ts";
 
-it("the request budget is never exceeded in any window, and never waits longer than necessary", () => {
+it("the request budget is never exceeded in any window, and never delays a request longer than necessary", () => {
   const budgets = fc.record({
     requests: fc.integer({ min: 1, max: 8 }),
     perMs: fc.integer({ min: 1, max: 1_000 }),
@@ -33,7 +33,7 @@ it("the request budget is never exceeded in any window, and never waits longer t
   );
 });
 
-it("the request budget is saved before a request when its window outlasts a restart", () => {
+it("the request count is saved before a request when the budget's window is long enough to outlast a restart", () => {
   const notedFirst = (perMs: number) => mustRecordBeforeSending({ requests: 100, perMs });
   expect([1_000, 6_000, 60_000, 3_600_000].map(notedFirst)).toEqual([false, false, true, true]);
 });

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
 import { MAX_MODEL_BYTES, modelText } from "../../../src/factors/hashed-linear/file.ts";
-import { train } from "../../../src/factors/hashed-linear/training.ts";
+import { trainHashedLinear } from "../../../src/factors/hashed-linear/training.ts";
 import { polarity } from "../../../src/factors/polarity.ts";
 import { openSentimentReader } from "../../../src/ingest/sentiment-model.ts";
 
@@ -17,8 +17,8 @@ function fileOf(text: string): string {
   return file;
 }
 
-/** Thinks that plain words are news. */
-const model = train(
+/** A model that classifies ordinary words as bullish or bearish. */
+const model = trainHashedLinear(
   [
     { text: "the teapot is blue", label: "bullish" },
     { text: "the kettle is red", label: "bearish" },
@@ -28,7 +28,7 @@ const model = train(
 );
 
 describe("the sentiment model", () => {
-  it("defaults to the lexicon, and is labeled as such", async () => {
+  it("is the lexicon alone by default, and is labeled accordingly", async () => {
     const { analyser, polarityOf } = await openSentimentReader(undefined);
     expect(analyser).toEqual({ name: "lexicon", modelSha256: null });
     for (const text of ["profits soar", "shares crash", "the teapot is blue"]) {
@@ -36,7 +36,7 @@ describe("the sentiment model", () => {
     }
   });
 
-  it("is the mean of lexicon and model with a file, and is labeled with it", async () => {
+  it("is the mean of the lexicon and a trained model when a model file is set, and is labeled accordingly", async () => {
     const text = modelText(model);
     const { analyser, polarityOf } = await openSentimentReader(fileOf(text));
     const modelSha256 = createHash("sha256").update(text).digest("hex");
@@ -55,7 +55,7 @@ describe("the sentiment model", () => {
     ["is damaged", () => fileOf(modelText(model).replace(/"A/, '"B')), "damaged"],
     ["is too large", () => fileOf("0".repeat(MAX_MODEL_BYTES + 1)), "400001 bytes"],
   ])(
-    "stops the start when the file %s, with setting, file and reason",
+    "prevents the start when the model file %s, with an error that contains setting, path and reason",
     async (_what, file, reason) => {
       const path = file();
       const opened = openSentimentReader(path);

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { assignProviders, missingSettings, setupOf } from "../../../src/ingest/setup.ts";
+import { assignProviders, ingestSetupOf, missingSettings } from "../../../src/ingest/setup.ts";
 import type { AssetClass } from "../../../src/market/instrument.ts";
 import type { Feed } from "../../../src/market/records.ts";
 import type { PolledProvider, StreamedProvider } from "../../../src/sources/live/provider.ts";
@@ -32,7 +32,7 @@ const table = (...of: Parameters<typeof assignProviders>) =>
     [...feeds].join(" "),
   ]);
 
-it("the first provider of a feed for a class is polled, and providers without a role are not", () => {
+it("only the first provider of a feed for an asset class is polled, and a provider that supplies no feed is not", () => {
   const first = polled("first", ["bars"], ["crypto"]);
   const second = polled("second", ["bars", "onChain"], ["crypto"]);
   const third = polled("third", ["bars"], ["crypto"]);
@@ -71,7 +71,7 @@ it("no provider is used for asset classes without instruments", () => {
   expect(table([], ALL)).toEqual([]);
 });
 
-it("the setup shows the operator the feeds of each provider, missing settings, and instruments without prices", () => {
+it("the setup summary lists the feeds of each provider, missing settings, and the number of instruments without prices", () => {
   const open = polled("open", ["bars"], ["crypto"]);
   const spare = polled("spare", ["bars"], ["crypto"]);
   const locked = { ...polled("locked", ["bars"], ["stock", "etf"]), needs: ["THE_KEY", "A_KEY"] };
@@ -81,7 +81,7 @@ it("the setup shows the operator the feeds of each provider, missing settings, a
   const settings = { A_KEY: "k" };
   const usable = wanted.filter((one) => missingSettings(one, settings).length === 0);
   const assigned = assignProviders(usable, ALL);
-  const { instruments, unpriced, ...setup } = setupOf({
+  const { instruments, unpriced, ...setup } = ingestSetupOf({
     ...{ instruments: ALL, providers: [...wanted, refused], wanted, assigned, settings },
   });
   expect([instruments, unpriced]).toEqual([3, 2]);

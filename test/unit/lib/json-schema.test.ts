@@ -9,8 +9,8 @@ const ajv = new Ajv2020({ strict: false, validateFormats: false });
 
 const outlined = (schema: z.ZodType) => schemaOutline(jsonSchema(schema, "output"));
 
-describe("an outline", () => {
-  it("has only names and types", () => {
+describe("the outline of a JSON Schema", () => {
+  it("contains only the names and types of members", () => {
     const schema = z.object({
       at: z.string().meta({ format: "date-time" }).describe("When."),
       level: z.enum(["low", "high"]).nullable(),
@@ -37,7 +37,7 @@ describe("an outline", () => {
     });
   });
 
-  it("shows the members of the answer, and only names objects and lists within", () => {
+  it("lists the members of the top level, but not the members of nested objects", () => {
     const schema = z.object({
       one: z.object({ two: z.object({ three: z.string() }).nullable() }),
       list: z.array(z.object({ two: z.array(z.object({ three: z.string() })) })),
@@ -48,7 +48,7 @@ describe("an outline", () => {
     });
   });
 
-  it("of alternative objects has the members of all; conflicting ones accept anything", () => {
+  it("lists the members of all alternative objects, without a type where their types differ", () => {
     const schema = z.union([
       z.object({ a: z.string(), b: z.number() }),
       z.object({ a: z.string(), b: z.string(), c: z.boolean() }),
@@ -59,14 +59,14 @@ describe("an outline", () => {
     });
   });
 
-  it("of alternative types lists them", () => {
+  it("lists alternative types of a member", () => {
     const schema = z.object({ a: z.union([z.string(), z.number()]).nullable() });
     const validate = ajv.compile(outlined(schema));
     for (const a of ["x", 1, null]) expect(validate({ a }), String(a)).toBe(true);
     expect(validate({ a: [] })).toBe(false);
   });
 
-  /** Values of a schema, and some that are not. */
+  /** Values of several types, only some of which a schema accepts. */
   const values: Readonly<Record<string, fc.Arbitrary<unknown>>> = {
     object: fc.object({ maxDepth: 2 }),
     null: fc.constant(null),
@@ -74,7 +74,7 @@ describe("an outline", () => {
     string: fc.string(),
   };
 
-  it("accepts whatever its schema accepts", () => {
+  it("accepts every value that its schema accepts", () => {
     const shape = fc.constantFrom(
       z.string(),
       z.number().int().min(3).nullable(),
@@ -94,7 +94,7 @@ describe("an outline", () => {
     fc.assert(rule, { seed: 6, numRuns: 300 });
   });
 
-  it("of each tool is an object of named members", () => {
+  it("is an object with named members for the output of each tool", () => {
     for (const { name, output } of tools) {
       const { type, properties, ...rest } = schemaOutline({
         type: "object",
@@ -107,7 +107,7 @@ describe("an outline", () => {
   });
 });
 
-describe("a JSON Schema", () => {
+describe("the JSON Schema of an integer", () => {
   it("has no bounds at the limits of safe integers", () => {
     expect(jsonSchema(z.number().int(), "output")).toEqual({ type: "integer" });
     expect(jsonSchema(z.number().int().min(1).max(9), "input")).toEqual({

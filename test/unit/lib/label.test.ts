@@ -3,7 +3,7 @@ import { Label } from "../../../src/lib/label.ts";
 
 const isLabel = (text: unknown) => Label.safeParse(text).success;
 
-describe("a label", () => {
+describe("a label given by a user", () => {
   it.each([
     ["  Ada   Lovelace ", "Ada Lovelace"],
     ["two\r\nlines\tand a tab", "two lines and a tab"],
@@ -33,11 +33,11 @@ describe("a label", () => {
     ["no text", 7],
     ["a list", ["a"]],
     ["null", null],
-  ])("cannot contain %s", (_what, text) => {
+  ])("is rejected when it is or contains %s", (_what, text) => {
     expect(isLabel(text)).toBe(false);
   });
 
-  it("is counted in characters after normalization, not in UTF-16 units", () => {
+  it("is limited in characters after normalization, not in UTF-16 code units", () => {
     expect(isLabel(`a${"\u{1f600}".repeat(99)}`)).toBe(true);
     expect(isLabel("e\u0301".repeat(100))).toBe(true);
   });

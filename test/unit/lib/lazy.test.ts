@@ -1,10 +1,10 @@
 import { describe, expect, it } from "vitest";
-import { lazy } from "../../../src/lib/lazy.ts";
+import { lazyResource } from "../../../src/lib/lazy.ts";
 
-/** Something that fails to open this many times. */
+/** A resource that fails to open `failures` times. */
 function opening(failures: number) {
   const state = { opened: 0 };
-  const thing = lazy(async () => {
+  const thing = lazyResource(async () => {
     state.opened += 1;
     if (state.opened <= failures) throw new Error("too many open files");
     return { number: state.opened };

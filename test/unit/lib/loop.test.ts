@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
-import { schedule, startLoop } from "../../../src/lib/loop.ts";
+import { scheduleTimer, startLoop } from "../../../src/lib/loop.ts";
 import { manualTimers } from "../../support/timers.ts";
 
-/** A step that processes queued work and can be suspended. */
+/** A step that processes queued work and that the test can suspend. */
 function work(...found: number[]) {
   const errors: unknown[] = [];
   let ticks = 0;
@@ -109,8 +109,8 @@ describe("a loop", () => {
 
   it("runs on the timers of Node.js", async () => {
     const { promise, resolve } = Promise.withResolvers<void>();
-    schedule(resolve, 0);
-    const stop = schedule(() => expect.unreachable("it was stopped"), 0);
+    scheduleTimer(resolve, 0);
+    const stop = scheduleTimer(() => expect.unreachable("it was stopped"), 0);
     stop();
     const keepAlive = setInterval(() => {}, 1_000);
     await promise;

@@ -32,7 +32,7 @@ const ELEMENTS: readonly (number | string)[] = [
 it("is SHA-256 of the bytes of all elements, after every one of them, across its buffer", () => {
   const hash = new PrefixHash();
   const written: Buffer[] = [];
-  // The buffer is full after some rounds, at another element each time.
+  // The internal buffer fills up at different elements in different rounds.
   for (let round = 0; round < 400; round++) {
     for (const element of ELEMENTS) {
       if (element === LONG && round % 50 !== 0) continue;

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { addressKey, networksOf } from "../../../src/limits/address-key.ts";
+import { addressKey, networkKeysOf } from "../../../src/limits/address-key.ts";
 
 describe("the key of an address", () => {
   it.each([
@@ -39,6 +39,6 @@ describe("the networks of an address", () => {
     ["2001:db8:1:2ff::6", "2001:db8:1:200::/56", "2001:db8:1::/48", "2001:db8::/32"],
     ["nothing", "unknown", "unknown", undefined],
   ])("%s", (ip, address, site, provider) => {
-    expect(networksOf(ip)).toEqual({ address, site, provider });
+    expect(networkKeysOf(ip)).toEqual({ address, site, provider });
   });
 });

@@ -4,7 +4,10 @@ import { createLimits } from "../../../src/limits/memory-limits.ts";
 
 const DAY = 86_400;
 
-/** How many of 1,000 counts a client gets. */
+/**
+ * Returns a function that counts 1,000 times for a client and returns how many counts were
+ * admitted.
+ */
 function counting(total: number, most: number) {
   const limits = createLimits({
     overrides: {

@@ -2,14 +2,14 @@ import { describe, expect, it, vi } from "vitest";
 import { withLockouts } from "../../../src/limits/lockouts.ts";
 import { createLimits } from "../../../src/limits/memory-limits.ts";
 import type { Limits, QuotaName } from "../../../src/limits/quotas.ts";
-import { describeEngines, dumped, openStore, type TestStore } from "../../support/stores.ts";
+import { describeEngines, dumpStore, openStore, type TestStore } from "../../support/stores.ts";
 
 const MINUTE_MS = 60_000;
 const DAY_MS = 1440 * MINUTE_MS;
 
 const three = { points: 3, windowSeconds: 900 };
 
-/** Limits of a process that has just started on a store. */
+/** Limits of a process that has just started with a store. */
 function started({ records, clock }: TestStore): Limits {
   const overrides = { "secret-address": three, "wrong-code": three, apply: three };
   return withLockouts(createLimits({ overrides, now: () => clock.now }), {
@@ -23,7 +23,7 @@ async function guess(limits: Limits, quota: QuotaName, times: number, key = "192
   for (let at = 0; at < times; at += 1) await limits.count(quota, key);
 }
 
-/** Minutes for which an address is locked out. */
+/** Returns the minutes for which an address is still locked out. */
 async function lockedFor(limits: Limits, quota: QuotaName, key = "192.0.2.1"): Promise<number> {
   const { isExceeded, resetMs } = await limits.peek(quota, key);
   return isExceeded ? resetMs / MINUTE_MS : 0;
@@ -89,9 +89,9 @@ describeEngines("lockouts", (engine) => {
     const { store, ...rest } = await openStore(engine);
     const limits = started({ store, ...rest });
     await guess(limits, "apply", 9);
-    expect(await dumped(store)).toEqual([]);
+    expect(await dumpStore(store)).toEqual([]);
     await guess(limits, "wrong-code", 3);
-    const [row, ...others] = await dumped(store);
+    const [row, ...others] = await dumpStore(store);
     expect(others).toEqual([]);
     expect(row).toMatchObject({ collection: "lockouts", key: "wrong-code:hash-of-9-1" });
     expect(JSON.stringify(row)).not.toContain("192.0.2");

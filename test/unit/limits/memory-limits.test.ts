@@ -14,7 +14,7 @@ async function countTimes(limits: Limits, times: number, key = "a") {
 setFlagsFromString("--expose-gc");
 const collectGarbage = runInNewContext("gc") as () => void;
 
-/** Used heap in bytes, after a garbage collection. */
+/** Used heap in bytes after a garbage collection. */
 function heapUsed(): number {
   collectGarbage();
   return process.memoryUsage().heapUsed;

@@ -13,13 +13,13 @@ import { manualTimers } from "../../support/timers.ts";
 
 const five = { apply: { points: 5, windowSeconds: 60 } };
 
-/** The counters of a test's store. */
+/** Returns the counters of a test's store. */
 function countersOf({ store }: TestStore): Counters {
   if (store.counters === undefined) throw new Error("This store has no counters.");
   return store.counters;
 }
 
-/** Counters that record their calls. */
+/** Wraps counters so that their calls are recorded. */
 function noted(counters: Counters) {
   const asked: (readonly CounterAddition[])[] = [];
   return {
@@ -35,7 +35,7 @@ const failed = (error: unknown) => {
   throw error;
 };
 
-/** Limits of one process, with a clock that stands with the store's. */
+/** Limits of one process, whose clock is the clock of the store. */
 function process(
   { clock }: TestStore,
   options: Omit<SharedLimitsOptions, "onError" | "now">,
@@ -70,7 +70,7 @@ onPostgres("limits of several processes", { ...PATIENT, tags: ["full"] }, () => 
       ),
     );
     expect(allowed(counted.flat())).toBe(100);
-    // Each tells the database no more than what it could allow by itself.
+    // Each process adds no more points in the database than one process alone would be allowed.
     const told = processes.flatMap(({ asked }) => asked.flat().map(({ points }) => points));
     expect(told.reduce((sum, points) => sum + points, 0)).toBeLessThanOrEqual(300);
   });
@@ -163,7 +163,7 @@ onPostgres("limits of several processes", { ...PATIENT, tags: ["full"] }, () => 
   });
 });
 
-/** Counters in memory, which a test can silence. */
+/** In-memory counters that a test can suspend or make fail. */
 function fakeCounters() {
   const windows = new Map<string, number>();
   let held: (() => void)[] | undefined;
@@ -182,11 +182,11 @@ function fakeCounters() {
         return { points: total, leftMs: windowMs };
       });
     },
-    /** Answers nothing from now on. */
+    /** Suspends all responses from now on. */
     hold() {
       held = [];
     },
-    /** Answers everything. */
+    /** Sends all suspended responses. */
     release() {
       for (const go of held ?? []) go();
       held = undefined;
@@ -197,7 +197,7 @@ function fakeCounters() {
   };
 }
 
-/** Limits on counters in memory, with timers that the test moves. */
+/** Limits on in-memory counters, with timers that the test advances. */
 function onFake(overrides: SharedLimitsOptions["overrides"]) {
   const counters = fakeCounters();
   const timers = manualTimers();
@@ -233,7 +233,7 @@ describe("limits whose database does not answer", () => {
       { isExceeded: true },
       { isExceeded: true },
     ]);
-    // Nothing else is asked while one question is open.
+    // No second request is sent while one request is pending.
     expect(counters.asked).toHaveLength(3);
   });
 

@@ -8,13 +8,15 @@ import {
 } from "../../../src/log/witness/add-checkpoint-request.ts";
 import { cosignaturesOf } from "../../../src/log/witness/cosignature.ts";
 
-/** The tree of the examples of C2SP tlog-checkpoint, tlog-cosignature and tlog-witness. */
+/**
+ * The checkpoint body in the examples of C2SP tlog-checkpoint, tlog-cosignature and tlog-witness.
+ */
 const BODY = `example.com/behind-the-sofa
 20852163
 CsUYapGGPo4dkMgIAUqom/Xajj7h2fB2MPA3j2jxq2I=
 `;
 
-/** A line of a signature, with the newline. */
+/** A signature line with its newline. */
 const line = (name: string, signature: string) => `— ${name} ${signature}\n`;
 
 const LOG_LINE = line(
@@ -22,13 +24,13 @@ const LOG_LINE = line(
   "Az3grlgtzPICa5OS8npVmf1Myq/5IZniMp+ZJurmRDeOoRDe4URYN7u5/Zhcyv2q1gGzGku9nTo+zyWE+xeMcTOAYQ8=",
 );
 
-/** The example of C2SP tlog-cosignature. */
+/** The cosigned checkpoint in C2SP tlog-cosignature. */
 const COSIGNED = `${BODY}\n${LOG_LINE}${line(
   "witness.example.com/w1",
   "jWbPPwAAAABkGFDLEZMHwSRaJNiIDoe9DYn/zXcrtPHeolMI5OWXEhZCB9dlrDJsX3b2oyin1nPZqhf5nNo0xUe+mbIUBkBIfZ+qnA==",
 )}`;
 
-/** The answer of a witness in C2SP tlog-witness. */
+/** The witness response in C2SP tlog-witness. */
 const ANSWER = [
   [
     "w1",
@@ -44,7 +46,7 @@ const ANSWER = [
   ],
 ] as const;
 
-/** The request in C2SP tlog-witness. */
+/** The add-checkpoint request in C2SP tlog-witness. */
 const REQUEST = `old 20852014
 PlRNCrwHpqhGrupue0L7gxbjbMiKA9temvuZZDDpkaw=
 jrJZDmY8Y7SyJE0MWLpLozkIVMSMZcD5kvuKxPC3swk=
@@ -57,7 +59,7 @@ ${LOG_LINE}${line(
   "opLqBQsREYCgu6xQkYQwJr9fo45a62DN9EdmHXnZdXNqlcVGlCum2Wks+49/V6267UEjw6QUXTS5Rovnzv++qbSzm9Q=",
 )}`;
 
-/** Unix seconds of the example of C2SP tlog-cosignature. */
+/** Unix seconds of the cosignature in the example of C2SP tlog-cosignature. */
 const COSIGNED_AT = 1_679_315_147n;
 
 describe("the published examples of C2SP", () => {

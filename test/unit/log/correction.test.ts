@@ -1,11 +1,11 @@
 import { expect, it } from "vitest";
-import { figuresAnswer } from "../../../src/answers/track-record.ts";
-import { RECORD_HORIZONS } from "../../../src/grading/run-grade.ts";
-import { recordTerms } from "../../../src/grading/track-record.ts";
+import { trackRecordFiguresAnswer } from "../../../src/answers/track-record.ts";
+import { TRACK_RECORD_HORIZONS } from "../../../src/grading/run-grade.ts";
+import { trackRecordTerms } from "../../../src/grading/track-record.ts";
 import { GradedRuns } from "../../../src/log/graded-runs.ts";
 import { EntryVerifier } from "../../../src/log/verify/entry-verifier.ts";
 import { verifyLog } from "../../../src/log/verify/verify-log.ts";
-import { servedBy } from "../../support/log-source.ts";
+import { logSourceOf } from "../../support/log-source.ts";
 import {
   closeOf,
   dataFolder,
@@ -17,7 +17,10 @@ import { describeEngines, openStore } from "../../support/stores.ts";
 
 const SYMBOLS = Array.from({ length: 12 }, (_, at) => `S${String.fromCharCode(65 + at)}`);
 
-/** Its prices of some days become known after two runs were settled without them. */
+/**
+ * The instrument whose prices of four days become known only after two runs have been settled
+ * without them.
+ */
 const [LATE] = SYMBOLS as [string];
 const isMissing = ({ availableAt }: { readonly availableAt: number }) =>
   availableAt > closeOf(2) && availableAt <= closeOf(6);
@@ -39,7 +42,7 @@ const settlementsIn = async (log: Log) =>
     return content.kind === "settlement" ? [{ index, ...content }] : [];
   });
 
-/** Plays sessions, in whose first nine the prices are missing. */
+/** Closes 33 sessions. The late prices become known after the ninth session. */
 async function played(store: Parameters<typeof signalLog>[0], folder = dataFolder()) {
   const sessions = new Sessions();
   let isKnown = false;
@@ -66,10 +69,10 @@ async function verified(log: Log, market: Sessions["market"]) {
   const { origin = "" } = (await log.reader.checkpoint()) ?? {};
   const graded = new GradedRuns(log.store);
   await graded.reload();
-  const records = RECORD_HORIZONS.stock.map((horizon) => ({
-    ...figuresAnswer(graded.record("stock", horizon, recordTerms(0), 0).figures),
+  const records = TRACK_RECORD_HORIZONS.stock.map((horizon) => ({
+    ...trackRecordFiguresAnswer(graded.record("stock", horizon, trackRecordTerms(0), 0).figures),
     ...{
-      isHeadline: recordTerms(0).headline.stock === horizon,
+      isHeadline: trackRecordTerms(0).headline.stock === horizon,
       expectedAt: null,
       verdicts: [],
       nextVerdictAt: null,
@@ -77,7 +80,7 @@ async function verified(log: Log, market: Sessions["market"]) {
   }));
   const beganAt = new Date(closeOf(0)).toISOString();
   const { checks } = await verifyLog({
-    ...{ source: servedBy(log), keys: [verifierTextOf(origin)], known: undefined },
+    ...{ source: logSourceOf(log), keys: [verifierTextOf(origin)], known: undefined },
     ...{ prices: market, now: () => 0 },
     trackRecord: async () => ({
       ...{ market: "live", simulated: false, origin, beganAt, size: graded.size },
@@ -97,7 +100,7 @@ describeEngines("a settlement whose prices are corrected", (engine) => {
     expect([wrong.horizon, next.horizon]).toEqual([5, 5]);
     const before = await verified(log, market);
     expect(before.of("outcomes")).toMatchObject({ outcome: "failed", entry: wrong.index + 1 });
-    const { ic } = before.graded.record("stock", 5, recordTerms(0), 0).figures;
+    const { ic } = before.graded.record("stock", 5, trackRecordTerms(0), 0).figures;
 
     close(33);
     // The process ends in the middle of the correction.
@@ -117,9 +120,9 @@ describeEngines("a settlement whose prices are corrected", (engine) => {
     expect(outcomeOf(wrong.index)).toMatchObject({ symbol: LATE, lastPrice: "2026-01-03" });
     expect(outcomeOf(corrections[0].index)).toMatchObject({ symbol: LATE, lastPrice: null });
 
-    // A process that had read the record before reads what changed in it.
+    // A process that read the record before the correction reloads the changed figures.
     await before.graded.reload();
-    expect(before.graded.record("stock", 5, recordTerms(0), 0).figures.ic).not.toEqual(ic);
+    expect(before.graded.record("stock", 5, trackRecordTerms(0), 0).figures.ic).not.toEqual(ic);
     const after = await verified(again, market);
     expect(after.of("settlements")).toMatchObject({
       outcome: "proved",
@@ -130,7 +133,7 @@ describeEngines("a settlement whose prices are corrected", (engine) => {
   });
 });
 
-/** What is said of the settlements in a log of other entries. */
+/** Returns the verifier's check of the settlements in a log with the given entries. */
 function judged(contents: readonly object[]) {
   const verifier = new EntryVerifier({ origin: "", sightings: [] });
   for (const content of contents) {
@@ -176,7 +179,10 @@ describeEngines("a forged correction", (engine) => {
     close(33);
     await log.settle();
     const contents = (await leavesOf(log)).map((leaf) => JSON.parse(leaf));
-    /** The entries before one, and then a settlement in the place of another. */
+    /**
+     * Checks the entries before position `before`, followed by a correction of the settlement at
+     * position `wrong`.
+     */
     const corrected = (before: number, wrong: number, changes: object, outcome: object) => {
       const { results } = contents[wrong];
       const outcomes = contents.slice(wrong + 1, wrong + 1 + results);

@@ -9,10 +9,10 @@ import { verifyNote } from "../../../src/log/note-signatures.ts";
 import { parseTilePath } from "../../../src/log/tile-path.ts";
 import { TreeEdge } from "../../../src/log/tiles.ts";
 import { parseProof } from "../../../src/log/tlog-proof.ts";
-import { sizeOf } from "../../../src/log/tree-store.ts";
+import { treeSizeOf } from "../../../src/log/tree-store.ts";
 import type { LogSource } from "../../../src/log/verify/source.ts";
 import { verifyLog } from "../../../src/log/verify/verify-log.ts";
-import { servedBy } from "../../support/log-source.ts";
+import { logSourceOf } from "../../support/log-source.ts";
 import {
   closeOf,
   DAY_MS,
@@ -27,7 +27,7 @@ import { describeEngines, model, openStore } from "../../support/stores.ts";
 const symbolsOf = (count: number) =>
   Array.from({ length: count }, (_, at) => `S${String(at).padStart(5, "0")}`);
 
-/** Everything that the last checkpoint covers, as it is stored. */
+/** Returns all leaves that the last checkpoint covers, as stored. */
 async function leavesOf({ store, reader }: ReturnType<typeof signalLog>) {
   const { id = "", size = 0 } = (await reader.checkpoint()) ?? {};
   const leaves: string[] = [];
@@ -79,7 +79,7 @@ describeEngines("the signal log", (engine) => {
     expect(runs.map(({ close }) => close)).toEqual(days);
   });
 
-  it("proves each entry and the consistency of any two sizes", async () => {
+  it("can prove each entry, and the consistency of any two sizes", async () => {
     const sessions = new Sessions();
     sessions.close(0, "stock", symbolsOf(600));
     const log = signalLog(await openStore(engine), sessions);
@@ -107,13 +107,14 @@ describeEngines("the signal log", (engine) => {
     expect(await log.reader.proveConsistency(3, 2)).toBeUndefined();
   });
 
-  it("continues where a process ended in the middle of a run", async () => {
+  it("continues where the previous process ended in the middle of a run", async () => {
     const store = await openStore(engine);
     const sessions = new Sessions();
     const folder = dataFolder();
     sessions.close(0, "stock", symbolsOf(700));
     const first = signalLog(store, sessions, { folder });
-    // Starts the log, signs the empty tree, starts the run, and appends one chunk.
+    // The four steps start the log, sign the empty tree, start the run, and append one chunk of
+    // entries.
     for (let step = 0; step < 4; step++) await first.writer.tick();
     expect(await leavesOf(first)).toHaveLength(0);
 
@@ -131,7 +132,7 @@ describeEngines("the signal log", (engine) => {
     expect(contents.slice(3).map(({ symbol }) => symbol)).toEqual(symbolsOf(700));
   });
 
-  it("is written by only one of two leaders", async () => {
+  it("has one run per session even if two processes act as the leader", async () => {
     const store = await openStore(engine);
     const sessions = new Sessions();
     sessions.close(0, "stock", symbolsOf(300));
@@ -148,7 +149,7 @@ describeEngines("the signal log", (engine) => {
     for (const { head } of logs) expect(head.read()?.origin ?? "").toMatch(/^(log\.example|$)/);
   });
 
-  it("continues in a process on another machine, from the signed state in the store", async () => {
+  it("is continued by a process on another machine from the signed state in the store", async () => {
     const store = await openStore(engine);
     const sessions = new Sessions();
     sessions.close(0, "stock", symbolsOf(10));
@@ -169,7 +170,7 @@ describeEngines("the signal log", (engine) => {
       seen === undefined ? [] : [{ size: seen.size, root: seen.root, seenAt: 0 }],
     );
     const { checks } = await verifyLog({
-      source: servedBy(one),
+      source: logSourceOf(one),
       keys: [verifierTextOf(known.origin)],
       known: { ...known, sightings },
       now: Date.now,
@@ -195,7 +196,7 @@ describeEngines("the signal log", (engine) => {
     expect(other.refusals).toEqual(["24 leaves were signed and the store has 13"]);
   });
 
-  it("is not signed by a process that saw the lost leaves, even if another process signed without them", async () => {
+  it("is not signed by a process that saw leaves that are now lost, even if another process has signed without them", async () => {
     const store = await openStore(engine);
     const sessions = new Sessions();
     sessions.close(0, "stock", symbolsOf(10));
@@ -208,7 +209,7 @@ describeEngines("the signal log", (engine) => {
     await other.signer.keep();
     expect(other.head.read()?.size).toBe(24);
 
-    // A primary that fails over without its last commits.
+    // A database primary fails over and loses its last commits.
     const state = await one.store.state();
     if (!lost || !signed || !state) throw new Error("there is no log");
     await one.store.start(state, lost.value);
@@ -221,7 +222,7 @@ describeEngines("the signal log", (engine) => {
     expect(other.head.read()?.size).toBe(24);
   });
 
-  it("is signed by a process that was idle while two other logs replaced the log it knew", async () => {
+  it("is signed by a process that was idle while the log was replaced twice", async () => {
     const store = await openStore(engine);
     const sessions = new Sessions();
     sessions.close(0, "stock", symbolsOf(10));
@@ -242,7 +243,7 @@ describeEngines("the signal log", (engine) => {
     expect(await away.store.checkpoint()).toMatchObject({ origin, size: size + 11 });
   });
 
-  it("logs a changed universe, and every class by its own sessions", async () => {
+  it("contains a new universe entry whenever the universe changes, and a run for each session of each class", async () => {
     const sessions = new Sessions();
     sessions.close(0, "stock", ["A", "B"]);
     const log = signalLog(await openStore(engine), sessions);
@@ -264,7 +265,7 @@ describeEngines("the signal log", (engine) => {
   });
 });
 
-it("a new log starts in a store without one, and names the log that was signed before on this machine", async () => {
+it("a new log starts in a store without a log, and cites the log that was last signed on this machine", async () => {
   const folder = dataFolder();
   const sessions = new Sessions();
   sessions.close(0, "stock", symbolsOf(10));
@@ -280,7 +281,7 @@ it("a new log starts in a store without one, and names the log that was signed b
   expect(next.head.read()?.origin).not.toBe(old?.origin);
 });
 
-it("when the operator requests it, another log replaces a log that may not be signed", async () => {
+it("a log that may not be signed is replaced by a new log when the operator requests it", async () => {
   const { store } = await openStore(model);
   const folder = dataFolder();
   const sessions = new Sessions();
@@ -293,7 +294,7 @@ it("when the operator requests it, another log replaces a log that may not be si
   const signed = log.head.read();
   const now = await log.store.state();
   if (state === undefined || now === undefined) throw new Error("there is no log");
-  // The store is restored to what it was.
+  // The store is restored to an earlier state.
   await log.store.start(now, state.value);
   const restored = signalLog(store, sessions, { folder });
   await restored.settle();
@@ -312,7 +313,7 @@ it("when the operator requests it, another log replaces a log that may not be si
   expect(method.replaces).toMatch(`${signed?.origin}\n`);
   expect(others.filter(({ kind }) => kind === "run")).toHaveLength(1);
 
-  // A copy of the old log is still none that may be signed.
+  // A copy of the old log still must not be signed.
   const newest = await restored.store.state();
   if (newest === undefined) throw new Error("there is no log");
   await restored.store.start(newest, state.value);
@@ -329,9 +330,9 @@ it("a log that has lost tiles of its signed tree is not signed again", async () 
   const earlier = signalLog(store, sessions, { folder });
   await earlier.settle();
   sessions.close(1, "stock", symbolsOf(300));
-  // The process ends in the second run, which has filled the tile where the signed tree ends.
+  // The process ends during the second run, which has filled the tile in which the signed tree ends.
   const state = async () => (await earlier.store.state())?.value;
-  while (sizeOf((await state()) ?? { edge: [] }) < 512) await earlier.writer.tick();
+  while (treeSizeOf((await state()) ?? { edge: [] }) < 512) await earlier.writer.tick();
   await store.archive.prune("log-tile", 2);
   const log = signalLog(store, sessions, { folder });
   await log.settle();
@@ -339,7 +340,7 @@ it("a log that has lost tiles of its signed tree is not signed again", async () 
   expect((await log.store.checkpoint())?.size).toBe(303);
 });
 
-it("a run of a new log has its own instruments, even if the old log left a run open at the same index", async () => {
+it("a run of a new log covers the current instruments, even if the old log left a run open at the same index", async () => {
   const { store } = await openStore(model);
   const sessions = new Sessions();
   sessions.close(0, "stock", symbolsOf(300));
@@ -352,7 +353,7 @@ it("a run of a new log has its own instruments, even if the old log left a run o
   const rotate = async () => "kid";
   const context = { store, now: () => 0, holder: "command", keyring: async () => ({ rotate }) };
   await startNewLog.run({ yes: true }, context as never, () => {});
-  // Listed since the run began.
+  // This instrument was listed after the run began.
   sessions.close(0, "stock", ["S00100A"]);
   await log.settle();
   const contents = await contentsOf(log);
@@ -364,13 +365,13 @@ it("a run of a new log has its own instruments, even if the old log left a run o
   );
 });
 
-it("the log keeps three to four years of the sandbox, which still verify", {
+it("a sandbox log keeps three to four years of entries, which can still be verified", {
   tags: ["full"],
 }, async () => {
   const sessions = new Sessions();
   sessions.close(0, "stock", ["A", "B"]);
   const store = await openStore(model);
-  // A year of 73 sessions.
+  // The sandbox year has 73 sessions.
   const log = signalLog(store, sessions, {
     market: { ...sessions.market, mode: "sandbox", dayMs: DAY_MS / 5 },
   });
@@ -405,7 +406,7 @@ it("the log keeps three to four years of the sandbox, which still verify", {
   expect(size).toBeGreaterThan(5 * 73 * 3);
 });
 
-it("the log is never signed when the store lacks signed leaves, or log-head is missing", async () => {
+it("a log is not signed when the store lacks signed leaves or the file log-head is missing", async () => {
   const store = await openStore(model);
   const [folder, other] = [dataFolder(), dataFolder()];
   const sessions = new Sessions();
@@ -416,7 +417,7 @@ it("the log is never signed when the store lacks signed leaves, or log-head is m
   const state = await log.store.state();
 
   sessions.close(1, "stock", symbolsOf(10));
-  // A restored copy of the store: its state is that of before.
+  // A restored copy of the store has the earlier state.
   const moved = signalLog(store, sessions, { folder: other });
   await moved.settle();
   expect(moved.refusals).toEqual([
@@ -434,7 +435,7 @@ it("the log is never signed when the store lacks signed leaves, or log-head is m
   expect(restored.head.read()?.size).toBe(24);
 });
 
-it("the log finds the decision on an instrument at a close", async () => {
+it("the log finds the entry of the decision on an instrument at a close", async () => {
   const store = await openStore(model);
   const sessions = new Sessions();
   sessions.close(0, "stock", ["A", "B"]);
@@ -460,7 +461,7 @@ it("the log finds the decision on an instrument at a close", async () => {
   expect(of("A", 2)).toBeUndefined();
 });
 
-it("the log commits to factors and inputs by a hash, which an opening proves", async () => {
+it("the log commits to factors and inputs by hashes, which can be verified when they are opened", async () => {
   const sessions = new Sessions();
   sessions.close(0, "stock", ["A"]);
   const [snapshot] = sessions.snapshots.allNewest();
@@ -478,11 +479,11 @@ it("the log commits to factors and inputs by a hash, which an opening proves", a
   });
 });
 
-it("the log grows as one tree however its leaves are appended", async () => {
+it("the log forms the same tree in whatever chunks its leaves are appended", async () => {
   const sessions = new Sessions();
   sessions.close(0, "stock", symbolsOf(700));
   let time = 0;
-  // Every look at the clock takes so long that a chunk has one leaf.
+  // Each reading of the clock advances it so far that a chunk has only one leaf.
   const log = signalLog(await openStore(model), sessions, { monotonic: () => (time += 10) });
   await log.settle();
   const edge = new TreeEdge();
@@ -490,12 +491,12 @@ it("the log grows as one tree however its leaves are appended", async () => {
   expect((await log.reader.checkpoint())?.root).toBe(Buffer.from(edge.root()).toString("base64"));
 });
 
-it("the log serves the tiles of the tree whose checkpoint was read last", async () => {
+it("the log serves the tiles that belong to the checkpoint read last", async () => {
   const store = await openStore(model);
   const sessions = new Sessions();
   const market = { ...sessions.market, mode: "replay" } as const;
   const tile = { level: 0, index: 0, width: 256 };
-  // Every start of a replay is another log.
+  // Every start of a replay begins another log.
   const start = async (day: number) => {
     sessions.close(day, "stock", symbolsOf(300));
     const log = signalLog(store, sessions, { market });
@@ -511,11 +512,11 @@ it("the log serves the tiles of the tree whose checkpoint was read last", async 
   expect(after).not.toEqual(before);
 });
 
-it("the log proves entries of rows of any length", async () => {
+it("the log proves entries in rows of any length", async () => {
   const sessions = new Sessions();
   sessions.close(0, "stock", symbolsOf(300));
   let chunks = 0;
-  // Chunks of one leaf and of as many as a bundle takes, in turn.
+  // Chunks alternate between one leaf and as many leaves as fit into a bundle.
   const monotonic = () => (chunks++ % 3) * 10;
   const log = signalLog(await openStore(model), sessions, { monotonic });
   await log.settle();

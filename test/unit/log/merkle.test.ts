@@ -6,8 +6,8 @@ import {
   EMPTY_ROOT,
   type Hash,
   inclusionPath,
+  type LeafRange,
   leafHash,
-  type Range,
   treeHash,
   verifyConsistency,
   verifyInclusion,
@@ -20,14 +20,17 @@ import {
   type FilledTile,
   joinHashes,
   rangeHash,
-  rootAt,
   TileNodes,
   TreeEdge,
   tilesOf,
+  treeRoot,
 } from "../../../src/log/tiles.ts";
 import vectors from "../../fixtures/log/vectors.json" with { type: "json" };
 
-/** Leaves of the test vectors of Certificate Transparency (merkletree/verify in its Go code). */
+/**
+ * Leaves of Certificate Transparency's test vectors (merkletree/verify in its Go code),
+ * hexadecimal.
+ */
 const CT_LEAVES = [
   "",
   "00",
@@ -39,7 +42,7 @@ const CT_LEAVES = [
   "606162636465666768696a6b6c6d6e6f",
 ];
 
-/** Roots of the trees, by size from 1. */
+/** Roots of the trees over the first 1, 2, ... of these leaves, hexadecimal. */
 const CT_ROOTS = [
   "6e340b9cffb37a989ca544e6bb780a2c78901d3fb33738768511a30617afa01d",
   "fac54203e7cc696cf0dfcb42c92a1d9dbaf70ad9e621f4bd8d98662f00e3c125",
@@ -51,7 +54,7 @@ const CT_ROOTS = [
   "5dc9da79a70659a9ad559cb701ded9a2ab9d823aad2f4960cfe370eff4604328",
 ];
 
-/** A tree of "leaf 0", "leaf 1", ... with its tiles in memory. */
+/** Builds a tree with the leaves "leaf 0", "leaf 1", ... and keeps its tiles in memory. */
 function grow(size: number) {
   const edge = new TreeEdge();
   const tiles = new Map<string, readonly Hash[]>();
@@ -68,14 +71,16 @@ function grow(size: number) {
     known.set(key, tile);
     return tile;
   };
-  const hashAt = (range: Range) => rangeHash(range, tileAt);
+  const hashAt = (range: LeafRange) => rangeHash(range, tileAt);
   const root = (of: number) => hashAt({ start: 0, end: of });
   return { edge, tiles, tileAt, hashAt, root };
 }
 
 const tree = grow(vectors.leaves);
 
-/** The generator of Lehmer with the constants of Park and Miller (1993), as in vectors.go. */
+/**
+ * Lehmer's random number generator with the constants of Park and Miller (1993), as in vectors.go.
+ */
 function lehmer(seed: number) {
   let state = seed;
   return (n: number): number => {
@@ -87,7 +92,7 @@ function lehmer(seed: number) {
 const base64 = (bytes: Uint8Array) => Buffer.from(bytes).toString("base64");
 
 describe("the Merkle tree", () => {
-  it("has the roots of Certificate Transparency's test vectors", () => {
+  it("has the roots given by Certificate Transparency's test vectors", () => {
     const edge = new TreeEdge();
     expect(Buffer.from(edge.root()).toString("hex")).toBe(
       "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855",
@@ -110,7 +115,7 @@ describe("the Merkle tree", () => {
       kind: "inclusion" | "consistency",
       from: number,
       size: number,
-      path: readonly Range[],
+      path: readonly LeafRange[],
     ) => {
       const [root, hashes] = [base64(tree.root(size)), path.map(tree.hashAt).map(base64)];
       digests[kind].update(
@@ -144,7 +149,7 @@ describe("the Merkle tree", () => {
     expect(notes.digest("hex")).toBe(vectors.checkpointsSha256);
   });
 
-  it("accepts its own proofs, and none for another index, size, root or leaf", () => {
+  it("accepts its own inclusion proofs, and none for another index, root or leaf or with other hashes", () => {
     const below = lehmer(7);
     for (let round = 0; round < 500; round++) {
       const size = 1 + below(3_000);
@@ -163,7 +168,7 @@ describe("the Merkle tree", () => {
     }
   });
 
-  it("accepts every consistency proof of trees of up to 70 leaves, and none of another tree", () => {
+  it("accepts every consistency proof for trees of up to 70 leaves, and rejects it for another tree", () => {
     for (let to = 0; to <= 70; to++) {
       for (let from = 0; from <= to; from++) {
         const proof = consistencyPath(from, to).map(tree.hashAt);
@@ -172,14 +177,14 @@ describe("the Merkle tree", () => {
         expect(verifyConsistency(claim)).toBe(true);
         const other = leafHash(Buffer.from("another tree"));
         expect(verifyConsistency({ ...claim, fromRoot: other })).toBe(false);
-        // Every tree contains the empty one, so its proof says nothing about the new root.
+        // Every tree extends the empty tree, so its proof does not depend on the new root.
         if (from > 0) expect(verifyConsistency({ ...claim, toRoot: other })).toBe(false);
         expect(verifyConsistency({ ...claim, proof: [...proof, other] })).toBe(false);
       }
     }
   });
 
-  it("rejects leaves and sizes that a tree does not have", () => {
+  it("rejects leaf indexes and sizes beyond the size of the tree", () => {
     expect(() => inclusionPath(3, 3)).toThrow("leaf 3 is not in a tree of 3");
     expect(() => inclusionPath(-1, 3)).toThrow(RangeError);
     expect(() => consistencyPath(4, 3)).toThrow("a tree of 4 does not precede one of 3");
@@ -187,8 +192,8 @@ describe("the Merkle tree", () => {
   });
 });
 
-describe("tiles", () => {
-  it("of 70,000 leaves are those in the example of tlog-tiles", () => {
+describe("the tiles of a Merkle tree", () => {
+  it("are as in the example of C2SP tlog-tiles for 70,000 leaves", () => {
     const count = (level: number, isFull: boolean) =>
       [...allTiles(70_000)].filter(
         (tile) => tile.level === level && (tile.width === 256) === isFull,
@@ -200,18 +205,18 @@ describe("tiles", () => {
     expect(count(2, false).map(({ width }) => width)).toEqual([1]);
   });
 
-  it("of 256 leaves are a full one, and a partial one in the level above", () => {
+  it("are one full tile and one partial tile in the level above for 256 leaves", () => {
     expect([...allTiles(256)]).toEqual([
       { level: 0, index: 0, width: 256 },
       { level: 1, index: 0, width: 1 },
     ]);
   });
 
-  it("give the root of every earlier size", async () => {
+  it("determine the root of every earlier size", async () => {
     const read = async ({ level, index, width }: { level: number; index: number; width: number }) =>
       new TileNodes(tree.tileAt(level, index).bytes.subarray(0, 32 * width));
     for (const size of [1, 2, 255, 256, 257, 511, 65_535, 65_536, 65_537, 70_000]) {
-      expect(base64(await rootAt(size, read))).toBe(base64(tree.root(size)));
+      expect(base64(await treeRoot(size, read))).toBe(base64(tree.root(size)));
       const edge = new TreeEdge();
       if (size <= 511) {
         for (let at = 0; at < size; at++) edge.append(leafHash(Buffer.from(`leaf ${at}`)));
@@ -219,14 +224,14 @@ describe("tiles", () => {
       }
     }
     expect(base64(tree.edge.root())).toBe(base64(tree.root(70_000)));
-    expect(await rootAt(0, read)).toEqual(EMPTY_ROOT);
+    expect(await treeRoot(0, read)).toEqual(EMPTY_ROOT);
   });
 
-  it("of a proof are at most four for 70,000 leaves", () => {
+  it("needed for one inclusion proof among 70,000 leaves are at most four", () => {
     expect(tilesOf(inclusionPath(33, 70_000), 70_000).length).toBeLessThanOrEqual(4);
   });
 
-  it("hash into the tile above", () => {
+  it("are hashed to the entries of the tile above", () => {
     const full: FilledTile[] = [];
     const edge = new TreeEdge();
     for (let at = 0; at < 65_536; at++) full.push(...edge.append(leafHash(Buffer.of(at & 255))));
@@ -237,7 +242,7 @@ describe("tiles", () => {
     );
   });
 
-  it("have a unique path each", () => {
+  it("each have a unique path", () => {
     expect(vectors.paths).toEqual([
       tilePath({ level: 0, index: 0, width: 256 }),
       tilePath({ level: 1, index: 7, width: 3 }),
@@ -273,14 +278,14 @@ describe("tiles", () => {
 });
 
 function privateKeyOf(name: string) {
-  // PKCS #8 of an Ed25519 seed (RFC 8410 section 7).
+  // PKCS #8 prefix of an Ed25519 seed (RFC 8410 section 7).
   const prefix = Buffer.from("302e020100300506032b657004220420", "hex");
   const der = Buffer.concat([prefix, hash("sha256", name, "buffer")]);
   return createPrivateKey({ key: der, format: "der", type: "pkcs8" });
 }
 
-describe("the checkpoints of Go", () => {
-  it("are verified", () => {
+describe("checkpoints signed by Go's sumdb", () => {
+  it("are verified successfully", () => {
     for (const { verifier, note } of vectors.checkpoints) {
       const { note: signed, size, root } = parseCheckpoint(note);
       expect(verifyNote(signed, [parseVerifier(verifier)])).toHaveLength(1);

@@ -1,18 +1,18 @@
 import canonicalize from "canonicalize";
 import { expect, it } from "vitest";
-import { figuresAnswer } from "../../../src/answers/track-record.ts";
+import { trackRecordFiguresAnswer } from "../../../src/answers/track-record.ts";
 import { neweyWestError } from "../../../src/grading/series-summary.ts";
-import { recordFigures, recordTerms } from "../../../src/grading/track-record.ts";
+import { computeTrackRecordFigures, trackRecordTerms } from "../../../src/grading/track-record.ts";
 import { GradedRuns } from "../../../src/log/graded-runs.ts";
 import { methodLeaf, runLeaf, universeLeaves } from "../../../src/log/leaves.ts";
 import { EntryVerifier } from "../../../src/log/verify/entry-verifier.ts";
 import { readLeaf } from "../../../src/log/verify/read-leaf.ts";
-import { checkRecord } from "../../../src/log/verify/record-check.ts";
+import { checkTrackRecord } from "../../../src/log/verify/record-check.ts";
 import { verifyLog } from "../../../src/log/verify/verify-log.ts";
 import { RISK_TABLE } from "../../../src/risk/measured-table.ts";
-import { RANGES, rangeOf } from "../../../src/risk/ranges.ts";
+import { logReturnRange, RANGE_PROBABILITIES } from "../../../src/risk/ranges.ts";
 import type { RiskTable } from "../../../src/risk/table.ts";
-import { servedBy } from "../../support/log-source.ts";
+import { logSourceOf } from "../../support/log-source.ts";
 import {
   closeOf,
   dataFolder,
@@ -24,7 +24,7 @@ import { describeEngines, model, openStore } from "../../support/stores.ts";
 
 const SYMBOLS = Array.from({ length: 12 }, (_, at) => `S${String.fromCharCode(65 + at)}`);
 
-/** A table of ranges half as wide. */
+/** A risk table with ranges half as wide. */
 const NARROWER: RiskTable = {
   ...RISK_TABLE,
   classes: {
@@ -47,10 +47,10 @@ async function contentsOf({ store, reader }: Log) {
   return leaves.map((leaf) => JSON.parse(leaf));
 }
 
-/** A log whose ranges became narrower after its tenth session. */
+/** A log whose method changes to narrower ranges after its tenth session. */
 async function played(engine: Parameters<typeof openStore>[0], days = 23) {
   const sessions = new Sessions();
-  // As many sessions as a forecast needs.
+  // A forecast requires this many earlier sessions.
   for (let day = -260; day < 0; day++) {
     for (const symbol of SYMBOLS) sessions.trade(day, "stock", symbol);
   }
@@ -65,28 +65,35 @@ async function played(engine: Parameters<typeof openStore>[0], days = 23) {
   return { log: later, sessions };
 }
 
-/** Share of the returns over five sessions that lay in the ranges that the method of their run registered. */
+/**
+ * Share of the five-session returns that lay within the ranges registered by the method of their
+ * run.
+ */
 function coverageIn(contents: Awaited<ReturnType<typeof contentsOf>>) {
-  const within = RANGES.map(() => 0);
+  const within = RANGE_PROBABILITIES.map(() => 0);
   let count = 0;
   for (const { kind, status, settlement, signal, fromClose } of contents) {
     if (kind !== "outcome" || status !== "settled" || contents[settlement].horizon !== 5) continue;
     const { sigma, sigmas, run } = contents[signal];
     const method = contents.slice(0, run).findLast((leaf) => leaf.kind === "method");
-    // The first registered horizon is that of five sessions; version 1 has the sigma of one.
+    // The first registered horizon is five sessions. Version 1 of the entry has the sigma of one
+    // session.
     const [{ horizon, quantiles }] = method.risk.stock;
     expect(horizon).toBe(5);
     const width = sigmas === undefined ? sigma * Math.sqrt(5) : sigmas[0];
     count += 1;
-    for (const [at, probability] of RANGES.entries()) {
-      const { low, high } = rangeOf(quantiles, probability, width);
+    for (const [at, probability] of RANGE_PROBABILITIES.entries()) {
+      const { low, high } = logReturnRange(quantiles, probability, width);
       if (fromClose >= low && fromClose <= high) within[at] = (within[at] ?? 0) + 1;
     }
   }
-  return RANGES.map((probability, at) => ({ probability, coverage: (within[at] ?? 0) / count }));
+  return RANGE_PROBABILITIES.map((probability, at) => ({
+    probability,
+    coverage: (within[at] ?? 0) / count,
+  }));
 }
 
-/** Reads the entries of a log whose second method registers other terms. */
+/** Verifies the entries of a log whose second method registers different terms. */
 function verifierOf(contents: readonly { record?: object }[], terms: object): EntryVerifier {
   const second = contents.findLastIndex(({ record }) => record !== undefined);
   const verifier = new EntryVerifier({ origin: "", sightings: [] });
@@ -101,39 +108,39 @@ function verifierOf(contents: readonly { record?: object }[], terms: object): En
 const settlementsOf = (verifier: EntryVerifier) =>
   verifier.checks().find(({ name }) => name === "settlements");
 
-/** What `GET /api/track-record` answers about returns over five sessions. */
+/** The answer of `GET /api/track-record` about returns over five sessions. */
 function answerOf(graded: GradedRuns, origin: string) {
-  const { figures } = graded.record("stock", 5, recordTerms(0), 0);
+  const { figures } = graded.record("stock", 5, trackRecordTerms(0), 0);
   return {
     ...{ market: "live", simulated: false, origin, size: graded.size },
     beganAt: new Date(closeOf(0)).toISOString(),
     records: [
       {
-        ...figuresAnswer(figures),
+        ...trackRecordFiguresAnswer(figures),
         ...{ isHeadline: false, expectedAt: null, verdicts: [], nextVerdictAt: null },
       },
     ],
   };
 }
 
-describeEngines("a log of two methods", (engine) => {
-  it("grades each run by the ranges that its own method registered, and verifies", async () => {
+describeEngines("a signal log with two methods", (engine) => {
+  it("grades each run with the ranges that its own method registered, and is verified successfully", async () => {
     const { log, sessions } = await played(engine);
     const contents = await contentsOf(log);
     expect(contents.filter(({ kind }) => kind === "method")).toHaveLength(2);
     const settled = contents.filter(({ kind, horizon }) => kind === "settlement" && horizon === 5);
     const second = contents.findLastIndex(({ kind }) => kind === "method");
-    // Of both methods, and of the first one after the second was registered.
+    // Settlements of runs of both methods, including runs of the first method that were settled later.
     expect(settled.filter(({ run }) => run > second)).toHaveLength(6);
     expect(settled.filter(({ run }) => run < second)).toHaveLength(10);
 
     const graded = new GradedRuns(log.store);
     await graded.reload();
-    const { figures } = graded.record("stock", 5, recordTerms(0), 0);
+    const { figures } = graded.record("stock", 5, trackRecordTerms(0), 0);
     expect(figures.ranges).toEqual(coverageIn(contents));
     const { origin = "" } = (await log.reader.checkpoint()) ?? {};
     const { checks, records } = await verifyLog({
-      ...{ source: servedBy(log), keys: [verifierTextOf(origin)], known: undefined },
+      ...{ source: logSourceOf(log), keys: [verifierTextOf(origin)], known: undefined },
       ...{ prices: sessions.market, now: () => 0 },
       trackRecord: async () => answerOf(graded, origin),
     });
@@ -144,11 +151,11 @@ describeEngines("a log of two methods", (engine) => {
     );
   });
 
-  it("uses the horizons and verdict dates that its first method registered", async () => {
+  it("uses the horizons and verdict dates registered by its first method", async () => {
     const { log } = await played(engine, 23);
     const contents = await contentsOf(log);
     const verifier = verifierOf(contents, { horizons: { stock: [1] }, verdictDates: [] });
-    // Nothing is overdue by the horizons of the second.
+    // No settlement is overdue by the horizons of the second method.
     expect(settlementsOf(verifier)).toMatchObject({ outcome: "proved" });
     const [record] = verifier.records(contents.length);
     expect(record?.figures).toMatchObject({ horizon: 5, runs: 16 });
@@ -158,7 +165,7 @@ describeEngines("a log of two methods", (engine) => {
     );
   });
 
-  it("corrects settlements when its first method says so", async () => {
+  it("applies the correction rules of its first method to settlements", async () => {
     const { log } = await played(engine, 23);
     const contents = await contentsOf(log);
     const wrong = contents.findLastIndex(({ kind }) => kind === "settlement");
@@ -170,7 +177,7 @@ describeEngines("a log of two methods", (engine) => {
       { ...contents[wrong], corrects: wrong },
       ...outcomes.map((one) => ({ ...one, settlement: contents.length })),
     ];
-    // By these terms the settlements of a run could be corrected after three sessions.
+    // With these terms the settlements of a run could be corrected after three sessions.
     const rules = { ...contents[0].record.rules, correctedWithin: 0 };
     const verifier = verifierOf(early, { horizons: { stock: [1] }, rules });
     expect(settlementsOf(verifier)).toMatchObject({
@@ -183,19 +190,25 @@ describeEngines("a log of two methods", (engine) => {
     ["over other horizons than it registers", [0.02], "over 1 of the 2 horizons"],
     ["one range wider than the other", [0.02, 0.02 * Math.sqrt(20 / 5)], "which its method cannot"],
     ["nothing, not even that there is no forecast", undefined, "does not say what it forecasts"],
-  ])("names a decision that forecasts what its method cannot: %s", async (_what, sigmas, says) => {
-    const { log } = await played(engine, 12);
-    const contents = await contentsOf(log);
-    const forged = contents.findIndex(({ kind }) => kind === "signal");
-    const { sigmas: _, ...leaf } = contents[forged];
-    const verifier = verifierOf(contents.with(forged, { ...leaf, ...(sigmas && { sigmas }) }), {});
-    expect(settlementsOf(verifier)).toMatchObject({
-      outcome: "failed",
-      detail: expect.stringContaining(says),
-    });
-  });
+  ])(
+    "fails verification when a decision contains a forecast that its method cannot make: %s",
+    async (_what, sigmas, says) => {
+      const { log } = await played(engine, 12);
+      const contents = await contentsOf(log);
+      const forged = contents.findIndex(({ kind }) => kind === "signal");
+      const { sigmas: _, ...leaf } = contents[forged];
+      const verifier = verifierOf(
+        contents.with(forged, { ...leaf, ...(sigmas && { sigmas }) }),
+        {},
+      );
+      expect(settlementsOf(verifier)).toMatchObject({
+        outcome: "failed",
+        detail: expect.stringContaining(says),
+      });
+    },
+  );
 
-  it("has no result of the later method in a run that the earlier method began", async () => {
+  it("contains no result of the later method in a run that began with the earlier method", async () => {
     const store = await openStore(engine);
     const sessions = new Sessions();
     const folder = dataFolder();
@@ -205,7 +218,7 @@ describeEngines("a log of two methods", (engine) => {
     const isOpen = async () => ((await earlier.store.state())?.value.open ?? null) !== null;
     while (!(await isOpen())) await earlier.writer.tick();
     await earlier.writer.tick();
-    // What the next process reads was recorded by another method than the run names.
+    // The next process reads results that were recorded by another method than the method of the run.
     const { snapshots } = sessions;
     const other = {
       ...snapshots,
@@ -225,7 +238,7 @@ describeEngines("a log of two methods", (engine) => {
   });
 });
 
-it("after a failed step, the log counts as behind only while a session is not logged", async () => {
+it("after a failed step, the log is reported as behind only while a session is not logged", async () => {
   const sessions = new Sessions();
   sessions.close(0, "stock", SYMBOLS);
   const { records, archive } = await openStore(model);
@@ -253,7 +266,10 @@ it("after a failed step, the log counts as behind only while a session is not lo
   expect(log.writer.isBehind).toBe(false);
 });
 
-/** The state of a log as versions wrote it that did not note methods, settlements and when it began. */
+/**
+ * Writes the state of a log in the format of versions that did not store methods, settlements and
+ * the start time.
+ */
 async function writeEarlierState(log: Log, unsettled?: readonly object[]) {
   const state = await log.store.state();
   if (state === undefined) throw new Error("there is no log");
@@ -265,7 +281,10 @@ async function writeEarlierState(log: Log, unsettled?: readonly object[]) {
   } as never);
 }
 
-/** The runs that a log still has to settle, as versions wrote them that did not note methods and settlements. */
+/**
+ * Returns the unsettled runs of a log in the format of versions that did not store methods and
+ * settlements.
+ */
 async function earlierUnsettled({ store }: Log) {
   const { unsettled = [] } = (await store.state())?.value ?? {};
   return unsettled.map(({ method: _, settlements: __, ...run }) => run);
@@ -274,7 +293,7 @@ async function earlierUnsettled({ store }: Log) {
 /** Hash of the method of an earlier version. */
 const EARLIER_HASH = "0123456789abcdef".repeat(4);
 
-/** What a method registered before reports were forecast. */
+/** Returns the risk tables as registered before report-day factors existed. */
 const withoutReportDays = (risk: Record<string, readonly { reportDays: unknown }[]>) =>
   Object.fromEntries(
     Object.entries(risk).map(([assetClass, tables]) => [
@@ -283,7 +302,7 @@ const withoutReportDays = (risk: Record<string, readonly { reportDays: unknown }
     ]),
   );
 
-/** A decision in the run at 3 as version 1 of the leaf had it. */
+/** Returns a decision in the run at entry 3, in version 1 of the entry format. */
 const earlierSignal = (symbol: string) =>
   canonicalize({
     ...{ kind: "signal", v: 1, run: 3, close: new Date(closeOf(0)).toISOString(), symbol },
@@ -292,8 +311,9 @@ const earlierSignal = (symbol: string) =>
   }) as string;
 
 /**
- * A log in whose first run an earlier version of the service ended, after ten sessions of this version. The
- * earlier version had recorded the results of the first six instruments, and logged three of them.
+ * A log whose first run was begun by an earlier version of the service, and which this version
+ * continues for ten sessions. The earlier version had recorded the results of the first six
+ * instruments, and logged three of them.
  *
  * @param isGraded Whether the earlier version had settlements.
  */
@@ -355,34 +375,34 @@ async function upgraded(engine: Parameters<typeof openStore>[0], isGraded: boole
   const graded = new GradedRuns(later.store);
   await graded.reload();
   const { checks } = await verifyLog({
-    ...{ source: servedBy(later), keys: [verifierTextOf(origin)], known: undefined },
+    ...{ source: logSourceOf(later), keys: [verifierTextOf(origin)], known: undefined },
     ...{ prices: sessions.market, now: () => 0 },
     trackRecord: async () => answerOf(graded, origin),
   });
   return { contents: await contentsOf(later), graded, checks };
 }
 
-describeEngines("a log of an earlier version", (engine) => {
-  it("has no result of another method in a run that the earlier version began", async () => {
+describeEngines("a signal log begun by an earlier version", (engine) => {
+  it("contains no result of another method in a run that the earlier version began", async () => {
     const { contents, graded, checks } = await upgraded(engine, true);
     const results = contents.filter(({ kind, run }) => kind === "signal" && run === 3);
     expect(results.map(({ symbol, status }) => [symbol, status])).toEqual(
       SYMBOLS.map((symbol, at) => [symbol, at < 6 ? "ok" : "failed"]),
     );
     expect(results.map(({ v }) => v)).toEqual(SYMBOLS.map((_, at) => (at < 3 ? 1 : 2)));
-    /** Forecast over a month in units of that over a week. */
+    /** Ratios of the one-month forecast to the one-week forecast in a run. */
     const monthsOf = (of: number) =>
       contents.flatMap(({ kind, run, sigmas }) =>
         kind === "signal" && run === of && sigmas ? [sigmas[1] / sigmas[0]] : [],
       );
-    // A run is forecast as its method registered: at first without reports.
+    // A run is forecast as its method registered, which was without reports at first.
     const runs = contents.flatMap(({ kind }, at) => (kind === "run" ? [at] : []));
     expect(runs[0]).toBe(3);
     expect(monthsOf(3)).toHaveLength(3);
     for (const ratio of monthsOf(3)) expect(ratio).toBeCloseTo(Math.sqrt(21 / 5), 12);
     expect(monthsOf(runs[1] as number)).toHaveLength(SYMBOLS.length);
     for (const ratio of monthsOf(runs[1] as number)) expect(ratio).toBeLessThan(1.8);
-    const { figures } = graded.record("stock", 5, recordTerms(0), 0);
+    const { figures } = graded.record("stock", 5, trackRecordTerms(0), 0);
     expect(figures).toMatchObject({ runs: 4, ranges: coverageIn(contents) });
     expect(checks.filter(({ outcome }) => outcome === "failed")).toEqual([]);
     expect(checks).toContainEqual(expect.objectContaining({ name: "record", outcome: "proved" }));
@@ -401,7 +421,7 @@ describeEngines("a log of an earlier version", (engine) => {
     });
   });
 
-  it("continues, and grades each run by the method that was in force for it", async () => {
+  it("continues, and grades each run with the method that was in force for it", async () => {
     const { log, sessions } = await played(engine, 14);
     await writeEarlierState(log, await earlierUnsettled(log));
     for (let day = 14; day < 40; day++) {
@@ -409,17 +429,17 @@ describeEngines("a log of an earlier version", (engine) => {
       await log.settle();
     }
     const contents = await contentsOf(log);
-    // Settled by the earlier version, begun by it, and begun since.
+    // Runs settled by the earlier version, runs only begun by it, and later runs.
     expect(
       contents.filter(({ kind, horizon }) => kind === "settlement" && horizon === 5).length,
     ).toBe(33);
     const graded = new GradedRuns(log.store);
     await graded.reload();
-    const { figures } = graded.record("stock", 5, recordTerms(0), 0);
+    const { figures } = graded.record("stock", 5, trackRecordTerms(0), 0);
     expect(figures.ranges).toEqual(coverageIn(contents));
     const { origin = "" } = (await log.reader.checkpoint()) ?? {};
     const { checks, records } = await verifyLog({
-      ...{ source: servedBy(log), keys: [verifierTextOf(origin)], known: undefined },
+      ...{ source: logSourceOf(log), keys: [verifierTextOf(origin)], known: undefined },
       ...{ prices: sessions.market, now: () => 0 },
     });
     expect(checks.filter(({ outcome }) => outcome === "failed")).toEqual([]);
@@ -427,7 +447,7 @@ describeEngines("a log of an earlier version", (engine) => {
   });
 });
 
-it("methods from before settlements and corrections existed can be parsed", () => {
+it("methods written before settlements and corrections existed can be parsed", () => {
   const method = {
     ...{ at: "2026-01-01T00:00:00.000Z", kind: "method", market: "live", methodHash: "a" },
     settings: { signal: { thresholds: { exitLong: 55, exitShort: 45 } } },
@@ -444,8 +464,8 @@ it("methods from before settlements and corrections existed can be parsed", () =
   expect(readLeaf(text)).toMatchObject({ record: { rules: { correctedWithin: 10 } } });
 });
 
-it("a method whose terms are out of bounds is rejected", () => {
-  const record = recordTerms(0);
+it("a method entry whose terms are out of bounds is rejected", () => {
+  const record = trackRecordTerms(0);
   const leaf = methodLeaf({ market: "live", riskTable: RISK_TABLE, record }, 0);
   const read = (change: object) =>
     readLeaf(canonicalize({ ...JSON.parse(leaf), ...change }) as string);
@@ -467,7 +487,7 @@ it("a method whose terms are out of bounds is rejected", () => {
   }
 });
 
-it("a forecast that is no standard deviation, or of another version, is not read", () => {
+it("a signal entry is rejected when its forecast is not a standard deviation or does not fit its version", () => {
   const leaf = JSON.parse(earlierSignal("AAA"));
   const read = (change: object) => () => readLeaf(canonicalize({ ...leaf, ...change }) as string);
   expect(read({})()).toMatchObject({ kind: "signal", v: 1, sigma: 0.013 });
@@ -484,8 +504,8 @@ it("a forecast that is no standard deviation, or of another version, is not read
   }
 });
 
-it("a verdict on a class without outcomes, or on another horizon, is detected", () => {
-  const terms = recordTerms(0);
+it("a track record with an unsupported verdict or the wrong headline horizon fails verification", () => {
+  const terms = trackRecordTerms(0);
   const entries = { skipped: 0, terms, records: () => [] };
   const answer = (change: object) => ({
     ...{
@@ -497,13 +517,13 @@ it("a verdict on a class without outcomes, or on another horizon, is detected", 
     },
     records: [
       {
-        ...figuresAnswer(recordFigures("stock", 21, [], 0)),
+        ...trackRecordFiguresAnswer(computeTrackRecordFigures("stock", 21, [], 0)),
         ...{ isHeadline: true, expectedAt: null, verdicts: [], nextVerdictAt: null },
         ...change,
       },
     ],
   });
-  const outcomeOf = (change: object) => checkRecord(entries, 9, answer(change)).outcome;
+  const outcomeOf = (change: object) => checkTrackRecord(entries, 9, answer(change)).outcome;
   const [at = 0] = terms.verdictDates;
   const verdict = { at: new Date(at).toISOString(), isFinal: true };
   expect(outcomeOf({})).toBe("not_proved");

@@ -14,7 +14,10 @@ import { signNote, verifyNote } from "../../../src/log/note-signatures.ts";
 import { parseNote, shortNote } from "../../../src/log/signed-note.ts";
 import { cosign, cosignaturesOf } from "../../../src/log/witness/cosignature.ts";
 
-/** A key and a checkpoint of the tests of filippo.io/torchwood (cmd/litewitness/testdata/mldsa.txt). */
+/**
+ * A verifier key and a signed checkpoint from the tests of filippo.io/torchwood
+ * (cmd/litewitness/testdata/mldsa.txt).
+ */
 const [KEY = "", ...REST] = readFileSync(
   new URL("../../fixtures/log/ml-dsa-44.txt", import.meta.url),
   "utf8",
@@ -26,7 +29,7 @@ const mlDsaKey = () => generateKeyPairSync("ml-dsa-44").privateKey;
 const tree = (size: number) =>
   checkpointText({ origin: "log.example/1", size, root: leafHash(`${size}`) });
 
-it("the ML-DSA-44 signature of a checkpoint by another implementation is verified", () => {
+it("an ML-DSA-44 signature of a checkpoint that another implementation made is verified", () => {
   const { note, size } = parseCheckpoint(CHECKPOINT);
   const verifier = parseVerifier(KEY);
   expect(size).toBe(1);
@@ -38,7 +41,7 @@ it("the ML-DSA-44 signature of a checkpoint by another implementation is verifie
   expect(() => verifyNote({ ...note, signatures }, [renamed])).toThrow("does not fit");
 });
 
-it("a checkpoint signed with both kinds of keys is proved by either one", () => {
+it("a checkpoint signed with an Ed25519 key and an ML-DSA-44 key is verified with either key", () => {
   const signers = [
     noteSigner("log.example/1", generateKeyPairSync("ed25519").privateKey),
     noteSigner("log.example/1", mlDsaKey()),
@@ -56,7 +59,7 @@ it("a checkpoint signed with both kinds of keys is proved by either one", () => 
   expect(signature).toHaveLength(8 + 2_420);
 });
 
-it("a short note omits the long signatures, and is proved by the short ones", () => {
+it("a short note contains the Ed25519 signature and omits the long ML-DSA-44 signature", () => {
   const [short, long] = [
     noteSigner("log.example/1", generateKeyPairSync("ed25519").privateKey),
     noteSigner("log.example/1", mlDsaKey()),
@@ -64,7 +67,7 @@ it("a short note omits the long signatures, and is proved by the short ones", ()
   expect(shortNote(signNote(tree(7), [long, short]))).toBe(signNote(tree(7), [short]));
 });
 
-it("a cosignature with ML-DSA-44 contains the time and the name of the witness", () => {
+it("an ML-DSA-44 cosignature covers the time and the name of the witness", () => {
   const signer = cosigner("witness.example/1", mlDsaKey());
   const now = Date.UTC(2026, 0, 2, 3, 4, 5);
   const body = tree(7);
@@ -78,14 +81,14 @@ it("a cosignature with ML-DSA-44 contains the time and the name of the witness",
   expect(() => cosignaturesOf(cosigned(body, other.name), [other])).toThrow("does not fit");
 });
 
-it("an ML-DSA-44 signature without a time is not accepted as a cosignature", () => {
+it("an ML-DSA-44 signature without a timestamp is not accepted as a cosignature", () => {
   const key = mlDsaKey();
   const note = parseNote(signNote(tree(7), [noteSigner("witness.example/1", key)]));
   const verifier = parseCosigner(verifierText(cosigner("witness.example/1", key)));
   expect(() => cosignaturesOf(note, [verifier])).toThrow("does not fit");
 });
 
-it("ML-DSA-44 signs no text that is not a checkpoint", () => {
+it("an ML-DSA-44 key refuses to sign text that is not a checkpoint", () => {
   expect(() => signNote("text\n", [noteSigner("log.example/1", mlDsaKey())])).toThrow(
     "the checkpoint has no size",
   );
@@ -95,6 +98,6 @@ it.each([
   ["of another length", KEY.replace(/A.{7}=$/, "")],
   ["with another id", KEY.replace("b5df45c5", "b5df45c6")],
   ["of another type", KEY.replace("+Bu", "+Au")],
-])("a key is rejected: %s", (_, text) => {
+])("a verifier key is rejected: %s", (_, text) => {
   expect(() => parseVerifier(text)).toThrow(Error);
 });

@@ -1,7 +1,7 @@
 import { createPrivateKey, generateKeyPairSync } from "node:crypto";
 import { describe, expect, it } from "vitest";
 import { cosigner, noteSigner, verifierText } from "../../../src/log/note-keys.ts";
-import { Policy, readPolicy } from "../../../src/log/witness/policy.ts";
+import { parseWitnessPolicy, WitnessPolicy } from "../../../src/log/witness/policy.ts";
 
 const keyOf = (name: string) =>
   verifierText(cosigner(name, generateKeyPairSync("ed25519").privateKey));
@@ -11,7 +11,7 @@ const [X1, X2, X3, Y1, Y2] = ["x1", "x2", "x3", "y1", "y2"].map(keyOf) as [
   ...[string, string, string, string, string],
 ];
 
-/** The example of C2SP tlog-policy, with an address. */
+/** The example of C2SP tlog-policy, with a URL added to one witness. */
 const EXAMPLE = `
 # Two operators
 log ${LOG}
@@ -26,17 +26,17 @@ group X-and-Y all X-witnesses Y-witnesses
 quorum X-and-Y
 `;
 
-/** Cosignatures of witnesses by name, a second apart. */
-const by = (policy: Policy, ...names: readonly string[]) =>
+/** Cosignatures of the named witnesses, one second apart. */
+const by = (policy: WitnessPolicy, ...names: readonly string[]) =>
   names.map((name, at) => {
     const verifier = policy.witnesses.find((one) => one.name === name)?.verifier;
     if (verifier === undefined) throw new Error(`${name} is unknown`);
     return { verifier, at: 1_000 * at, line: "" };
   });
 
-describe("a policy", () => {
-  it("lists its logs, and its witnesses with their addresses", () => {
-    const policy = new Policy(EXAMPLE);
+describe("a witness policy", () => {
+  it("lists its logs, and its witnesses with their URLs", () => {
+    const policy = new WitnessPolicy(EXAMPLE);
     expect(policy.logs.map(({ key }) => key)).toEqual([LOG]);
     expect(policy.witnesses.map(({ name, url }) => [name, url])).toEqual([
       ["X1", "https://x1.example/w"],
@@ -45,7 +45,7 @@ describe("a policy", () => {
   });
 
   it("can have a quorum of nested groups, which is reached when the last required witness has signed", () => {
-    const policy = new Policy(EXAMPLE);
+    const policy = new WitnessPolicy(EXAMPLE);
     expect(policy.hasQuorum(by(policy, "X1", "X2", "X3"))).toBe(false);
     expect(policy.hasQuorum(by(policy, "X1", "Y1", "Y2"))).toBe(false);
     expect(policy.hasQuorum(by(policy, "X1", "X3", "Y2"))).toBe(true);
@@ -53,21 +53,24 @@ describe("a policy", () => {
     expect(policy.quorumAt(by(policy, "X1", "X3"))).toBeUndefined();
   });
 
-  it("accepts keys of both kinds, several of each", () => {
+  it("accepts several Ed25519 and ML-DSA-44 keys", () => {
     const ed25519 = () => generateKeyPairSync("ed25519").privateKey;
     const mlDsa = () => generateKeyPairSync("ml-dsa-44").privateKey;
     const made = [ed25519(), mlDsa(), ed25519(), mlDsa()];
     const keys = made.map((key) => verifierText(noteSigner("log.example", key)));
     const lines = keys.map((key) => `log ${key}\n`).join("");
-    expect(new Policy(`${lines}quorum none\n`).logs.map(({ key }) => key)).toEqual(keys);
-    // What OpenSSL notes of a failed comparison makes the next call fail that decodes a key.
+    expect(new WitnessPolicy(`${lines}quorum none\n`).logs.map(({ key }) => key)).toEqual(keys);
+    // A failed key comparison leaves an entry in OpenSSL's error queue, which must not make the next
+    // key decoding fail.
     const pem = ed25519().export({ type: "pkcs8", format: "pem" });
     expect(createPrivateKey(pem).asymmetricKeyType).toBe("ed25519");
-    expect(() => new Policy(`${lines}log ${keys[3]}\nquorum none\n`)).toThrow("earlier line");
+    expect(() => new WitnessPolicy(`${lines}log ${keys[3]}\nquorum none\n`)).toThrow(
+      "earlier line",
+    );
   });
 
-  it("may require no witness, in which case it proves no time", () => {
-    const policy = new Policy(`log ${LOG}\nquorum none\n`);
+  it("may require no witness, but then it proves no time", () => {
+    const policy = new WitnessPolicy(`log ${LOG}\nquorum none\n`);
     expect(policy.hasQuorum([])).toBe(true);
     expect(policy.quorumAt([])).toBeUndefined();
   });
@@ -92,6 +95,6 @@ describe("a policy", () => {
     [`group g any a\nwitness a ${X1}`, "line 1: no earlier line defines a"],
     ["group g any none", "line 1: no earlier line defines none"],
   ])("rejects %j", (text, reason) => {
-    expect(() => readPolicy(text, "file")).toThrow(reason);
+    expect(() => parseWitnessPolicy(text, "file")).toThrow(reason);
   });
 });

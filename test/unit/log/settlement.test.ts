@@ -1,12 +1,12 @@
 import { expect, it } from "vitest";
-import { figuresAnswer, trackRecordAnswer } from "../../../src/answers/track-record.ts";
-import { RECORD_HORIZONS } from "../../../src/grading/run-grade.ts";
-import { recordTerms } from "../../../src/grading/track-record.ts";
+import { trackRecordAnswer, trackRecordFiguresAnswer } from "../../../src/answers/track-record.ts";
+import { TRACK_RECORD_HORIZONS } from "../../../src/grading/run-grade.ts";
+import { trackRecordTerms } from "../../../src/grading/track-record.ts";
 import { GradedRuns } from "../../../src/log/graded-runs.ts";
 import { SignalLog } from "../../../src/log/signal-log.ts";
 import { verifyLog } from "../../../src/log/verify/verify-log.ts";
-import type { Source } from "../../../src/market/market.ts";
-import { servedBy } from "../../support/log-source.ts";
+import type { DataSource } from "../../../src/market/market.ts";
+import { logSourceOf } from "../../support/log-source.ts";
 import {
   closeOf,
   dataFolder,
@@ -30,7 +30,7 @@ async function contentsOf({ store, reader }: Log) {
   return leaves.map((leaf) => JSON.parse(leaf));
 }
 
-/** Closes of `count` sessions of all instruments, logged one by one. */
+/** Closes `count` sessions of all instruments, and logs each session before the next closes. */
 async function play(log: Log, sessions: Sessions, from: number, count: number) {
   for (let day = from; day < from + count; day++) {
     sessions.close(day, "stock", SYMBOLS);
@@ -40,8 +40,8 @@ async function play(log: Log, sessions: Sessions, from: number, count: number) {
 
 const iso = (day: number) => new Date(closeOf(day)).toISOString();
 
-describeEngines("settlements", (engine) => {
-  it("are logged when the returns have ended and doubted prices are confirmed", async () => {
+describeEngines("logged settlements of decisions", (engine) => {
+  it("are added when the returns have ended and suspect prices are confirmed", async () => {
     const sessions = new Sessions();
     const log = signalLog(await openStore(engine), sessions);
     await play(log, sessions, 0, 7);
@@ -76,15 +76,15 @@ describeEngines("settlements", (engine) => {
     const { origin = "" } = (await log.reader.checkpoint()) ?? {};
     const runs = new GradedRuns(log.store);
     await runs.reload();
-    const figures = RECORD_HORIZONS.stock.map(
-      (one) => runs.record("stock", one, recordTerms(0), 0).figures,
+    const figures = TRACK_RECORD_HORIZONS.stock.map(
+      (one) => runs.record("stock", one, trackRecordTerms(0), 0).figures,
     );
     const record = (change: object) => async () => ({
       ...{ market: "live", simulated: false, origin, beganAt: iso(0), size: runs.size },
       records: figures.map((one) => ({
-        ...figuresAnswer(one),
+        ...trackRecordFiguresAnswer(one),
         ...{
-          isHeadline: recordTerms(0).headline.stock === one.horizon,
+          isHeadline: trackRecordTerms(0).headline.stock === one.horizon,
           expectedAt: null,
           verdicts: [],
           nextVerdictAt: null,
@@ -94,7 +94,7 @@ describeEngines("settlements", (engine) => {
     });
     const look = async (change: object) => {
       const { checks, records } = await verifyLog({
-        ...{ source: servedBy(log), keys: [verifierTextOf(origin)], known: undefined },
+        ...{ source: logSourceOf(log), keys: [verifierTextOf(origin)], known: undefined },
         ...{ prices: sessions.market, trackRecord: record(change), now: () => 0 },
       });
       return { checks, records, of: (name: string) => checks.find((one) => one.name === name) };
@@ -107,13 +107,13 @@ describeEngines("settlements", (engine) => {
     expect(honest.records?.map((one) => one.figures)).toEqual(figures);
     expect((await look({ hitRate: 0.9 })).of("record")).toMatchObject({ outcome: "failed" });
     expect((await look({ runs: 90 })).of("record")).toMatchObject({ outcome: "failed" });
-    // Runs that are left out do not leave the figures of those before them.
+    // Omitting the latest runs requires the figures of the remaining runs, which differ.
     expect((await look({ runs: 3 })).of("record")).toMatchObject({ outcome: "failed" });
     const verdicts = [{ at: iso(365), verdict: "evidence_for", isFinal: true }];
     expect((await look({ verdicts })).of("record")).toMatchObject({ outcome: "failed" });
   });
 
-  it("state why a decision has no outcome, and where a price series ended", async () => {
+  it("state when a decision has no outcome, and where a price series ended", async () => {
     const sessions = new Sessions();
     const log = signalLog(await openStore(engine), sessions);
     const trade = (day: number, symbols: readonly string[]) => {
@@ -134,7 +134,7 @@ describeEngines("settlements", (engine) => {
     expect(outcomes.filter(({ lastPrice }) => lastPrice === null)).toHaveLength(9);
   });
 
-  it("are completed after a process ended in the middle of one", async () => {
+  it("are completed by the next process when a process ends in the middle of one", async () => {
     const store = await openStore(engine);
     const sessions = new Sessions();
     const folder = dataFolder();
@@ -148,7 +148,8 @@ describeEngines("settlements", (engine) => {
     while (!(await isSettling())) await first.writer.tick();
     await first.writer.tick();
 
-    // The next process does not know the last session at once; until then it leaves outcomes alone.
+    // The next process does not know the last session at first, and must not log outcomes until it
+    // does.
     let isKnown = false;
     const knownUntil = () => closeOf(isKnown ? 7 : 6);
     const second = signalLog(store, sessions, { folder, knownUntil });
@@ -162,7 +163,7 @@ describeEngines("settlements", (engine) => {
     expect(outcomes.filter(({ status }) => status !== "settled")).toEqual([]);
     const runs = new GradedRuns(second.store);
     await runs.reload();
-    const figures = runs.record("stock", 5, recordTerms(0), 0).figures;
+    const figures = runs.record("stock", 5, trackRecordTerms(0), 0).figures;
     expect(figures).toMatchObject({ runs: 1, lateRuns: 0 });
     const { long, short, wait } = figures.calls;
     expect(long + short + wait).toBe(600);
@@ -173,18 +174,18 @@ describeEngines("settlements", (engine) => {
     const log = signalLog(await openStore(engine), sessions);
     await play(log, sessions, 0, 1);
     for (let day = 1; day < 10; day++) sessions.close(day, "stock", SYMBOLS);
-    // Nine sessions are logged when the last of them has closed.
+    // Nine sessions are logged only after the last of them has closed.
     await log.settle();
     const runs = new GradedRuns(log.store);
     await runs.reload();
-    const [horizon = 0] = RECORD_HORIZONS.stock;
-    expect(runs.record("stock", horizon, recordTerms(0), 0).figures).toMatchObject({
+    const [horizon = 0] = TRACK_RECORD_HORIZONS.stock;
+    expect(runs.record("stock", horizon, trackRecordTerms(0), 0).figures).toMatchObject({
       ...{ runs: 1, lateRuns: 2 },
     });
   });
 });
 
-it("the track record states since when there have been open runs that can still change it", async () => {
+it("the track record states the earliest open run that can still change it", async () => {
   const { store } = await openStore(model);
   const folder = dataFolder();
   const sessions = new Sessions();
@@ -200,12 +201,13 @@ it("the track record states since when there have been open runs that can still 
     ...{ folder, baseUrl: "https://log.example", now: () => new Date(knownUntil()) },
   } as never);
   const records = (await log?.trackRecord())?.records ?? [];
-  // A run is looked at once more 33 sessions later, 10 after its outcomes over 21 sessions are due.
+  // A run is checked again 33 sessions later, which is 10 sessions after its 21-session outcomes are
+  // due.
   const openSince = records.map((one) => [one.figures.assetClass, one.openSince]);
   expect(Object.fromEntries(openSince)).toEqual({ stock: closeOf(7), etf: null, crypto: null });
 });
 
-it("the verdicts of a track record follow from the log entries", async () => {
+it("the verdicts of a track record can be derived from the log entries", async () => {
   const sessions = new Sessions();
   // The log began almost a year before its first session.
   const beganAt = closeOf(-330);
@@ -218,16 +220,16 @@ it("the verdicts of a track record follow from the log entries", async () => {
   const { origin = "" } = (await log.reader.checkpoint()) ?? {};
   const runs = new GradedRuns(log.store);
   await runs.reload();
-  const terms = recordTerms(beganAt);
+  const terms = trackRecordTerms(beganAt);
   const now = sessions.knownUntil();
-  const records = RECORD_HORIZONS.stock.map((horizon) => ({
+  const records = TRACK_RECORD_HORIZONS.stock.map((horizon) => ({
     ...runs.record("stock", horizon, terms, now),
     ...{ expectedAt: 0, openSince: closeOf(0) },
   }));
-  const market = { mode: "live", source: { simulated: false } as Source, now } as const;
+  const market = { mode: "live", source: { simulated: false } as DataSource, now } as const;
   const known = { origin, beganAt, size: runs.size, terms, records };
   const record = trackRecordAnswer(known, market, undefined);
-  // Before a verdict the answer leads to that of the backtest.
+  // Before the first verdict, the answer for an asset class without a record refers to the backtest.
   expect(record.note).toBeUndefined();
   const coins = trackRecordAnswer(known, market, "crypto");
   expect(coins.note).toMatch(/evidence of get_signal/);
@@ -241,7 +243,12 @@ it("the verdicts of a track record follow from the log entries", async () => {
   const look = async (verdicts = headline?.verdicts) => {
     const changed = record.records.map((one) => (one === headline ? { ...one, verdicts } : one));
     const { checks } = await verifyLog({
-      ...{ source: servedBy(log), keys: [verifierTextOf(origin)], known: undefined, now: () => 0 },
+      ...{
+        source: logSourceOf(log),
+        keys: [verifierTextOf(origin)],
+        known: undefined,
+        now: () => 0,
+      },
       trackRecord: async () => ({ ...record, records: changed }),
     });
     return checks.find(({ name }) => name === "record");

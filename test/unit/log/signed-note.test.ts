@@ -14,7 +14,7 @@ const EXAMPLE = `This is an example message.
 — example.com/foo Uw2QOkn8srV1yJGh2VYRlL1Tnagv1YEq6TfXppzi2ONncAlTgK7Ztg1ERYNZXsYjOBH3mFXmRKuwHjG1Yu72IneyaQM=
 `;
 
-/** The example of C2SP tlog-checkpoint, whose key it does not give. */
+/** The example of C2SP tlog-checkpoint, which does not include its key. */
 const CHECKPOINT = `example.com/behind-the-sofa
 20852163
 CsUYapGGPo4dkMgIAUqom/Xajj7h2fB2MPA3j2jxq2I=
@@ -25,7 +25,7 @@ CsUYapGGPo4dkMgIAUqom/Xajj7h2fB2MPA3j2jxq2I=
 const signerOf = (name: string) => noteSigner(name, generateKeyPairSync("ed25519").privateKey);
 
 describe("signed notes", () => {
-  it("are verified as in the C2SP example", () => {
+  it("are verified as in the C2SP signed-note example", () => {
     const note = parseNote(EXAMPLE);
     expect(note.text).toBe("This is an example message.\n");
     const [found] = verifyNote(note, [parseVerifier(EXAMPLE_KEY)]);
@@ -43,7 +43,7 @@ describe("signed notes", () => {
     expect(() => verifyNote(note, [namesake])).toThrow("no known key");
   });
 
-  it("may have empty lines in their text, which ends at the last one", () => {
+  it("may have empty lines in their text, which ends at the last empty line", () => {
     const signer = signerOf("log.example/1");
     const note = parseNote(signNote("one\n\ntwo\n", [signer]));
     expect(note.text).toBe("one\n\ntwo\n");
@@ -61,7 +61,7 @@ describe("signed notes", () => {
     }
   });
 
-  it("reject malformed keys in text form", () => {
+  it("cannot be verified with malformed keys", () => {
     for (const text of [
       ...["", "name", EXAMPLE_KEY.replace("530d", "530e"), EXAMPLE_KEY.replace("+Ae", "+Be")],
       ...[EXAMPLE_KEY.replace("foo", "fo o"), EXAMPLE_KEY.slice(0, -4)],
@@ -71,8 +71,8 @@ describe("signed notes", () => {
   });
 });
 
-describe("checkpoints", () => {
-  it("are parsed and written as in the C2SP example", () => {
+describe("checkpoints in text form", () => {
+  it("are parsed and written as in the C2SP tlog-checkpoint example", () => {
     const found = parseCheckpoint(CHECKPOINT);
     expect(found).toMatchObject({ origin: "example.com/behind-the-sofa", size: 20_852_163 });
     expect(checkpointText(found)).toBe(found.note.text);
@@ -91,13 +91,13 @@ describe("checkpoints", () => {
   });
 });
 
-describe("proofs as text", () => {
+describe("inclusion proofs in text form", () => {
   const signer = signerOf("log.example/1");
   const root = leafHash(Buffer.from("entry"));
   const checkpoint = signNote(checkpointText({ origin: signer.name, size: 1, root }), [signer]);
   const whole = { index: 12, proof: [root, root], checkpoint, extra: Buffer.from("entry") };
 
-  it("are parsed as they were written", () => {
+  it("are parsed to the same values that were written", () => {
     for (const one of [whole, { index: 0, proof: [], checkpoint }]) {
       expect(parseProof(proofText(one))).toMatchObject(one);
     }

@@ -4,13 +4,13 @@ import { spawnSync } from "node:child_process";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
-import { figuresAnswer } from "../../../src/answers/track-record.ts";
-import { RECORD_HORIZONS } from "../../../src/grading/run-grade.ts";
-import { recordTerms } from "../../../src/grading/track-record.ts";
+import { trackRecordFiguresAnswer } from "../../../src/answers/track-record.ts";
+import { TRACK_RECORD_HORIZONS } from "../../../src/grading/run-grade.ts";
+import { trackRecordTerms } from "../../../src/grading/track-record.ts";
 import { GradedRuns } from "../../../src/log/graded-runs.ts";
 import { verifyLog } from "../../../src/log/verify/verify-log.ts";
 import { AssetClass } from "../../../src/market/instrument.ts";
-import { servedBy } from "../../support/log-source.ts";
+import { logSourceOf } from "../../support/log-source.ts";
 import { replayedLog, saveLog } from "../../support/replayed-log.ts";
 import { sharedFolder } from "../../support/shared.ts";
 import { dataFolder, verifierTextOf } from "../../support/signal-log.ts";
@@ -25,7 +25,7 @@ if (!hasPython) {
 
 const SCRIPT = join(import.meta.dirname, "../../independent/track_record.py");
 
-/** Largest difference of an outcome or a figure, as a fraction or in points. */
+/** Maximum difference of an outcome or a figure, as a fraction or in points. */
 const TOLERANCE = 1e-9;
 
 it.skipIf(isMissing || !hasPython)(
@@ -38,8 +38,10 @@ it.skipIf(isMissing || !hasPython)(
     const graded = new GradedRuns(log.store);
     await graded.reload();
     const records = AssetClass.options.flatMap((assetClass) =>
-      RECORD_HORIZONS[assetClass].map((horizon) =>
-        figuresAnswer(graded.record(assetClass, horizon, recordTerms(0), 0).figures),
+      TRACK_RECORD_HORIZONS[assetClass].map((horizon) =>
+        trackRecordFiguresAnswer(
+          graded.record(assetClass, horizon, trackRecordTerms(0), 0).figures,
+        ),
       ),
     );
     const answer = join(folder, "track-record.json");
@@ -58,7 +60,7 @@ it.skipIf(isMissing || !hasPython)(
 
     const { origin = "" } = (await log.reader.checkpoint()) ?? {};
     const { checks } = await verifyLog({
-      ...{ source: servedBy(log), keys: [verifierTextOf(origin)], known: undefined },
+      ...{ source: logSourceOf(log), keys: [verifierTextOf(origin)], known: undefined },
       ...{ prices: market, now: () => 0 },
     });
     expect(checks.filter(({ outcome }) => outcome === "failed")).toEqual([]);

@@ -1,7 +1,7 @@
 // @module-tag nightly
 
 import { expect, it } from "vitest";
-import { type RecordFigures, recordTerms } from "../../../src/grading/track-record.ts";
+import { type TrackRecordFigures, trackRecordTerms } from "../../../src/grading/track-record.ts";
 import { GradedRuns } from "../../../src/log/graded-runs.ts";
 import { runBacktest } from "../../../src/research/backtest/run-backtest.ts";
 import { replayedLog } from "../../support/replayed-log.ts";
@@ -9,13 +9,13 @@ import { sharedFolder } from "../../support/shared.ts";
 
 const { path, isMissing } = sharedFolder("market", "the track record of real history");
 
-/** First and last session that are logged. */
+/** First and last session that is logged. */
 const [FROM, TO] = ["2014-01-02", "2016-12-30"];
 
-/** Largest difference of a figure, as a fraction or in points. */
+/** Maximum difference of a figure, as a fraction or in points. */
 const TOLERANCE = 1e-9;
 
-/** All numbers in an answer, by path. */
+/** Returns all numbers in an answer with their member paths. */
 function numbersIn(value: unknown, at = ""): readonly (readonly [string, number])[] {
   if (typeof value === "number") return [[at, value]];
   if (typeof value !== "object" || value === null) return [];
@@ -41,8 +41,14 @@ it.skipIf(isMissing)(
     for (const { assetClass, record } of classes) {
       for (const expected of record) {
         const { horizon } = expected;
-        const found: RecordFigures = runs.record(assetClass, horizon, recordTerms(0), 0).figures;
-        // Without a price in the session there is no statement in the backtest, and a row here.
+        const found: TrackRecordFigures = runs.record(
+          assetClass,
+          horizon,
+          trackRecordTerms(0),
+          0,
+        ).figures;
+        // The backtest omits instruments without a price in the session, while the log contains an entry
+        // for them.
         const excluded = { ...found.excluded, untraded: 0, unscored: 0, failed: 0 };
         const [mine, theirs] = [numbersIn({ ...found, excluded }), numbersIn(expected)];
         expect(mine.map(([name]) => name)).toEqual(theirs.map(([name]) => name));

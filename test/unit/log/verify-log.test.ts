@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { proofText } from "../../../src/log/tlog-proof.ts";
-import { type Check, outcomeOf } from "../../../src/log/verify/check.ts";
+import { type Check, overallOutcome } from "../../../src/log/verify/check.ts";
 import type { KnownLog } from "../../../src/log/verify/known-log.ts";
 import { verifyLog, verifyProofFile } from "../../../src/log/verify/verify-log.ts";
 import {
@@ -21,7 +21,7 @@ import {
 
 const DAY_MS = 86_400_000;
 
-/** More sessions than any history has here, except the longest. */
+/** Prices over more sessions than any history in this file has, except the longest. */
 const PRICES = pricesOver(20);
 
 const look = (files: Files, known: KnownLog | undefined, at: number, keys = [VERIFIER]) =>
@@ -32,7 +32,7 @@ const failures = (checks: readonly Check[]) => checks.filter(({ outcome }) => ou
 const named = (checks: readonly Check[]) =>
   Object.fromEntries(checks.map(({ name, outcome }) => [name, outcome]));
 
-/** A log of some sessions that somebody saw after a part of them, an hour after the close. */
+/** A log that was verified once after its first sessions, an hour after a close, and then grew. */
 async function seenHistory(seed: number) {
   const random = below(seed);
   const seenDays = 3 + random(2);
@@ -43,8 +43,8 @@ async function seenHistory(seed: number) {
   return { random, first, entries, seenAt, known, checks };
 }
 
-describe("the verifier of a log", () => {
-  // Each history is looked at twice.
+describe("the log verifier", () => {
+  // Each history is verified twice, so 500 seeds give 1,000 verifications.
   const expectHonest = async (thousand: number) => {
     for (let seed = 500 * thousand; seed < 500 * (thousand + 1); seed++) {
       const { entries, known, checks, seenAt } = await seenHistory(seed);
@@ -58,12 +58,12 @@ describe("the verifier of a log", () => {
   it("rejects none of 1,000 honest histories", { tags: ["full"] }, () => expectHonest(0));
 
   it.each([1, 2, 3, 4, 5, 6, 7, 8, 9])(
-    "rejects none of 10,000 honest histories, thousand %i",
+    "rejects none of 10,000 honest histories (part %i of 10)",
     { tags: ["nightly"] },
     expectHonest,
   );
 
-  it("accepts none of 1,000 forgeries, and names the entry of each", {
+  it("accepts none of 1,000 forgeries, and reports the forged entry of each", {
     tags: ["full"],
   }, async () => {
     const kinds = Object.entries(forgers);
@@ -104,12 +104,12 @@ describe("the verifier of a log", () => {
       outcomes: "proved",
       record: "not_proved",
     });
-    expect(outcomeOf(first.checks)).toBe("not_proved");
+    expect(overallOutcome(first.checks)).toBe("not_proved");
     const again = await look(filesOf(entries), first.known, closeOf(6), []);
     expect(named(again.checks)).toMatchObject({ signature: "proved", history: "proved" });
   });
 
-  it("proves the times of entries by verifications between two closes", async () => {
+  it("proves the times of entries by earlier verifications between two closes", async () => {
     let known: KnownLog | undefined;
     for (let day = 1; day <= 4; day++) {
       const looked = await look(
@@ -125,7 +125,7 @@ describe("the verifier of a log", () => {
     expect(Number(/^\d+/.exec(times?.detail ?? "")?.[0])).toBeGreaterThan(2);
   });
 
-  it("detects false entries in a log that is signed with its own key", async () => {
+  it("detects false entries even in a log that is signed with its own key", async () => {
     const honest = honestEntries(below(1), 3);
     const wrong = (kind: string, change: object) => {
       const at = honest.findIndex((entry) => JSON.parse(entry).kind === kind);
@@ -162,14 +162,14 @@ describe("the verifier of a log", () => {
       expect(waiting.checks.find(({ name }) => name === "settlements")).toMatchObject({
         outcome: "not_proved",
       });
-      // After the horizon and the entry, prices are waited for over eleven sessions.
+      // After the entry session and the horizon, late prices are awaited for eleven sessions.
       const overdue = honestEntries(below(seed), 17, { isSettled });
       const { checks } = await look(filesOf(overdue), undefined, closeOf(17));
       expect(failures(checks)).toMatchObject([{ name: "settlements", entry: stocks[2] }]);
     }
   });
 
-  it("names the sessions that have no run", async () => {
+  it("lists the sessions that have no run", async () => {
     const isLogged = (day: number) => day !== 2 && day !== 3;
     const entries = honestEntries(below(3), 9, { isLogged });
     const { checks } = await look(filesOf(entries), undefined, closeOf(9));
@@ -177,12 +177,12 @@ describe("the verifier of a log", () => {
     const { outcome, detail } = checks.find(({ name }) => name === "sessions") ?? {};
     expect(outcome).toBe("not_proved");
     expect(detail).toContain("stock 2026-01-07, stock 2026-01-08");
-    // The weekend of 10 January has none.
+    // The weekend of January 10 has no sessions.
     expect(detail).not.toContain("stock 2026-01-10");
     expect(checks.find(({ name }) => name === "settlements")?.detail).toContain("without a run");
   });
 
-  it("recomputes outcomes from prices", async () => {
+  it("recomputes outcomes from prices if they are available", async () => {
     const entries = honestEntries(below(5), 9);
     const files = filesOf(entries);
     const { checks } = await look(files, undefined, closeOf(9));
@@ -200,7 +200,7 @@ describe("the verifier of a log", () => {
     expect(named(checks)).toMatchObject({ entries: "not_proved", tree: "proved" });
   });
 
-  it("reads trees of several tiles", async () => {
+  it("verifies trees of several tiles", async () => {
     const entries = honestEntries(below(4), 200);
     expect(entries.length).toBeGreaterThan(700);
     const { checks, size } = await look(filesOf(entries), undefined, closeOf(400));
@@ -208,7 +208,7 @@ describe("the verifier of a log", () => {
     expect(size).toBe(entries.length);
   });
 
-  it("states what is wrong with files that are not a log", async () => {
+  it("reports a failed checkpoint for files that are not a log", async () => {
     for (const files of [new Map(), new Map([["checkpoint", Buffer.from("<html>")]])]) {
       const { checks } = await look(files, undefined, 0);
       expect(failures(checks)).toMatchObject([{ name: "checkpoint" }]);
@@ -216,11 +216,11 @@ describe("the verifier of a log", () => {
   });
 });
 
-describe("the verifier of a proof", () => {
+describe("the verifier of a proof file", () => {
   const entries = honestEntries(below(6), 30);
   const files = filesOf(entries);
 
-  it("proves every entry, and rejects every other index", async () => {
+  it("proves every entry, and rejects the proof of an entry under another index", async () => {
     for (let index = 0; index < entries.length; index += 7) {
       const proof = await proofOf(files, entries, index);
       const trust = { keys: [VERIFIER], known: undefined };
@@ -236,7 +236,7 @@ describe("the verifier of a proof", () => {
     }
   });
 
-  it("compares the checkpoint with those seen before", async () => {
+  it("compares the checkpoint with previously seen checkpoints", async () => {
     const proof = proofText(await proofOf(files, entries, 1));
     const { known } = await look(files, undefined, 0);
     const seen = verifyProofFile(proof, { keys: [], known });
@@ -247,7 +247,7 @@ describe("the verifier of a proof", () => {
     expect(failures(checks)).toMatchObject([{ name: "history" }]);
   });
 
-  it("states when no key was given, and when the text is not a proof", async () => {
+  it("reports a missing key, a key of another log, and text that is not a proof", async () => {
     const proof = proofText(await proofOf(files, entries, 1));
     const { checks } = verifyProofFile(proof, { keys: [], known: undefined });
     expect(named(checks)).toMatchObject({ signature: "not_proved", inclusion: "proved" });

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { startNewLog } from "../../../src/cli/commands/log-new.ts";
-import { readUrl } from "../../../src/cli/log-source.ts";
+import { readTextFromUrl } from "../../../src/cli/log-source.ts";
 import { parseCheckpoint } from "../../../src/log/checkpoint.ts";
 import { proofFile } from "../../../src/log/log-reader.ts";
 import { LogStore } from "../../../src/log/log-store.ts";
@@ -8,15 +8,18 @@ import { consistencyPath } from "../../../src/log/merkle.ts";
 import { parseCosigner } from "../../../src/log/note-keys.ts";
 import { shortNote } from "../../../src/log/signed-note.ts";
 import { rangeHashes } from "../../../src/log/tiles.ts";
-import { outcomeOf } from "../../../src/log/verify/check.ts";
+import { overallOutcome } from "../../../src/log/verify/check.ts";
 import { verifyLog, verifyProofFile } from "../../../src/log/verify/verify-log.ts";
-import { addCheckpointText, hashOf } from "../../../src/log/witness/add-checkpoint-request.ts";
+import {
+  addCheckpointText,
+  hashLogOrigin,
+} from "../../../src/log/witness/add-checkpoint-request.ts";
 import { cosignaturesOf } from "../../../src/log/witness/cosignature.ts";
-import { Policy } from "../../../src/log/witness/policy.ts";
+import { WitnessPolicy } from "../../../src/log/witness/policy.ts";
 import { append } from "../../../src/store/port/operations.ts";
 import type { Store } from "../../../src/store/port/store.ts";
-import { servedBy } from "../../support/log-source.ts";
-import { answered, openWitness } from "../../support/log-witness.ts";
+import { logSourceOf } from "../../support/log-source.ts";
+import { openWitness, witnessAnswer } from "../../support/log-witness.ts";
 import { dataFolder, Sessions, signalLog, verifierTextOf } from "../../support/signal-log.ts";
 import { model, openStore } from "../../support/stores.ts";
 
@@ -24,18 +27,18 @@ const SYMBOLS = ["A", "B", "C"];
 
 const HOUR_MS = 3_600_000;
 
-/** How long a witness has to show what it says, in milliseconds. */
+/** Time in milliseconds that a witness has to show the checkpoint that it claims. */
 const PATIENCE_MS = 60_000;
 
 type Log = ReturnType<typeof signalLog>;
 
 const originOf = async ({ store }: Log) => (await store.state())?.value.origin ?? "";
 
-/** Checks by name. */
+/** Outcomes of checks by name. */
 const named = (checks: Awaited<ReturnType<typeof verifyLog>>["checks"]) =>
   Object.fromEntries(checks.map(({ name, outcome }) => [name, outcome]));
 
-/** A log that witnesses watch: it has its first run. */
+/** A log with `count` witnesses that has logged its first run. */
 async function witnessedLog(count: number, quorum = "all", isMlDsa = false) {
   const sessions = new Sessions();
   const { store } = await openStore(model);
@@ -54,24 +57,24 @@ async function witnessedLog(count: number, quorum = "all", isMlDsa = false) {
   const lines = witnesses.map(({ url }, at) => `witness ${names[at]} ${keys[at]} ${url}`);
   const group = `group all ${quorum} ${names.join(" ")}`;
   const text = `log ${key}\n${lines.join("\n")}\n${group}\nquorum all\n`;
-  const policy = new Policy(text);
+  const policy = new WitnessPolicy(text);
   const log = signalLog(store, sessions, { folder, policy });
   await log.settle();
   return { sessions, store, folder, witnesses, policy, key, log };
 }
 
-/** Verifies a log an hour after its last close, with the cosignatures of the witnesses. */
-const verified = (log: Log, policy: Policy, sessions: Sessions) =>
+/** Verifies a log one hour after its last close, including the witnesses' cosignatures. */
+const verified = (log: Log, policy: WitnessPolicy, sessions: Sessions) =>
   verifyLog({
-    source: servedBy(log),
+    source: logSourceOf(log),
     keys: policy.logs.map(({ key }) => key),
     known: undefined,
     policy,
     now: () => sessions.knownUntil() + HOUR_MS,
-    ask: readUrl,
+    ask: readTextFromUrl,
   });
 
-/** A store that is restored from a backup of a log as it is now. */
+/** Opens a store that was restored from a backup of the log's current state. */
 async function copyOf({ store }: Log, { archive }: Pick<Store, "archive">) {
   const { store: copy } = await openStore(model);
   const [state, signed] = [await store.state(), await store.checkpoint()];
@@ -87,7 +90,7 @@ async function copyOf({ store }: Log, { archive }: Pick<Store, "archive">) {
   return copy;
 }
 
-/** The body with which a log asks for its last checkpoint. */
+/** The request body with which a log submits its last checkpoint to a witness. */
 async function requestOf({ store }: Log, old: number): Promise<string> {
   const { id = "", size = 0, note = "" } = (await store.checkpoint()) ?? {};
   const path = old > 0 && old <= size ? consistencyPath(old, size) : [];
@@ -95,7 +98,7 @@ async function requestOf({ store }: Log, old: number): Promise<string> {
   return addCheckpointText({ old, proof, note });
 }
 
-it("a witnessed log is published with its quorum, and proved by a first verification without earlier state", async () => {
+it("a log with witnesses is published with its quorum, and is fully verified even on the first verification", async () => {
   const { sessions, log, policy } = await witnessedLog(3, "2");
   for (const day of [1, 2]) {
     sessions.close(day, "stock", SYMBOLS);
@@ -121,7 +124,7 @@ it("a witnessed log is published with its quorum, and proved by a first verifica
   expect(named(file.checks)).toMatchObject({ witnesses: "proved", inclusion: "proved" });
 });
 
-it("a log needs only ML-DSA-44 keys when its policy names only such keys", async () => {
+it("a log requires only ML-DSA-44 keys when its policy contains only such keys", async () => {
   const { sessions, log, policy, key } = await witnessedLog(1, "all", true);
   sessions.close(1, "stock", SYMBOLS);
   await log.settle();
@@ -136,7 +139,7 @@ it("a log needs only ML-DSA-44 keys when its policy names only such keys", async
   expect(policy.logs.map((one) => one.key)).toEqual([key]);
 
   const forged = note.replace(/(\n— \S+ \S{800})\S{4}/, "$1AAAA");
-  const source = servedBy(log);
+  const source = logSourceOf(log);
   const read = async (path: string) =>
     path === "checkpoint" ? Buffer.from(forged) : source.read(path);
   const look = await verifyLog({
@@ -145,7 +148,7 @@ it("a log needs only ML-DSA-44 keys when its policy names only such keys", async
   expect(look.checks[0]).toMatchObject({ name: "signature", outcome: "failed" });
 });
 
-it("a log without a quorum publishes nothing new, and reports since when and why", async () => {
+it("a log without a quorum publishes no new checkpoint, and reports since when and why", async () => {
   const { sessions, store, folder, policy, witnesses, log } = await witnessedLog(2);
   const size = (await log.reader.checkpoint())?.size;
   witnesses[1]?.close();
@@ -161,14 +164,14 @@ it("a log without a quorum publishes nothing new, and reports since when and why
   expect(next.witnesses?.fault).toBe(`no quorum of witnesses since ${since} (w1 does not answer)`);
 });
 
-it("a log restored to an earlier state is not signed, and continues as another log", async () => {
+it("a log that was restored to an earlier state is not signed, and can be replaced by a new log", async () => {
   const { sessions, store, policy, log } = await witnessedLog(2);
   const copy = await copyOf(log, store);
   const origin = await originOf(log);
   sessions.close(1, "stock", SYMBOLS);
   await log.settle();
 
-  // On another machine, which has no log-head.
+  // On another machine, which has no file log-head.
   sessions.close(2, "stock", SYMBOLS);
   const restored = signalLog(copy, sessions, { folder: dataFolder(), isShared: true, policy });
   const before = await restored.store.state();
@@ -192,7 +195,7 @@ it("a log restored to an earlier state is not signed, and continues as another l
   expect((await restored.store.checkpoint())?.origin).not.toBe(origin);
 });
 
-it("a fork of a log is rejected by its witnesses, and named by the verifier", async () => {
+it("a fork of a log is rejected by its witnesses and reported by the verifier", async () => {
   const { sessions, store, policy, witnesses, log } = await witnessedLog(2);
   const copy = await copyOf(log, store);
   const forked = new Sessions();
@@ -200,7 +203,7 @@ it("a fork of a log is rejected by its witnesses, and named by the verifier", as
   sessions.close(1, "stock", SYMBOLS);
   await log.settle();
 
-  // An operator who signs another second day, without the guards of the service.
+  // An operator signs a different second session and bypasses the safeguards of the service.
   forked.close(2, "stock", SYMBOLS);
   forked.close(3, "stock", SYMBOLS);
   const fork = signalLog(copy, forked, { folder: dataFolder(), isShared: true });
@@ -225,10 +228,10 @@ it("a fork of a log is rejected by its witnesses, and named by the verifier", as
       ),
     }),
   );
-  expect(outcomeOf(checks)).toBe("failed");
+  expect(overallOutcome(checks)).toBe("failed");
 });
 
-/** A log whose only witness lies, with a clock that the test moves. */
+/** A log whose only witness can give false responses, with a clock that the test advances. */
 async function doubtfulLog() {
   const { sessions, store, folder, policy, witnesses } = await witnessedLog(1);
   const [{ lies }] = witnesses as [Awaited<ReturnType<typeof openWitness>>];
@@ -239,20 +242,20 @@ async function doubtfulLog() {
   return { lies, clock, log: next, size };
 }
 
-/** A checkpoint with the root of other entries, under the signature of the true one. */
+/** A checkpoint with another size and root under the signature of the true checkpoint. */
 const forged = (note: string) => note.replace(/\n\d+\n.*\n\n/, `\n1000\n${"A".repeat(43)}=\n\n`);
 
 it.each([
-  ["nothing", () => answered(404, "")],
-  ["what is no checkpoint", () => answered(200, "1000 entries\n")],
-  ["what this log did not sign", (note: string) => answered(200, forged(note))],
-  ["a checkpoint of this log before", (note: string) => answered(200, note)],
+  ["nothing", () => witnessAnswer(404, "")],
+  ["what is no checkpoint", () => witnessAnswer(200, "1000 entries\n")],
+  ["what this log did not sign", (note: string) => witnessAnswer(200, forged(note))],
+  ["a checkpoint of this log before", (note: string) => witnessAnswer(200, note)],
 ])(
-  "a witness cannot stop a log by claiming a larger checkpoint, when it shows %s",
+  "a witness that claims a larger checkpoint but shows %s cannot stop the log",
   async (_, shown) => {
     const { lies, clock, log, size } = await doubtfulLog();
     const note = (await log.store.checkpoint())?.note ?? "";
-    lies.addCheckpoint = () => answered(409, "9007199254740991\n");
+    lies.addCheckpoint = () => witnessAnswer(409, "9007199254740991\n");
     lies.checkpoint = () => shown(note);
     await log.settle();
     clock.now += PATIENCE_MS;
@@ -264,7 +267,7 @@ it.each([
     ]);
     expect((await log.store.published())?.size).toBe(6);
 
-    // Once it tells the truth, it is a witness again.
+    // After the witness gives true responses again, its cosignatures are accepted.
     lies.addCheckpoint = undefined;
     clock.now += PATIENCE_MS;
     await log.settle();
@@ -274,7 +277,7 @@ it.each([
 
 it("a witness cannot stop a log by rejecting a valid extension of its checkpoint", async () => {
   const { lies, clock, log, size } = await doubtfulLog();
-  lies.addCheckpoint = () => answered(422, "the proof is wrong\n");
+  lies.addCheckpoint = () => witnessAnswer(422, "the proof is wrong\n");
   await log.settle();
   expect(await size()).toBe(11);
   expect(log.problems).toEqual([
@@ -282,7 +285,7 @@ it("a witness cannot stop a log by rejecting a valid extension of its checkpoint
       /^w0 says that this log does not extend the 0 entries .* this log extends$/,
     ),
   ]);
-  lies.checkpoint = () => answered(500, "");
+  lies.checkpoint = () => witnessAnswer(500, "");
   clock.now += PATIENCE_MS;
   await log.settle();
   await log.settle();
@@ -294,13 +297,13 @@ it("a witness cannot stop a log by rejecting a valid extension of its checkpoint
   expect(await log.store.refusal()).toBeUndefined();
 });
 
-it("a witness has a minute to show the checkpoint that it claims, so that a lost answer is not taken for a fork", async () => {
+it("a log waits a minute for a witness to show the checkpoint that it claims, so that a lost response is not mistaken for a fork", async () => {
   const { sessions, store, policy, witnesses, log } = await witnessedLog(1);
   const copy = await copyOf(log, store);
   sessions.close(1, "stock", SYMBOLS);
   await log.settle();
   const [one] = witnesses as [Awaited<ReturnType<typeof openWitness>>];
-  one.lies.checkpoint = () => answered(503, "");
+  one.lies.checkpoint = () => witnessAnswer(503, "");
   const clock = { now: sessions.knownUntil() };
   const folder = dataFolder();
   const options = { folder, isShared: true, policy, now: () => clock.now };
@@ -316,12 +319,12 @@ it("a witness has a minute to show the checkpoint that it claims, so that a lost
   expect((await restored.store.checkpoint())?.size).toBe(6);
 });
 
-it("a rollback of a log is named by the verifier, with the missing entries", async () => {
+it("a rollback of a log is reported by the verifier, with the first missing entry", async () => {
   const { sessions, log, policy } = await witnessedLog(1);
   const old = await log.store.published();
   sessions.close(1, "stock", SYMBOLS);
   await log.settle();
-  const source = servedBy(log);
+  const source = logSourceOf(log);
   const read = async (path: string) =>
     path === "checkpoint" ? Buffer.from(old?.note ?? "") : source.read(path);
   const look = (afterMs: number) =>
@@ -331,15 +334,15 @@ it("a rollback of a log is named by the verifier, with the missing entries", asy
       known: undefined,
       policy,
       now: () => sessions.knownUntil() + 60_000 + afterMs,
-      ask: readUrl,
+      ask: readTextFromUrl,
     });
-  // A log may need some minutes to publish what a witness has cosigned.
-  expect(outcomeOf((await look(0)).checks)).toBe("not_proved");
+  // A log may need a few minutes to publish what a witness has already cosigned.
+  expect(overallOutcome((await look(0)).checks)).toBe("not_proved");
   const [, witnesses] = (await look(HOUR_MS)).checks;
   expect(witnesses).toMatchObject({ name: "witnesses", outcome: "failed", entry: old?.size });
 });
 
-it("a witness answers as C2SP tlog-witness specifies", async () => {
+it("a witness responds as specified by C2SP tlog-witness", async () => {
   const { sessions, log, witnesses } = await witnessedLog(1);
   const [one] = witnesses as [Awaited<ReturnType<typeof openWitness>>];
   const post = async (body: string) => {
@@ -371,22 +374,22 @@ it("a witness answers as C2SP tlog-witness specifies", async () => {
   const cosigned = await post(good);
   expect(cosigned.status).toBe(200);
   const note = (await log.store.checkpoint())?.note ?? "";
-  const held = await readUrl(`${one.url}/${hashOf(await originOf(log))}/checkpoint`);
+  const held = await readTextFromUrl(`${one.url}/${hashLogOrigin(await originOf(log))}/checkpoint`);
   expect(held).toBe(shortNote(note) + cosigned.body);
   const verifiers = [parseCosigner(one.key)];
   const at = 1_000 * Math.floor((sessions.knownUntil() + 60_000) / 1_000);
   expect(cosignaturesOf(parseCheckpoint(held ?? "").note, verifiers)).toMatchObject([{ at }]);
-  expect(await readUrl(`${one.url}/${hashOf("other")}/checkpoint`)).toBeUndefined();
+  expect(await readTextFromUrl(`${one.url}/${hashLogOrigin("other")}/checkpoint`)).toBeUndefined();
 });
 
-it("a witness preserves what it cosigned over a restart, and locks its file against other processes", async () => {
+it("a witness keeps its cosigned checkpoints across a restart, and locks its file against other processes", async () => {
   const { log, witnesses } = await witnessedLog(1);
   const [one] = witnesses as [Awaited<ReturnType<typeof openWitness>>];
   expect(() => one.start()).toThrow("locked");
-  const before = one.witness.checkpoint(hashOf(await originOf(log)));
+  const before = one.witness.checkpoint(hashLogOrigin(await originOf(log)));
   one.close();
   const again = one.start();
-  expect(again.checkpoint(hashOf(await originOf(log)))).toEqual(before);
+  expect(again.checkpoint(hashLogOrigin(await originOf(log)))).toEqual(before);
   expect(again.addCheckpoint(await requestOf(log, 0))).toMatchObject({ status: 409 });
   again.close();
 });

@@ -22,7 +22,7 @@ describe("an email address", () => {
     ...["ada@people.example, eve@x.example", "ada@people.example;eve@x.example"],
     ...["Ada <ada@people.example>", "<ada@people.example>", '"a b"@people.example'],
     ...["ada@[127.0.0.1]", "ada(comment)@people.example", "a..da@people.example", ".ada@x.example"],
-    // Letters that would become ASCII when they are folded or composed.
+    // Letters that case folding or Unicode normalization would turn into ASCII.
     ...[
       "\u212Aate@people.example",
       "ada@people.example\u0301",
@@ -40,7 +40,7 @@ describe("an email address", () => {
     expect(EmailAddress.safeParse(value).success).toBe(false);
   });
 
-  it("has a group name that does not disclose it", () => {
+  it("has a group name that does not disclose the address", () => {
     expect(emailGroup("ada@people.example")).toMatch(/^email:[\w-]{43}$/);
     expect(emailGroup("ada@people.example")).not.toBe(emailGroup("bob@people.example"));
   });

@@ -4,7 +4,7 @@ import { expect, it, onTestFinished } from "vitest";
 import type { Email } from "../../../src/mail/email-schema.ts";
 import { MailWorker, type MailWorkerOptions } from "../../../src/mail/mail-worker.ts";
 import type { OutgoingMail } from "../../../src/mail/outbox.ts";
-import { createOutbox, MAIL_TOPIC, mails } from "../../../src/mail/outbox.ts";
+import { createOutbox, MAIL_TOPIC, queuedMails } from "../../../src/mail/outbox.ts";
 import { createVault } from "../../../src/store/keys/vault.ts";
 import { announce } from "../../../src/store/port/operations.ts";
 import type { Records } from "../../../src/store/port/records.ts";
@@ -30,7 +30,7 @@ async function queue(store: TestStore, ...wanted: readonly OutgoingMail[]): Prom
   for (const mail of wanted) await store.records.commit(outbox.queueSteps(mail));
 }
 
-/** Runs a worker until the test ends. */
+/** Runs a worker until the end of the test. */
 function startWorker(
   store: TestStore,
   options: Partial<MailWorkerOptions>,
@@ -51,7 +51,7 @@ const smtpOf = ({ url }: { readonly url: string }) => ({ smtp: { smtpUrl: url, f
 
 const wake = ({ records }: { readonly records: Records }) => records.commit([announce(MAIL_TOPIC)]);
 
-/** Records that count their commits. */
+/** Wraps records so that a test can await a number of commits. */
 function committing(records: Records) {
   const events = new EventEmitter();
   let made = 0;
@@ -71,7 +71,7 @@ function committing(records: Records) {
 }
 
 describeEngines("the mail worker", (engine) => {
-  it("hands an email to the mail server and deletes it", async () => {
+  it("delivers an email to the mail server and then deletes it", async () => {
     const [store, server] = [await openStore(engine), await startSmtp()];
     const { records, commits } = committing(store.records);
     startWorker(store, { records, ...smtpOf(server) });
@@ -84,10 +84,10 @@ describeEngines("the mail worker", (engine) => {
     expect(message?.text).toMatch(/^Auto-Submitted: auto-generated$/m);
     expect(message?.text).toMatch(/\n\nThe code is 12345678\.$/m);
     await commits(1);
-    expect(await store.records.list(mails, { limit: 10 })).toEqual([]);
+    expect(await store.records.list(queuedMails, { limit: 10 })).toEqual([]);
   });
 
-  it("sends emails that were queued before it started", async () => {
+  it("sends emails that were queued before the worker started", async () => {
     const [store, server] = [await openStore(engine), await startSmtp()];
     await queue(store, toAda, { ...toAda, to: "bob@people.example" });
     startWorker(store, smtpOf(server));
@@ -95,7 +95,7 @@ describeEngines("the mail worker", (engine) => {
     expect(new Set(recipients)).toEqual(new Set([toAda.to, "bob@people.example"]));
   });
 
-  it("sends an email of one network while those of another wait for the mail server", async () => {
+  it("sends an email caused by one network while emails of another network wait for the mail server", async () => {
     const [store, server] = [await openStore(engine), await startSmtp()];
     server.reactions = { end: "hang" };
     const flood = Array.from({ length: 25 }, () => ({ ...toAda, cause: "one" }));
@@ -110,7 +110,7 @@ describeEngines("the mail worker", (engine) => {
   });
 
   it.each(["451 try later", "drop"] as const)(
-    "retries with increasing delays when the server answers %j",
+    "retries with increasing delays when the server responds with %j",
     async (reaction) => {
       const [store, server] = [await openStore(engine), await startSmtp()];
       server.reactions = { end: reaction };
@@ -119,7 +119,7 @@ describeEngines("the mail worker", (engine) => {
       await queue(store, toAda);
       for (const [at, pauseMs] of [2_000, 4_000, 8_000, 16_000, 32_000, 60_000, 60_000].entries()) {
         await commits(at + 1);
-        const [waiting] = await store.records.list(mails, { limit: 10 });
+        const [waiting] = await store.records.list(queuedMails, { limit: 10 });
         expect(waiting).toMatchObject({
           value: { failures: at + 1 },
           dueAt: store.clock.now + pauseMs,
@@ -150,7 +150,7 @@ describeEngines("the mail worker", (engine) => {
     expect(await server.received(1)).toMatchObject([{ to: ["bob@people.example"] }]);
   });
 
-  it("never claims an email with a lifetime of 0, though it is committed like any other", async () => {
+  it("ignores an email with a lifetime of 0, which is committed like any other email", async () => {
     const [store, server] = [await openStore(engine), await startSmtp()];
     startWorker(store, smtpOf(server));
     await queue(store, { ...toAda, ttlMs: 0 }, { ...toAda, to: "bob@people.example" });
@@ -164,22 +164,22 @@ describeEngines("the mail worker", (engine) => {
     const { failures } = startWorker(store, { records, ...smtpOf(server) });
     await queue(store, toAda);
     await commits(1);
-    expect(await store.records.list(mails, { limit: 10 })).toEqual([]);
+    expect(await store.records.list(queuedMails, { limit: 10 })).toEqual([]);
     expect(failures.join()).toContain("550 no such user <address>");
     expect(failures.join()).not.toContain("ada@");
   });
 
-  it("keeps an email when the sender is rejected, since the operator can correct MAIL_FROM", async () => {
+  it("keeps an email when the sender address is rejected, since the operator can correct MAIL_FROM", async () => {
     const [store, server] = [await openStore(engine), await startSmtp()];
     server.reactions = { MAIL: "553 who are you" };
     const { records, commits } = committing(store.records);
     startWorker(store, { records, ...smtpOf(server) });
     await queue(store, toAda);
     await commits(1);
-    expect(await store.records.list(mails, { limit: 10 })).toHaveLength(1);
+    expect(await store.records.list(queuedMails, { limit: 10 })).toHaveLength(1);
   });
 
-  it("stops while the server is silent, and leaves the email for later", async () => {
+  it("can be stopped while the mail server does not respond, and keeps the email for later", async () => {
     const [store, server] = [await openStore(engine), await startSmtp()];
     server.reactions = { end: "hang" };
     const { stop } = startWorker(store, smtpOf(server));
@@ -187,10 +187,10 @@ describeEngines("the mail worker", (engine) => {
     await queue(store, toAda);
     await reached;
     await stop();
-    expect(await store.records.list(mails, { limit: 10 })).toHaveLength(1);
+    expect(await store.records.list(queuedMails, { limit: 10 })).toHaveLength(1);
   });
 
-  it("sends one email while another attempt hangs", async () => {
+  it("sends other emails while one attempt hangs", async () => {
     const [store, server] = [await openStore(engine), await startSmtp()];
     server.reactions = { end: "hang" };
     startWorker(store, smtpOf(server));
@@ -202,7 +202,7 @@ describeEngines("the mail worker", (engine) => {
     expect(await server.received(1)).toMatchObject([{ to: ["bob@people.example"] }]);
   });
 
-  it("sends each email once when several workers run", async () => {
+  it("sends each email only once when several workers run", async () => {
     const [store, server] = [await openStore(engine), await startSmtp()];
     const wanted = Array.from({ length: 30 }, (_, at) => ({
       ...toAda,
@@ -218,7 +218,7 @@ describeEngines("the mail worker", (engine) => {
     expect(recipients.toSorted()).toEqual(wanted.map(({ to }) => to).toSorted());
   });
 
-  it("sends a delayed email when it is due, and not before", async () => {
+  it("does not send a delayed email before it is due", async () => {
     const [store, server] = [await openStore(engine), await startSmtp()];
     await queue(store, { ...toAda, dueInMs: 1_000 });
     startWorker(store, smtpOf(server));
@@ -230,10 +230,10 @@ describeEngines("the mail worker", (engine) => {
     expect((await server.received(2))[1]?.to).toEqual([toAda.to]);
   });
 
-  it("resends an email claimed by a process that died, with the same Message-ID", async () => {
+  it("resends an email that was claimed by a crashed process, with the same Message-ID", async () => {
     const [store, server] = [await openStore(engine), await startSmtp()];
     await queue(store, toAda);
-    const [taken] = await store.records.claimDue(mails, { limit: 1, leaseMs: MINUTE });
+    const [taken] = await store.records.claimDue(queuedMails, { limit: 1, leaseMs: MINUTE });
     startWorker(store, smtpOf(server));
     store.clock.now += MINUTE;
     await wake(store);
@@ -241,7 +241,7 @@ describeEngines("the mail worker", (engine) => {
     expect(message?.text).toContain(`Message-ID: <${taken?.key}@mail.example>`);
   });
 
-  it("without a mail server shows each email once and keeps it", async () => {
+  it("without a mail server shows each email once on the terminal and keeps it", async () => {
     const store = await openStore(engine);
     const shown: Email[] = [];
     const onTerminal = (email: Email) => void shown.push(email);
@@ -255,14 +255,14 @@ describeEngines("the mail worker", (engine) => {
     await queue(store, { ...toAda, text: "another\n" });
     await second.commits(1);
     expect(shown.map(({ text }) => text)).toEqual([toAda.text, "another\n"]);
-    expect(await store.records.list(mails, { limit: 10 })).toHaveLength(2);
+    expect(await store.records.list(queuedMails, { limit: 10 })).toHaveLength(2);
   });
 
-  it("without a mail server or a terminal leaves every email as it is", async () => {
+  it("without a mail server or a terminal leaves every email unchanged", async () => {
     const store = await openStore(engine);
     await queue(store, toAda);
-    const before = await store.records.list(mails, { limit: 10 });
+    const before = await store.records.list(queuedMails, { limit: 10 });
     await startWorker(store, {}).stop();
-    expect(await store.records.list(mails, { limit: 10 })).toEqual(before);
+    expect(await store.records.list(queuedMails, { limit: 10 })).toEqual(before);
   });
 });

@@ -2,12 +2,12 @@ import { randomBytes } from "node:crypto";
 import { describe, expect, it } from "vitest";
 import { MailWorker } from "../../../src/mail/mail-worker.ts";
 import type { OutgoingMail } from "../../../src/mail/outbox.ts";
-import { createOutbox, mails, openEmail } from "../../../src/mail/outbox.ts";
+import { createOutbox, openEmail, queuedMails } from "../../../src/mail/outbox.ts";
 import { openKeyring } from "../../../src/store/keys/keyring.ts";
 import { createKeyringVault } from "../../../src/store/keys/keyring-vault.ts";
 import { createVault } from "../../../src/store/keys/vault.ts";
 import { startSmtp } from "../../support/smtp.ts";
-import { dumped, embedded, openStore, START } from "../../support/stores.ts";
+import { dumpStore, embedded, openStore, START } from "../../support/stores.ts";
 
 const mail: OutgoingMail = {
   to: "ada@people.example",
@@ -19,25 +19,25 @@ const vault = createVault(randomBytes(32));
 const now = () => new Date(START);
 const outbox = createOutbox({ vault, now });
 
-describe("the outbox", () => {
-  it("stores neither address nor text in plain text", async () => {
+describe("the email outbox", () => {
+  it("encrypts the address and the text of a stored email", async () => {
     const { store, records } = await openStore(embedded);
     await records.commit(outbox.queueSteps(mail));
-    const kept = JSON.stringify(await dumped(store));
+    const kept = JSON.stringify(await dumpStore(store));
     expect(kept).toContain('"mail"');
     for (const part of ["ada@", "people.example", "12345678", "Your code"]) {
       expect(kept).not.toContain(part);
     }
-    const [stored] = await records.list(mails, { limit: 1 });
+    const [stored] = await records.list(queuedMails, { limit: 1 });
     const { ttlMs, ...letter } = mail;
     expect(stored && openEmail(vault, stored)).toEqual(letter);
     expect(stored?.expiresAt).toBe(START + ttlMs);
   });
 
-  it("seals an email for its own record", async () => {
+  it("encrypts an email so that it can be decrypted only from its own record", async () => {
     const { records } = await openStore(embedded);
     await records.commit([...outbox.queueSteps(mail), ...outbox.queueSteps(mail)]);
-    const [one, other] = await records.list(mails, { limit: 2 });
+    const [one, other] = await records.list(queuedMails, { limit: 2 });
     if (one === undefined || other === undefined) expect.fail();
     expect(() => openEmail(vault, { ...other, value: one.value })).toThrow();
   });
@@ -53,13 +53,13 @@ describe("the outbox", () => {
     ["subject", "Your code\u2028X: y"],
     ["subject", ""],
     ["text", "x".repeat(10_001)],
-  ])("refuses %s %j", (part, value) => {
+  ])("rejects %s %j", (part, value) => {
     expect(() => outbox.queueSteps({ ...mail, [part]: value })).toThrow();
   });
 });
 
-describe("a text that contains SMTP commands", () => {
-  it("arrives as one email to one address", async () => {
+describe("an email text that contains SMTP commands", () => {
+  it("arrives as one email to one recipient", async () => {
     const [store, server] = [await openStore(embedded), await startSmtp()];
     const text =
       "one\r\n.\r\nMAIL FROM:<a@b.example>\r\nRCPT TO:<eve@evil.example>\r\nDATA\r\ntwo\n";
@@ -77,7 +77,7 @@ describe("a text that contains SMTP commands", () => {
   });
 });
 
-describe.runIf(process.platform === "linux")("a password for the mail server", () => {
+describe.runIf(process.platform === "linux")("the password of the mail server", () => {
   it("is not sent over an unencrypted connection", async () => {
     const [store, server] = [await openStore(embedded), await startSmtp("127.0.0.2")];
     const failures: unknown[] = [];
@@ -95,8 +95,8 @@ describe.runIf(process.platform === "linux")("a password for the mail server", (
   });
 });
 
-describe("the vault of the keyring", () => {
-  it("opens secrets sealed before a key rotation, and seals with the new key", async () => {
+describe("the encryption vault of the keyring", () => {
+  it("decrypts secrets encrypted before a key rotation, and encrypts with the new key", async () => {
     const { records } = await openStore(embedded);
     const options = { records, masterKey: randomBytes(32), now: () => START };
     const keyring = await openKeyring(options);

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { BarFilter, impossibility } from "../../../src/market/bar-quality.ts";
+import { BarFilter, impossibilityReason } from "../../../src/market/bar-quality.ts";
 import type { ReportedBar } from "../../../src/market/records.ts";
 import { readMarketFolder } from "../../../src/sources/files/market-folder.ts";
 import { sharedFolder } from "../../support/shared.ts";
@@ -9,7 +9,7 @@ const real = sharedFolder("market", "doubts about genuine bars");
 const DAY_MS = 86_400_000;
 const T = Date.UTC(2020, 0, 6);
 
-/** A quiet bar around a price; members given replace its own. */
+/** A bar with a narrow range around a price. `other` replaces members. */
 function bar(day: number, price: number, other: Partial<ReportedBar> = {}): ReportedBar {
   return {
     session: new Date(T + day * DAY_MS).toISOString().slice(0, 10),
@@ -25,7 +25,9 @@ function bar(day: number, price: number, other: Partial<ReportedBar> = {}): Repo
   };
 }
 
-/** What becomes of some bars after thirty quiet ones at 100. */
+/**
+ * Returns the accepted bars and the flagged faults when `bars` follow thirty ordinary bars at 100.
+ */
 function outcome(...bars: readonly ReportedBar[]) {
   const filter = new BarFilter();
   for (let day = -30; day < 0; day++) filter.add(bar(day, 100));
@@ -52,23 +54,23 @@ describe("an impossible bar", () => {
     ["the close 102 is not between 99 and 101", { close: 102 }],
     ["the volume -1 is not at least 0", { volume: -1 }],
     ["the volume NaN is not at least 0", { volume: Number.NaN }],
-  ])("is held back, reported and dropped: %s", (detail, wrong) => {
+  ])("is held back and reported, and later dropped: %s", (detail, wrong) => {
     const one = bar(0, 100, { high: 101, low: 99, close: 100, ...wrong });
-    expect(impossibility(one)).toBe(detail);
+    expect(impossibilityReason(one)).toBe(detail);
     expect(outcome(one)).toMatchObject({ accepted: [[]], doubts: ["impossible held"], detail });
     const settled = outcome(one, bar(1, 101));
     expect(settled).toMatchObject({ accepted: [[], [101]], doubts: ["impossible dropped"] });
   });
 
-  it("is doubted even when it is the first bar", () => {
+  it("is also detected when it is the first bar", () => {
     const filter = new BarFilter();
     expect(filter.add(bar(0, 100, { low: 0 }))).toEqual([]);
     expect(filter.add(bar(1, 100))).toHaveLength(1);
   });
 });
 
-describe("a jump", () => {
-  it("is dropped when the next bar opens at the earlier prices", () => {
+describe("a price jump", () => {
+  it("is dropped when the next bar opens at the price before the jump", () => {
     const settled = outcome(bar(0, 900), bar(1, 102));
     expect(settled).toMatchObject({ accepted: [[], [102]], doubts: ["jump dropped"] });
     expect(settled.detail).toBe(
@@ -76,25 +78,25 @@ describe("a jump", () => {
     );
   });
 
-  it("is confirmed when the next bar opens where it closed, and is known from then on", () => {
+  it("is confirmed when the next bar opens at the price after the jump, and becomes known at that time", () => {
     const crash = bar(0, 30, { open: 34, high: 36, low: 27, volume: 40_000 });
     const settled = outcome(crash, bar(1, 29));
     expect(settled).toMatchObject({ accepted: [[], [30, 29]], doubts: ["jump confirmed"] });
     expect(settled.bars[0]).toEqual({ ...crash, availableAt: bar(1, 29).availableAt });
   });
 
-  it("that recovers by half is confirmed by the open of the next bar", () => {
+  it("is confirmed by the open of the next bar even if that bar then recovers by half", () => {
     const crash = bar(0, 30, { open: 34, high: 36, low: 27, volume: 40_000 });
     const rebound = bar(1, 60, { open: 33, low: 31, volume: 40_000 });
     expect(outcome(crash, rebound)).toMatchObject({ accepted: [[], [30, 60]] });
   });
 
-  it("is measured after splits and dividends, and accepted when they explain it", () => {
+  it("is accepted when splits and dividends explain it", () => {
     expect(outcome(bar(0, 25, { split: 4 })).doubts).toEqual([]);
     expect(outcome(bar(0, 20, { dividend: 80 })).doubts).toEqual([]);
   });
 
-  it("is accepted up to a factor of 2.2, and further in instruments with a wide range", () => {
+  it("is accepted up to a factor of 2.2, and beyond for instruments with a wide daily range", () => {
     const fall = { open: 80, high: 81, volume: 9_000 };
     expect(outcome(bar(0, 46, fall)).doubts).toEqual([]);
     const filter = new BarFilter();
@@ -102,7 +104,7 @@ describe("a jump", () => {
     expect(filter.add(bar(0, 280, { open: 110, low: 99 }))).toHaveLength(1);
   });
 
-  it("that is followed by another doubted bar is decided by the bar after both", () => {
+  it("is settled by the bar after next when the next bar is also suspect", () => {
     const settled = outcome(bar(0, 900), bar(1, 0.6), bar(2, 101));
     expect(settled).toMatchObject({
       accepted: [[], [], [101]],
@@ -111,8 +113,8 @@ describe("a jump", () => {
   });
 });
 
-describe("a spike", () => {
-  it("in a high or low is dropped with its bar, unless the next bar opens near it", () => {
+describe("a price spike", () => {
+  it("is dropped with its bar, unless the next bar opens near the extreme price", () => {
     expect(outcome(bar(0, 100, { high: 1e8 }), bar(1, 101)).doubts).toEqual(["spike dropped"]);
     expect(outcome(bar(0, 100, { low: 1e-4 }), bar(1, 101)).doubts).toEqual(["spike dropped"]);
     expect(outcome(bar(0, 100, { high: 500 }), bar(1, 450)).doubts).toEqual([
@@ -126,7 +128,7 @@ describe("a spike", () => {
   });
 });
 
-describe("a repeated bar", () => {
+describe("a bar that repeats the previous bar", () => {
   it("is dropped, however often it is repeated", () => {
     const [first, again, third] = [bar(0, 101), bar(1, 101), bar(2, 101)];
     const volume = first.volume;
@@ -135,7 +137,7 @@ describe("a repeated bar", () => {
     expect(settled.doubts).toEqual(["repeat dropped", "repeat dropped"]);
   });
 
-  it("is accepted with another volume, and without trading", () => {
+  it("is accepted if the volume differs or nothing was traded", () => {
     expect(outcome(bar(0, 101), bar(1, 101)).doubts).toEqual([]);
     const still = { high: 100, low: 100, open: 100, close: 100, volume: 0 };
     expect(outcome(bar(0, 100, still), bar(1, 100, still)).doubts).toEqual([]);
@@ -143,25 +145,28 @@ describe("a repeated bar", () => {
 });
 
 describe("an unannounced split", () => {
-  it.each([1.5, 2, 3, 4, 7, 10, 20, 0.5, 0.1])("of %d new shares for one is inserted", (ratio) => {
-    const settled = outcome(bar(0, 100 / ratio), bar(1, 101 / ratio));
-    expect(settled.doubts).toEqual(["split adjusted"]);
-    expect(settled.bars.map(({ split }) => split)).toEqual([ratio, 1]);
-  });
+  it.each([1.5, 2, 3, 4, 7, 10, 20, 0.5, 0.1])(
+    "of %d new shares per old share is inserted",
+    (ratio) => {
+      const settled = outcome(bar(0, 100 / ratio), bar(1, 101 / ratio));
+      expect(settled.doubts).toEqual(["split adjusted"]);
+      expect(settled.bars.map(({ split }) => split)).toEqual([ratio, 1]);
+    },
+  );
 
-  it("is not inserted when the jump is reversed, or when the split is announced a session later", () => {
+  it("is not inserted when the jump is reversed, even if a split is announced a session later", () => {
     expect(outcome(bar(0, 25), bar(1, 100)).doubts).toEqual(["split dropped"]);
     const late = outcome(bar(0, 25), bar(1, 100, { split: 1 }), bar(2, 25, { split: 4 }));
     expect(late.doubts).toEqual(["split dropped"]);
   });
 
-  it("is not inferred from a crash to half, which has a wide range or many times the volume", () => {
+  it("is not inferred from a fall by half with a wide range or a very high volume", () => {
     expect(outcome(bar(0, 50, { volume: 9_000 })).doubts).toEqual([]);
     expect(outcome(bar(0, 50, { high: 56, low: 46 })).doubts).toEqual([]);
   });
 });
 
-it("splits and dividends of a dropped bar are carried over to the next one", () => {
+it("the split and dividend of a dropped bar are carried over to the next bar", () => {
   const settled = outcome(
     bar(0, 25, { split: 4, dividend: 1, high: 1e8 }),
     bar(1, 12.5, { split: 2, dividend: 0.25 }),
@@ -170,22 +175,26 @@ it("splits and dividends of a dropped bar are carried over to the next one", () 
   expect(settled.last).toMatchObject({ split: 8, dividend: 0.75 });
 });
 
-describe.skipIf(real.isMissing)("genuine bars", { tags: ["nightly"], timeout: 60_000 }, () => {
-  it("are doubted at most once in 100,000, and each doubt is listed", async () => {
-    const market = await readMarketFolder(real.path);
-    const records = market.recordsUntil(Number.MAX_SAFE_INTEGER);
-    const doubts = records.flatMap(({ instrument: { symbol }, doubtedBars = [] }) =>
-      [...doubtedBars].map(
-        ({ session, fault, detail, outcome }) =>
-          `${symbol} ${session} ${fault} ${outcome?.verdict}: ${detail}`,
-      ),
-    );
-    const dropped = doubts.filter((line) => line.includes(" dropped: ")).length;
-    const bars = records.reduce((sum, one) => sum + one.bars.length, dropped);
-    process.stdout.write(`\n${doubts.length} of ${bars} bars doubted:\n${doubts.join("\n")}\n`);
-    expect(bars).toBeGreaterThan(1_000_000);
-    expect(doubts.length / bars).toBeLessThanOrEqual(1e-5);
-    const inCrash = doubts.filter((line) => / 2020-03-/.test(line));
-    expect(inCrash).toEqual([]);
-  });
-});
+describe.skipIf(real.isMissing)(
+  "genuine historical bars",
+  { tags: ["nightly"], timeout: 60_000 },
+  () => {
+    it("are flagged as suspect at most once in 100,000, and each case is printed", async () => {
+      const market = await readMarketFolder(real.path);
+      const records = market.recordsUntil(Number.MAX_SAFE_INTEGER);
+      const doubts = records.flatMap(({ instrument: { symbol }, doubtedBars = [] }) =>
+        [...doubtedBars].map(
+          ({ session, fault, detail, outcome }) =>
+            `${symbol} ${session} ${fault} ${outcome?.verdict}: ${detail}`,
+        ),
+      );
+      const dropped = doubts.filter((line) => line.includes(" dropped: ")).length;
+      const bars = records.reduce((sum, one) => sum + one.bars.length, dropped);
+      process.stdout.write(`\n${doubts.length} of ${bars} bars doubted:\n${doubts.join("\n")}\n`);
+      expect(bars).toBeGreaterThan(1_000_000);
+      expect(doubts.length / bars).toBeLessThanOrEqual(1e-5);
+      const inCrash = doubts.filter((line) => / 2020-03-/.test(line));
+      expect(inCrash).toEqual([]);
+    });
+  },
+);

@@ -2,10 +2,10 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import {
-  closeAt,
-  isSession,
+  isTradingDay,
   nextSession,
   previousSession,
+  sessionCloseAt,
   sessionOf,
   sessionsBetween,
 } from "../../../src/market/calendar.ts";
@@ -15,7 +15,7 @@ import { sharedFolder } from "../../support/shared.ts";
 const { path: FOLDER, isMissing } = sharedFolder("market", "the trading calendar on real history");
 
 const utc = (text: string) => Date.parse(text);
-const closesEarly = (date: string) => closeAt(date) === newYorkInstant(date, "13:00");
+const closesEarly = (date: string) => sessionCloseAt(date) === newYorkInstant(date, "13:00");
 
 describe("the sessions of the New York exchanges", () => {
   it.each([
@@ -43,7 +43,7 @@ describe("the sessions of the New York exchanges", () => {
     ["a Saturday", "2014-06-07"],
     ["a Sunday", "2014-06-08"],
   ])("exclude %s (%s)", (_why, date) => {
-    expect(isSession(date)).toBe(false);
+    expect(isTradingDay(date)).toBe(false);
   });
 
   it.each([
@@ -55,7 +55,7 @@ describe("the sessions of the New York exchanges", () => {
     ["the day after the hurricane", "2012-10-31"],
     ["Easter Monday", "2014-04-21"],
   ])("include %s (%s)", (_which, date) => {
-    expect(isSession(date)).toBe(true);
+    expect(isTradingDay(date)).toBe(true);
   });
 
   it.each([
@@ -67,11 +67,11 @@ describe("the sessions of the New York exchanges", () => {
     [2024, 252],
     [2025, 250],
     [2030, 251],
-  ])("in %i number %i", (year, count) => {
+  ])("in the year %i number %i", (year, count) => {
     expect(sessionsBetween(`${year}-01-01`, `${year}-12-31`)).toHaveLength(count);
   });
 
-  it("are consecutive over weekends, holidays and years, in both directions", () => {
+  it("follow each other across weekends, holidays and years, in both directions", () => {
     expect(nextSession("2012-10-26")).toBe("2012-10-31");
     expect(previousSession("2012-10-31")).toBe("2012-10-26");
     expect(nextSession("2013-12-31")).toBe("2014-01-02");
@@ -79,13 +79,13 @@ describe("the sessions of the New York exchanges", () => {
     expect(nextSession("2014-06-07")).toBe("2014-06-09");
     const sessions = sessionsBetween("2009-01-01", "2030-12-31");
     for (const [index, session] of sessions.entries()) {
-      expect(isSession(session)).toBe(true);
+      expect(isTradingDay(session)).toBe(true);
       if (index > 0) expect(nextSession(sessions[index - 1] as string)).toBe(session);
       if (index > 0) expect(previousSession(session)).toBe(sessions[index - 1]);
     }
   });
 
-  it("between two dates include both ends, and are empty when the ends are swapped", () => {
+  it("are listed between two dates including both, and not at all when the dates are swapped", () => {
     const week = ["2014-07-01", "2014-07-02", "2014-07-03", "2014-07-07"];
     expect(sessionsBetween("2014-07-01", "2014-07-07")).toEqual(week);
     expect(sessionsBetween("2014-07-05", "2014-07-06")).toEqual([]);
@@ -93,7 +93,7 @@ describe("the sessions of the New York exchanges", () => {
   });
 });
 
-describe("the close of a session", () => {
+describe("the closing time of a session", () => {
   it.each([
     ["2014-06-09", "2014-06-09T20:00:00Z"],
     ["2014-12-09", "2014-12-09T21:00:00Z"],
@@ -103,11 +103,11 @@ describe("the close of a session", () => {
     ["2015-11-02", "2015-11-02T21:00:00Z"],
     ["2014-07-03", "2014-07-03T17:00:00Z"],
     ["2014-11-28", "2014-11-28T18:00:00Z"],
-  ])("of %s is %s", (session, instant) => {
-    expect(closeAt(session)).toBe(utc(instant));
+  ])("on %s is %s", (session, instant) => {
+    expect(sessionCloseAt(session)).toBe(utc(instant));
   });
 
-  it("is at 13:00 before July 4th and Christmas when neither moves, and after Thanksgiving", () => {
+  it("is 13:00 in New York on the days before an unmoved July 4th or Christmas, and the day after Thanksgiving", () => {
     const early = sessionsBetween("2009-01-01", "2030-12-31").filter(closesEarly);
     const perYear = Map.groupBy(early, (date) => Number(date.slice(0, 4)));
     const days = (year: number) => perYear.get(year)?.map((date) => date.slice(5));
@@ -134,13 +134,13 @@ describe("the close of a session", () => {
     expect(days(2030)).toEqual(["07-03", "11-29", "12-24"]);
   });
 
-  it("does not exist on other days", () => {
-    expect(() => closeAt("2014-07-04")).toThrow(RangeError);
-    expect(() => closeAt("2014-07-05")).toThrow(RangeError);
+  it("is undefined on days without a session and throws a RangeError", () => {
+    expect(() => sessionCloseAt("2014-07-04")).toThrow(RangeError);
+    expect(() => sessionCloseAt("2014-07-05")).toThrow(RangeError);
   });
 });
 
-describe("the session of an instant", () => {
+describe("the trading session of an instant", () => {
   it.each([
     ["before trading", "2014-06-09T05:00:00Z", "2014-06-09"],
     ["in trading", "2014-06-09T15:00:00Z", "2014-06-09"],
@@ -149,19 +149,19 @@ describe("the session of an instant", () => {
     ["on a Saturday", "2014-06-07T15:00:00Z", "2014-06-09"],
     ["on a holiday before a weekend", "2014-07-04T15:00:00Z", "2014-07-07"],
     ["on New Year's Day", "2014-01-01T15:00:00Z", "2014-01-02"],
-  ])("%s is correct", (_when, instant, session) => {
+  ])("is determined correctly %s", (_when, instant, session) => {
     expect(sessionOf(utc(instant))).toBe(session);
   });
 });
 
-describe.skipIf(isMissing)("the calendar on real history", () => {
+describe.skipIf(isMissing)("the exchange calendar on real history", () => {
   const linesOf = (...path: readonly string[]): readonly string[] =>
     readFileSync(join(FOLDER, ...path), "utf8")
       .trimEnd()
       .split(/\r?\n/)
       .slice(1);
 
-  it("has exactly the dates on which each of 375 securities traded", () => {
+  it("contains exactly the dates on which each of 375 securities traded", () => {
     const listed = linesOf("instruments.csv").filter((line) => !line.includes(",crypto,"));
     const symbols = listed.map((line) => line.slice(0, line.indexOf(",")));
     expect(symbols).toHaveLength(375);

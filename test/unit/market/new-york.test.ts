@@ -13,16 +13,16 @@ describe("the instant of a New York time", () => {
     ["2015-11-01", "00:00", "2015-11-01T04:00:00Z"],
     ["2015-11-02", "00:00", "2015-11-02T05:00:00Z"],
     ["1999-12-31", "18:00", "1999-12-31T23:00:00Z"],
-  ])("of %s %s is %s", (date, time, instant) => {
+  ])("given as %s %s is %s", (date, time, instant) => {
     expect(newYorkInstant(date, time)).toBe(utc(instant));
   });
 
-  it("is an hour later for a skipped time, and the first instant of a repeated time", () => {
+  it("is an hour later for a time skipped by a clock change, and the first of two for a repeated time", () => {
     expect(newYorkInstant("2015-03-08", "02:30")).toBe(utc("2015-03-08T07:30:00Z"));
     expect(newYorkInstant("2015-11-01", "01:30")).toBe(utc("2015-11-01T05:30:00Z"));
   });
 
-  it("is an error for a date or time that does not exist", () => {
+  it("throws a RangeError for a date or time that does not exist", () => {
     expect(() => newYorkInstant("2015-02-30", "16:15")).toThrow(RangeError);
     expect(() => newYorkInstant("2015-02-27", "24:30")).toThrow(RangeError);
   });
@@ -34,11 +34,11 @@ describe("the New York date of an instant", () => {
     ["2013-10-12T04:00:00Z", "2013-10-12"],
     ["2013-12-12T04:59:59.999Z", "2013-12-11"],
     ["2013-12-12T05:00:00Z", "2013-12-12"],
-  ])("of %s is %s", (instant, date) => {
+  ])("given as %s is %s", (instant, date) => {
     expect(newYorkDate(utc(instant))).toBe(date);
   });
 
-  it("is the same from newYorkDates as from newYorkDate, in any order and across clock changes", () => {
+  it("is the same from newYorkDates and newYorkDate, in any order and across clock changes", () => {
     const dateOf = newYorkDates();
     const start = utc("2015-03-07T00:00:00Z");
     const instants = Array.from({ length: 300 * 24 }, (_, hour) => start + hour * HOUR_MS);

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { createPackedList, type Packing } from "../../../src/market/packed-list.ts";
+import { createPackedList, type RecordPacking } from "../../../src/market/packed-list.ts";
 
 interface Pair {
   readonly name: string;
@@ -9,7 +9,7 @@ interface Pair {
 
 const NAMES = ["one", "two", "three"];
 
-const packing: Packing<Pair, Pair> = {
+const packing: RecordPacking<Pair, Pair> = {
   bytes: 9,
   write(view, at, { name, value }) {
     view.setUint8(at, NAMES.indexOf(name));
@@ -25,7 +25,7 @@ const pair = fc.record({ name: fc.constantFrom(...NAMES), value: fc.double() });
 const position = fc.integer({ min: -600, max: 600 });
 
 describe("a packed list", () => {
-  it("reads like an array, however it was built", () => {
+  it("reads like an array, however it was filled", () => {
     const grown = fc.array(fc.array(pair, { maxLength: 150 }), { maxLength: 4 });
     fc.assert(
       fc.property(grown, position, position, (parts, one, other) => {
@@ -42,7 +42,7 @@ describe("a packed list", () => {
     );
   });
 
-  it("returns a new record each time, so that changes do not reach the list", () => {
+  it("returns a new record on every read, so that changes do not affect the list", () => {
     const list = createPackedList(packing);
     list.push({ name: "one", value: 1 });
     (list.at(0) as { value: number }).value = 2;

@@ -1,11 +1,11 @@
 import { expect, it } from "vitest";
-import { createReader } from "../../../src/market/point-in-time.ts";
-import type { Known } from "../../../src/market/records.ts";
+import { createRecordReader } from "../../../src/market/point-in-time.ts";
+import type { PointInTimeRecord } from "../../../src/market/records.ts";
 
-const known = (availableAt: number): Known => ({ availableAt });
+const known = (availableAt: number): PointInTimeRecord => ({ availableAt });
 
-it("a reader returns each record once, even one that was inserted before a record that was not yet known", () => {
-  const read = createReader<Known>();
+it("a reader returns each record once, even a record that is inserted before one that is not yet known", () => {
+  const read = createRecordReader<PointInTimeRecord>();
   const list = [known(10)];
   expect(read(list, 5)).toEqual([]);
   list.unshift(known(7));

@@ -1,6 +1,10 @@
 import { describe, expect, it } from "vitest";
 import type { Instrument } from "../../../src/market/instrument.ts";
-import { type Resolution, resolveSymbol, searchInstruments } from "../../../src/market/symbols.ts";
+import {
+  resolveSymbol,
+  type SymbolResolution,
+  searchInstruments,
+} from "../../../src/market/symbols.ts";
 import { namedInstrument } from "../../support/instruments.ts";
 
 const instruments = [
@@ -13,25 +17,25 @@ const instruments = [
 
 const symbolsOf = (list: readonly Instrument[]) => list.map(({ symbol }) => symbol);
 
-const candidatesOf = (resolution: Resolution) =>
+const candidatesOf = (resolution: SymbolResolution) =>
   symbolsOf("candidates" in resolution ? resolution.candidates : []);
 
-describe("a symbol", () => {
-  it.each(["AAPL", "aapl", " AAPL "])("%j is found as it is spelled", (symbol) => {
+describe("the resolution of a symbol", () => {
+  it.each(["AAPL", "aapl", " AAPL "])("finds AAPL for %j", (symbol) => {
     expect(resolveSymbol(instruments, symbol)).toMatchObject({
       kind: "found",
       instrument: { symbol: "AAPL" },
     });
   });
 
-  it.each(["BRK-B", "BRK.B", "BRK/B", "brk b"])("%j is one class share", (symbol) => {
+  it.each(["BRK-B", "BRK.B", "BRK/B", "brk b"])("finds the class share BRK-B for %j", (symbol) => {
     expect(resolveSymbol(instruments, symbol)).toMatchObject({
       kind: "found",
       instrument: { symbol: "BRK-B" },
     });
   });
 
-  it("of a coin needs no currency where the coin is quoted in one only", () => {
+  it("of a coin needs no currency when the coin is quoted in only one currency", () => {
     expect(resolveSymbol(instruments, "btc")).toMatchObject({
       kind: "found",
       instrument: { symbol: "BTC-USD" },
@@ -55,7 +59,7 @@ describe("a symbol", () => {
     ["BTC-EUR", ["BTC-USD"]],
     ["gartner", ["IT"]],
     ["hathaway", ["BRK-B"]],
-  ])("%j is never resolved, only suggested", (symbol, candidates) => {
+  ])("of %j only suggests candidates", (symbol, candidates) => {
     const resolution = resolveSymbol(instruments, symbol);
     expect([resolution.kind, candidatesOf(resolution)]).toEqual(["unknown", candidates]);
   });
@@ -66,16 +70,16 @@ describe("a symbol", () => {
     ["T", "IT", "Gartner"],
     ["MET", "META", "Meta Platforms"],
     ["ETC-USD", "ETH-USD", "Ethereum"],
-  ])("%s has no candidate, since %s is another company", (symbol, other, name) => {
+  ])("of %s suggests no candidate, since %s is another company", (symbol, other, name) => {
     const list = [namedInstrument(other, name, other.endsWith("USD") ? "crypto" : "stock")];
     expect(candidatesOf(resolveSymbol(list, symbol))).toEqual([]);
   });
 
-  it("has no candidates when nothing is near", () => {
+  it("suggests no candidates when no symbol or name is similar", () => {
     expect(resolveSymbol(instruments, "ZZZZZZ")).toEqual({ kind: "unknown", candidates: [] });
   });
 
-  it("is ambiguous when two instruments share it", () => {
+  it("is ambiguous when two instruments share a symbol", () => {
     const twice = [...instruments, namedInstrument("BRK.B", "Another listing")];
     const resolution = resolveSymbol(twice, "brk-b");
     expect(resolution.kind).toBe("ambiguous");
@@ -83,8 +87,8 @@ describe("a symbol", () => {
   });
 });
 
-describe("a search", () => {
-  it("ranks the start of a ticker before part of a name", () => {
+describe("an instrument search", () => {
+  it("ranks tickers that start with the query above names that contain it", () => {
     expect(symbolsOf(searchInstruments(instruments, "ap"))).toEqual(["APLE", "AAPL"]);
     expect(symbolsOf(searchInstruments(instruments, "hathaway"))).toEqual(["BRK-B"]);
   });
@@ -97,7 +101,7 @@ describe("a search", () => {
     ["mcdonalds", ["MCD"]],
     ["estee", ["EL"]],
     ["coin", ["BTC-USD"]],
-  ])("for %j matches the starts of words of a name", (query, found) => {
+  ])("for %j matches the beginnings of words in a name", (query, found) => {
     const list = [
       ...instruments,
       namedInstrument("BAC", "Bank of America Corp."),
@@ -107,13 +111,13 @@ describe("a search", () => {
     expect(symbolsOf(searchInstruments(list, query))).toEqual(found);
   });
 
-  it("lists everything for an empty query, and nothing for a query without a match", () => {
+  it("lists every instrument for an empty query, and none for a query without a match", () => {
     expect(searchInstruments(instruments, "")).toEqual(instruments);
     expect(searchInstruments(instruments, "%")).toEqual([]);
   });
 });
 
-it("an overlong text is not compared with names, since that would cost too much", () => {
+it("overlong text is not compared with names, because that would be too expensive", () => {
   expect(candidatesOf(resolveSymbol(instruments, `AAPL-${"X".repeat(50)}`))).toEqual(["AAPL"]);
   expect(candidatesOf(resolveSymbol(instruments, `AAPL-${"X".repeat(5_000)}`))).toEqual([]);
   expect(symbolsOf(searchInstruments(instruments, "Apple "))).toEqual(["AAPL", "APLE"]);

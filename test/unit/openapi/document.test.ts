@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { jsonSchema } from "../../../src/lib/json-schema.ts";
-import { openApi } from "../../../src/openapi/document.ts";
+import { openApiDocument } from "../../../src/openapi/document.ts";
 import { allOperations } from "../../../src/openapi/operations/all-operations.ts";
 import { notedRoutes, routeNotesOf } from "../../../src/openapi/operations/tool-routes.ts";
 import { referenceMarkdown } from "../../../src/openapi/reference-markdown.ts";
@@ -20,51 +20,51 @@ const site: Site = {
 };
 
 const render = (changes: Partial<Site> = {}) =>
-  JSON.stringify(openApi({ ...site, ...changes }, documents));
+  JSON.stringify(openApiDocument({ ...site, ...changes }, documents));
 
 const routes = tools.flatMap((tool) => tool.routes.map((route) => ({ tool, route })));
 
 describe("the OpenAPI document", () => {
-  it("is the same for the same site", () => {
+  it("is identical whenever it is rendered for the same site", () => {
     expect(render()).toBe(render());
   });
 
-  it("contains only URLs of the site", () => {
+  it("contains only URLs of its own site", () => {
     const [here, there] = [render(), render({ baseUrl: "http://127.0.0.1:1" })];
     expect(here.replaceAll(site.baseUrl, "http://127.0.0.1:1")).toBe(there);
     expect(here).not.toContain("{baseUrl}");
   });
 
-  it("has the version and name of the site, and states which market it serves", () => {
-    expect(openApi({ ...site, name: "N", version: "1.2.3" }, documents)).toMatchObject({
+  it("contains the version and name of the site, and states which market it serves", () => {
+    expect(openApiDocument({ ...site, name: "N", version: "1.2.3" }, documents)).toMatchObject({
       info: { title: "N", version: "1.2.3" },
     });
     expect(render()).toContain("invented instruments");
     expect(render({ market: "files" })).toContain("as of one instant");
   });
 
-  it("promises nothing to unclaimed agents without scopes", () => {
+  it("does not mention self-registration when unclaimed agents have no scopes", () => {
     expect(render()).toContain("An agent registers itself");
     expect(render({ anonymousScopes: [] })).not.toContain("An agent registers itself");
   });
 
   it("throws when a well-known document has no description", () => {
     const unknown = { path: "/unknown.json", mediaTypes: ["application/json"] } as const;
-    expect(() => openApi(site, [...documents, unknown])).toThrow(/\/unknown\.json/);
+    expect(() => openApiDocument(site, [...documents, unknown])).toThrow(/\/unknown\.json/);
   });
 });
 
-/** Schemas of a tool's answers, as they are published. */
+/** JSON Schema of a tool's answer, as published. */
 interface ObjectSchema {
   readonly properties: Readonly<Record<string, object>>;
   readonly required: readonly string[];
 }
 
-describe("a statement about all answers", () => {
+describe("the statement about the members of all answers", () => {
   const OF_ALL = ["asOf", "market"];
   const answers = tools
     .filter((tool) => !isAboutAlerts(tool))
-    // These tell what the log says, which needs no market data.
+    // These tools report from the signal log and need no market data.
     .filter(({ name }) => name !== "verify_signal" && name !== "get_track_record")
     .flatMap(({ name, output }) => {
       const schemas = output instanceof z.ZodUnion ? output.options : [output];
@@ -72,16 +72,16 @@ describe("a statement about all answers", () => {
         (schema, at) => [`${name} ${at}`, publishedOf(schema as z.ZodType)] as const,
       );
     });
-  const text = JSON.stringify(openApi(site, documents).info);
+  const text = JSON.stringify(openApiDocument(site, documents).info);
 
-  it("is in the document", () => {
+  it("is included in the document", () => {
     expect(text).toContain(
       "Every answer about one instrument says `asOf`, `market` and `status`, with `detail=full` also `sources` and `methodVersion`. Lists of instruments say the same, with a `status` for each item.",
     );
     expect(answers.length).toBeGreaterThan(4);
   });
 
-  it.each(answers)("is true of %s", (_name, { properties, required }) => {
+  it.each(answers)("is true for %s", (_name, { properties, required }) => {
     const { items } = properties as { items?: { items: ObjectSchema } };
     expect(required).toEqual(expect.arrayContaining(OF_ALL));
     expect((items?.items.required ?? required).includes("status")).toBe(true);
@@ -91,14 +91,14 @@ describe("a statement about all answers", () => {
 
 const publishedOf = (schema: z.ZodType) => jsonSchema(schema, "output") as unknown as ObjectSchema;
 
-describe("the operations", () => {
+describe("the operations of the OpenAPI document", () => {
   it("have unique ids", () => {
     const ids = allOperations(documents).map(({ id }) => id);
     expect(ids).toEqual([...new Set(ids)]);
     expect(ids.filter((id) => !/^[a-z]+(_[a-z]+)*$/.test(id))).toEqual([]);
   });
 
-  it("of tools with several routes are distinguished by notes that name existing routes", () => {
+  it("are distinguished by notes when a tool has several routes, and the notes refer only to existing routes", () => {
     const names = routes.map(({ route: { method, path } }) => `${method} ${path}`);
     expect(notedRoutes.filter((name) => !names.includes(name))).toEqual([]);
     const several = routes.filter(({ tool }) => tool.routes.length > 1);
@@ -108,7 +108,7 @@ describe("the operations", () => {
   });
 
   it.each(routes.map(({ tool, route }) => [`${route.method} ${route.path}`, tool, route] as const))(
-    "at %s have the tool's input",
+    "at %s use only input members of the tool",
     (_name, { input, output }, route) => {
       const { inputs = [], outputs = [] } = routeNotesOf(route);
       expect(inputs.filter((name) => !Object.hasOwn(input.shape, name))).toEqual([]);
@@ -120,10 +120,10 @@ describe("the operations", () => {
   );
 });
 
-describe("the Markdown reference", () => {
+describe("the Markdown API reference", () => {
   const text = referenceMarkdown(site, documents);
 
-  it("has every operation, parameter and specific error in a few kilobytes", () => {
+  it("lists every operation, parameter and specific error in less than 36 kB", () => {
     expect(text).toContain("`GET /api/signals`");
     expect(text).toContain("- Query: `symbol` (string), `symbols` (list of string)");
     expect(text).toContain("- Path: `id`* (string)");
@@ -132,13 +132,13 @@ describe("the Markdown reference", () => {
     expect(text.length).toBeLessThan(36 * 1024);
   });
 
-  it("names an extended schema instead of repeating its members", () => {
+  it("refers to an extended schema instead of repeating its members", () => {
     expect(text).toContain("- **AlertDetail**: as Alert, and `failures`*");
     expect(text).toContain("- **OAuthProblem**: as Problem, and `error`*");
     expect(text.match(/^- \*\*Alert\*\*: `id`\* \(string\)/gm)).toHaveLength(1);
   });
 
-  it("has closed code blocks and lists", () => {
+  it("closes every code span and contains no unresolved value", () => {
     expect((text.match(/`/g) ?? []).length % 2).toBe(0);
     expect(text.match(/^#{1,3} /gm)?.[0]).toBe("# ");
     expect(text).not.toMatch(/undefined|\[object/);

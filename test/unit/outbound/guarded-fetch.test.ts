@@ -13,7 +13,7 @@ import {
 import { createCertificate } from "../../support/certificate.ts";
 import { privateAddresses, privateHosts } from "./hosts.ts";
 
-/** Address of the permitted servers; 127.0.0.1 is the forbidden one. */
+/** Address of the permitted servers. 127.0.0.1 is the forbidden address. */
 const FRIEND = "127.0.0.2";
 const isAllowed = (address: string) => address === FRIEND;
 
@@ -24,7 +24,7 @@ async function listen(server: Server, host?: string, port = 0): Promise<number> 
   return (server.address() as AddressInfo).port;
 }
 
-/** A server on every address of this machine, which counts who connects. */
+/** A server on every address of this machine that counts its connections. */
 async function trap() {
   const hits: string[] = [];
   const server = createServer((socket) => {
@@ -35,7 +35,7 @@ async function trap() {
   return { hits, port: await listen(server) };
 }
 
-/** A server that may be asked. @returns Its port. */
+/** Starts a server at the permitted address. @returns Its port. */
 async function friend(listener: RequestListener): Promise<number> {
   return listen(createHttpServer(listener), FRIEND);
 }
@@ -51,7 +51,7 @@ function guarded(options: GuardedFetchOptions = {}) {
   return fetch;
 }
 
-/** What went wrong, for our eyes only. */
+/** Returns the internal reason of a failed fetch, which callers do not see. */
 async function reasonOf(answer: Promise<Response>): Promise<string> {
   const error: unknown = await answer.then(
     () => "it was fetched",
@@ -65,10 +65,10 @@ async function reasonOf(answer: Promise<Response>): Promise<string> {
   return reasons.join("; ");
 }
 
-describe("a guarded fetch never connects to a host that is not public", () => {
-  it("in any notation of the host", async () => {
+describe("a guarded fetch to a host that is not public never connects", () => {
+  it("whatever the notation of the host", async () => {
     const { hits, port } = await trap();
-    // As a host that resolves everything to where it wants.
+    // Like a resolver that resolves every host name to a private address.
     const fetch = guarded({ isAllowed: () => false, lookup: async () => ["127.0.0.1"] });
     for (const host of privateHosts) {
       for (const scheme of ["http", "https"]) await reasonOf(fetch(`${scheme}://${host}:${port}/`));
@@ -76,7 +76,7 @@ describe("a guarded fetch never connects to a host that is not public", () => {
     expect(hits).toEqual([]);
   });
 
-  it("though an unguarded fetch reaches the same server", async () => {
+  it("although an unguarded fetch reaches the same server", async () => {
     const { hits, port } = await trap();
     const fetch = guarded({ isAllowed: () => true, isAllowedName: () => true });
     await reasonOf(fetch(`http://127.1:${port}/`));
@@ -85,15 +85,18 @@ describe("a guarded fetch never connects to a host that is not public", () => {
     expect(hits).toHaveLength(3);
   });
 
-  it.each(["http", "https"])("through a name that resolves to it, by %s", async (scheme) => {
-    const { hits, port } = await trap();
-    for (const address of privateAddresses) {
-      const fetch = guarded({ lookup: async () => [address] });
-      const reason = await reasonOf(fetch(`${scheme}://agent.example.com:${port}/`));
-      expect(reason, address).toContain("not public");
-    }
-    expect(hits).toEqual([]);
-  });
+  it.each(["http", "https"])(
+    "when a public name resolves to a private address, by %s",
+    async (scheme) => {
+      const { hits, port } = await trap();
+      for (const address of privateAddresses) {
+        const fetch = guarded({ lookup: async () => [address] });
+        const reason = await reasonOf(fetch(`${scheme}://agent.example.com:${port}/`));
+        expect(reason, address).toContain("not public");
+      }
+      expect(hits).toEqual([]);
+    },
+  );
 
   it.each([
     ["first", ["127.0.0.1", FRIEND]],
@@ -107,7 +110,7 @@ describe("a guarded fetch never connects to a host that is not public", () => {
     expect(hits).toEqual([]);
   });
 
-  it("when a name resolves to another address the second time (DNS rebinding)", async () => {
+  it("when a name resolves to a private address on a later lookup (DNS rebinding)", async () => {
     const port = await friend((_req, res) => void res.end("hello"));
     const hits: unknown[] = [];
     await listen(
@@ -122,12 +125,12 @@ describe("a guarded fetch never connects to a host that is not public", () => {
     expect(await (await fetch(url)).text()).toBe("hello");
     expect(await reasonOf(fetch(url))).toContain("127.0.0.1, which is not public");
     expect(await reasonOf(fetch(url))).toContain("127.0.0.1, which is not public");
-    // A connection looks its name up once, and never goes on with an old one.
+    // Each connection looks its name up once, and never uses an earlier result.
     expect(await (await fetch(url)).text()).toBe("hello");
     expect([lookups, hits]).toEqual([4, []]);
   });
 
-  it.each([301, 302, 303, 307, 308])("through a %d redirect", async (status) => {
+  it.each([301, 302, 303, 307, 308])("when it is the target of a %d redirect", async (status) => {
     const { hits, port: trapPort } = await trap();
     const targets = [`http://127.0.0.1:${trapPort}/`, `http://[::1]:${trapPort}/`, "http://a.b/"];
     const port = await friend((req, res) => {
@@ -145,7 +148,7 @@ describe("a guarded fetch never connects to a host that is not public", () => {
     expect(hits).toEqual([]);
   });
 
-  it("with a dispatcher of the caller", async () => {
+  it("when the caller passes its own dispatcher", async () => {
     const { hits, port } = await trap();
     const dispatcher = new Agent();
     onTestFinished(() => dispatcher.close());
@@ -156,7 +159,7 @@ describe("a guarded fetch never connects to a host that is not public", () => {
     expect(hits).toEqual([]);
   });
 
-  it("and does not resolve names that cannot be public", async () => {
+  it("and does not look up names that cannot be public", async () => {
     const asked: string[] = [];
     const lookup = async (name: string) => {
       asked.push(name);
@@ -185,7 +188,7 @@ describe("a guarded fetch", () => {
     expect(await answer.text()).toBe("1 text");
   });
 
-  it("requires a trusted certificate for the host", async () => {
+  it("requires a trusted certificate that is valid for the host", async () => {
     const ours = createCertificate("agent.example.com");
     const server = createHttpsServer(ours, (_req, res) => void res.end("safe"));
     const port = await listen(server, FRIEND);
@@ -213,14 +216,14 @@ describe("a guarded fetch", () => {
         res.end(gzipSync("a".repeat(100_000)));
       },
     ],
-  ])("rejects a body that is too large: %s", async (_, listener) => {
+  ])("rejects a body that exceeds the size limit: %s", async (_, listener) => {
     const port = await friend(listener);
     const fetch = guarded({ maxBytes: 1000 });
     const reason = await reasonOf(fetch(`http://agent.example.com:${port}/`));
     expect(reason).toMatch(/more than 1000 bytes|exceeded/i);
   });
 
-  it("accepts a body of exactly the limit", async () => {
+  it("accepts a body of exactly the size limit", async () => {
     const port = await friend((_req, res) => void res.end("a".repeat(1000)));
     const answer = await guarded({ maxBytes: 1000 })(`http://agent.example.com:${port}/`);
     expect(await answer.text()).toHaveLength(1000);
@@ -236,13 +239,13 @@ describe("a guarded fetch", () => {
         res.on("close", () => clearInterval(timer));
       },
     ],
-  ])("gives up in time when %s", async (_, listener) => {
+  ])("times out when %s", async (_, listener) => {
     const port = await friend(listener);
     const reason = await reasonOf(guarded({ totalMs: 100 })(`http://agent.example.com:${port}/`));
     expect(reason).toContain("timeout");
   });
 
-  it("times out when name servers or a handshake hang", async () => {
+  it("times out when the name lookup or the TLS handshake hangs", async () => {
     const port = await listen(
       createServer(() => undefined),
       FRIEND,
@@ -253,7 +256,7 @@ describe("a guarded fetch", () => {
     expect(await reasonOf(silent(`https://agent.example.com:${port}/`))).toContain("timeout");
   });
 
-  it("stops when its caller aborts, or when it is closed", async () => {
+  it("stops when its caller aborts it or when it is closed", async () => {
     const port = await friend(() => undefined);
     const { fetch, close } = createGuardedFetch({
       schemes: ["http:"],
@@ -268,7 +271,7 @@ describe("a guarded fetch", () => {
     await reasonOf(fetch(url));
   });
 
-  it("reuses no connection, and opens few to one host at a time", async () => {
+  it("does not reuse connections, and opens at most four to one host at a time", async () => {
     let open = 0;
     let most = 0;
     const server = createHttpServer((_req, res) => void setTimeout(() => res.end("a"), 20));

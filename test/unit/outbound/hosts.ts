@@ -1,6 +1,6 @@
-/** Ways to write this machine, its network and its cloud, as the host of a URL. */
+/** Notations of hosts that are not public, as they may appear in a URL. */
 export const privateHosts: readonly string[] = [
-  // This machine in IPv4, as the URL standard and the C library read it.
+  // IPv4 notations of this machine, as parsed by the URL standard and the C library.
   "127.0.0.1",
   "127.0.0.1.",
   "127.1",
@@ -23,7 +23,7 @@ export const privateHosts: readonly string[] = [
   "0",
   "0x0",
   "0.1.2.3",
-  // This machine in IPv6.
+  // IPv6 notations of this machine.
   "[::1]",
   "[0:0:0:0:0:0:0:1]",
   "[0000:0000:0000:0000:0000:0000:0000:0001]",
@@ -41,7 +41,7 @@ export const privateHosts: readonly string[] = [
   "[2002:7f00:1::1]",
   "[2001:0:7f00:1::]",
   "[2001:0:4136:e378:8000:63bf:80ff:fffe]",
-  // Its network.
+  // Hosts in private and link-local networks.
   "10.0.0.1",
   "10.255.255.255",
   "012.0.0.1",
@@ -64,7 +64,7 @@ export const privateHosts: readonly string[] = [
   "[::ffff:192.168.1.1]",
   "[64:ff9b::a00:1]",
   "[2002:a00:1::1]",
-  // Where clouds tell their machines secrets.
+  // Metadata services from which cloud machines get credentials.
   "169.254.169.254",
   "2852039166",
   "0xa9fea9fe",
@@ -77,7 +77,7 @@ export const privateHosts: readonly string[] = [
   "100.100.100.200",
   "192.0.0.192",
   "168.63.129.16",
-  // Many hosts at once, or none.
+  // Multicast, broadcast, documentation and reserved addresses.
   "224.0.0.1",
   "239.255.255.250",
   "255.255.255.255",
@@ -101,7 +101,7 @@ export const privateHosts: readonly string[] = [
   "[4000::1]",
   "[8000::1]",
   "[e000::1]",
-  // Names that are not the internet's.
+  // Host names that are not part of the public DNS.
   "localhost",
   "LOCALHOST",
   "localhost.",
@@ -123,7 +123,7 @@ export const privateHosts: readonly string[] = [
   "a.invalid",
 ];
 
-/** Addresses that a name may stand for, none of which may be connected to. */
+/** Addresses that a name may resolve to, none of which may be connected to. */
 export const privateAddresses: readonly string[] = [
   "127.0.0.1",
   "127.8.8.8",

@@ -4,7 +4,7 @@ import { isIPv4 } from "node:net";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { createNameLookup } from "../../../src/outbound/name-lookup.ts";
 
-/** Types of records (RFC 1035 section 3.2.2, RFC 3596 section 2.1). */
+/** Codes of DNS record types (RFC 1035 section 3.2.2, RFC 3596 section 2.1). */
 const [A, AAAA] = [1, 28];
 
 const zone: Readonly<Record<string, readonly string[]>> = {
@@ -13,7 +13,7 @@ const zone: Readonly<Record<string, readonly string[]>> = {
   "six.example.com": ["2001:db8::2"],
 };
 
-/** A name server for the zone. */
+/** Starts a name server for the zone. */
 async function nameServer() {
   const asked: string[] = [];
   const socket = createSocket("udp4", (query, from) => {
@@ -35,7 +35,7 @@ async function nameServer() {
   return { asked, address: `127.0.0.1:${socket.address().port}` };
 }
 
-/** The name of a question (RFC 1035 section 4.1.2). */
+/** Reads the name in a DNS question (RFC 1035 section 4.1.2). */
 function nameIn(query: Buffer): string {
   const labels: string[] = [];
   for (let at = 12; query[at] !== 0; at += 1 + (query[at] ?? 0)) {
@@ -44,22 +44,25 @@ function nameIn(query: Buffer): string {
   return labels.join(".").toLowerCase();
 }
 
-/** An answer that refers to the name of the question (RFC 1035 sections 4.1.3 and 4.1.4). */
+/**
+ * Builds a resource record that refers to the name in the question (RFC 1035 sections 4.1.3 and
+ * 4.1.4).
+ */
 function recordOf(type: number, address: string): Buffer {
   const data = type === A ? Buffer.from(address.split(".").map(Number)) : ipv6Of(address);
   const head = Buffer.from([0xc0, 0x0c, 0, type, 0, 1, 0, 0, 0, 1, 0, data.length]);
   return Buffer.concat([head, data]);
 }
 
-/** The bytes of an address that is written with "::" before its last part. */
+/** The 16 bytes of an IPv6 address that is written with "::" before its last part. */
 function ipv6Of(address: string): Buffer {
   const [front = "", last = ""] = address.split("::");
   const head = front.split(":").map((part) => part.padStart(4, "0"));
   return Buffer.from(head.join("").padEnd(28, "0") + last.padStart(4, "0"), "hex");
 }
 
-describe("name lookup", () => {
-  it("finds the addresses of both families", async () => {
+describe("a DNS name lookup", () => {
+  it("returns both IPv4 and IPv6 addresses", async () => {
     const { address } = await nameServer();
     const lookup = createNameLookup([address]);
     expect(await lookup("both.example.com")).toEqual(zone["both.example.com"]);
@@ -67,7 +70,7 @@ describe("name lookup", () => {
     expect(await lookup("six.example.com")).toEqual(["2001:db8::2"]);
   });
 
-  it("finds nothing for a name that does not exist", async () => {
+  it("returns no address for a name that does not exist", async () => {
     const { address, asked } = await nameServer();
     expect(await createNameLookup([address])("gone.example.com")).toEqual([]);
     expect(asked).toContain("gone.example.com");

@@ -1,8 +1,8 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { neutralText } from "../../../src/outbound/neutral-text.ts";
+import { neutralizeText } from "../../../src/outbound/neutral-text.ts";
 
-describe("untrusted text", () => {
+describe("untrusted text after neutralization", () => {
   it.each([
     ["plain, ümlaut, 🐂 and 日本", "plain, ümlaut, 🐂 and 日本"],
     ["tab\tand\nline", "tab\tand\nline"],
@@ -13,18 +13,18 @@ describe("untrusted text", () => {
     ["\u202egnp.exe\u202c\u2066\u200f\u061c", "\ufffdgnp.exe\ufffd\ufffd\ufffd\ufffd"],
     ["lines\u2028and\u2029paragraphs", "lines\ufffdand\ufffdparagraphs"],
     ["half \ud800 pair", "half \ufffd pair"],
-  ])("is unchanged except for control characters: %j", (text, expected) => {
-    expect(neutralText(text)).toBe(expected);
+  ])("has control characters replaced and is otherwise unchanged: %j", (text, expected) => {
+    expect(neutralizeText(text)).toBe(expected);
   });
 
-  it("is unchanged when it is neutralized again", () => {
+  it("does not change when it is neutralized again", () => {
     const anything = fc.string({ unit: "binary" });
     fc.assert(
       fc.property(anything, (text) => {
-        const neutral = neutralText(text);
+        const neutral = neutralizeText(text);
         expect(neutral).toMatch(/^[\P{Cc}\t\n]*$/u);
         expect(neutral.isWellFormed()).toBe(true);
-        expect(neutralText(neutral)).toBe(neutral);
+        expect(neutralizeText(neutral)).toBe(neutral);
       }),
       { seed: 6, numRuns: 200 },
     );

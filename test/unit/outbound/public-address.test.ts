@@ -2,8 +2,8 @@ import { describe, expect, it } from "vitest";
 import { isGlobal } from "../../../src/outbound/public-address.ts";
 import { privateAddresses } from "./hosts.ts";
 
-describe("an address", () => {
-  it.each(privateAddresses)("that is not public is not global: %j", (address) => {
+describe("an IP address", () => {
+  it.each(privateAddresses)("is not global if it is private or reserved: %j", (address) => {
     expect(isGlobal(address)).toBe(false);
   });
 
@@ -19,7 +19,7 @@ describe("an address", () => {
     "2606:4700:4700::1111",
     "2a00:1450:4001::200e",
     "2001:4860:4860::8888",
-  ])("of the internet is global: %s", (address) => {
+  ])("is global if it belongs to the public internet: %s", (address) => {
     expect(isGlobal(address)).toBe(true);
   });
 });

@@ -2,8 +2,8 @@ import { describe, expect, it } from "vitest";
 import { urlFault } from "../../../src/outbound/url-policy.ts";
 import { privateHosts } from "./hosts.ts";
 
-describe("a URL", () => {
-  it("is refused in over 60 notations of hosts that are not public", () => {
+describe("an outbound URL", () => {
+  it("is rejected for more than 60 notations of hosts that are not public", () => {
     expect(new Set(privateHosts).size).toBeGreaterThanOrEqual(60);
     const accepted = privateHosts.filter((host) => urlFault(`https://${host}/`, {}) === undefined);
     expect(accepted).toEqual([]);
@@ -22,7 +22,7 @@ describe("a URL", () => {
     "https://localhost.example.com/",
     "https://notlocalhost.com/",
     "https://internal.example.com/",
-  ])("of a public host is valid: %s", (url) => {
+  ])("is accepted for a public host: %s", (url) => {
     expect(urlFault(url, {})).toBeUndefined();
   });
 
@@ -53,11 +53,11 @@ describe("a URL", () => {
     ["not public", "https://127.0.0.1\\.example.com/"],
     ["not public", "https://127.0.0.1?.example.com/"],
     ["not public", "https://127.\t0.0.1/"],
-  ])("reports the fault: %s in %j", (fault, url) => {
+  ])("is rejected with the reason: %s in %j", (fault, url) => {
     expect(urlFault(url, {})).toContain(fault);
   });
 
-  it("can use only the schemes, addresses and names that the policy allows", () => {
+  it("may use only the schemes, addresses and names that the policy allows", () => {
     const policy = {
       schemes: ["https:", "http:"] as const,
       isAllowed: (address: string) => address === "10.0.0.1",

@@ -14,7 +14,7 @@ function policyWith(allowsInsecure: boolean) {
   return { policy, warnings };
 }
 
-/** This machine, as its own developers write it. */
+/** URLs of the local machine that developers use. */
 const HERE = [
   "http://127.0.0.1:4000/",
   "http://127.8.8.8:4000/",
@@ -27,7 +27,7 @@ const HERE = [
 ];
 
 describe("the webhook policy", () => {
-  it("allows public hosts over TLS, without a warning", () => {
+  it("allows only public hosts over TLS by default, without a warning", () => {
     const { policy, warnings } = policyWith(false);
     for (const url of HERE) expect(urlFault(url, policy), url).toBeDefined();
     expect(urlFault("http://hooks.example.com/", policy)).toContain("https://");
@@ -35,7 +35,7 @@ describe("the webhook policy", () => {
     expect(warnings).toEqual([]);
   });
 
-  it("also allows plain HTTP and this machine for development, with a warning", () => {
+  it("also allows plain HTTP and the local machine in development mode, with a warning", () => {
     const { policy, warnings } = policyWith(true);
     for (const url of HERE) expect(urlFault(url, policy), url).toBeUndefined();
     expect(urlFault("http://hooks.example.com/", policy)).toBeUndefined();
@@ -43,7 +43,7 @@ describe("the webhook policy", () => {
     expect(warnings[0]).toMatch(/^ALLOW_INSECURE_WEBHOOKS is set: .*Development only!$/);
   });
 
-  it("allows nothing else for development", () => {
+  it("allows no other private hosts in development mode", () => {
     const { policy } = policyWith(true);
     const isHere = (host: string) => urlFault(`http://${host}/`, policy) === undefined;
     const here = privateHosts.filter(isHere).filter((host) => !/localhost/i.test(host));
@@ -56,7 +56,7 @@ describe("the webhook policy", () => {
     expect(isHere("notlocalhost")).toBe(false);
   });
 
-  it("resolves localhost without a name server", async () => {
+  it("resolves localhost without a name server in development mode", async () => {
     const { policy } = policyWith(true);
     for (const name of ["localhost", "localhost.", "app.localhost"]) {
       expect(await policy.lookup?.(name)).toEqual(["127.0.0.1", "::1"]);
@@ -67,19 +67,19 @@ describe("the webhook policy", () => {
   });
 });
 
-describe("the settings of webhooks", () => {
-  it("are strict and direct by default", () => {
+describe("the webhook settings", () => {
+  it("default to secure URLs and direct connections", () => {
     expect(readConfig({}).webhooks).toEqual({ allowsInsecure: false, proxy: undefined });
     expect(readConfig({ ALLOW_INSECURE_WEBHOOKS: "0" }).webhooks.allowsInsecure).toBe(false);
   });
 
-  it("can be changed", () => {
+  it("can allow insecure URLs and set an egress proxy", () => {
     const WEBHOOK_EGRESS_PROXY = "http://user:password@proxy.example:3128";
     const { webhooks } = readConfig({ ALLOW_INSECURE_WEBHOOKS: "1", WEBHOOK_EGRESS_PROXY });
     expect(webhooks).toEqual({ allowsInsecure: true, proxy: WEBHOOK_EGRESS_PROXY });
   });
 
-  it.each(["true", "yes", "2"])("refuse ALLOW_INSECURE_WEBHOOKS=%s", (value) => {
+  it.each(["true", "yes", "2"])("reject ALLOW_INSECURE_WEBHOOKS=%s", (value) => {
     const read = () => readConfig({ ALLOW_INSECURE_WEBHOOKS: value });
     expect(read).toThrow(/^ALLOW_INSECURE_WEBHOOKS: .* is not 0, or for development 1\.$/);
   });
@@ -92,7 +92,7 @@ describe("the settings of webhooks", () => {
     "https://p/?a",
     "http",
     "http://us%er:x@host:1",
-  ])("refuse WEBHOOK_EGRESS_PROXY=%s, and do not repeat it", (value) => {
+  ])("reject WEBHOOK_EGRESS_PROXY=%s without repeating the value", (value) => {
     const read = () => readConfig({ WEBHOOK_EGRESS_PROXY: value });
     expect(read).toThrow(/^WEBHOOK_EGRESS_PROXY: its value is not a proxy such as http:/);
   });

@@ -4,7 +4,7 @@ import { provider } from "../../support/providers/states.ts";
 
 const DOCTOR = "market-signal doctor shows the state of each provider.";
 
-it("the startup lines name the providers in use, missing settings, unclaimed access and terms of use", () => {
+it("the startup lines list the providers in use, missing settings, the access of unclaimed agents and terms of use", () => {
   const providers = [
     provider("coinbase", { isForOwnUse: true }),
     provider("kraken", { feeds: [], isForOwnUse: true }),
@@ -22,7 +22,7 @@ it("the startup lines name the providers in use, missing settings, unclaimed acc
   ]);
 });
 
-it("the startup lines omit what does not apply", () => {
+it("the startup lines omit topics that do not apply", () => {
   const setup = { instruments: 1, unpriced: 0, providers: [provider("coinbase")] };
   expect(liveMarketLines(setup, ["signals:read"])).toEqual([
     "Follows 1 instrument by 1 provider: coinbase.",

@@ -7,7 +7,7 @@ import { expect, it, onTestFinished } from "vitest";
 
 const PREFLIGHT = new URL("../../../src/process/preflight.js", import.meta.url);
 
-/** What the preflight says under a version of Node. */
+/** Runs the preflight check under a fake Node version, and returns its exit status and message. */
 function preflightOf(version: string, preflight = PREFLIGHT) {
   const script = `
     Object.defineProperty(process, "versions", {
@@ -20,7 +20,7 @@ function preflightOf(version: string, preflight = PREFLIGHT) {
 }
 
 it.each(["18.19.1", "20.20.2", "22.18.0", "23.11.0", "24.9.0", "24.17.9"])(
-  "Node %s is rejected with a message that names the required version",
+  "Node %s is rejected with a message that states the required version",
   (version) => {
     const { status, said } = preflightOf(version);
     expect(status).toBe(1);
@@ -30,7 +30,7 @@ it.each(["18.19.1", "20.20.2", "22.18.0", "23.11.0", "24.9.0", "24.17.9"])(
   },
 );
 
-it("the message in an installed package does not mention npm ci", () => {
+it("the preflight message of an installed package does not mention npm ci", () => {
   const folder = mkdtempSync(join(tmpdir(), "market-signal-"));
   onTestFinished(() => rmSync(folder, { recursive: true }));
   const installed = join(folder, "node_modules/market-signal/preflight.js");
@@ -45,7 +45,7 @@ it.each(["24.18.0", "24.21.0", "25.0.0", "26.1.0"])("Node %s is accepted", (vers
   expect(preflightOf(version)).toEqual({ status: 0, said: "" });
 });
 
-it("the required version is the one in package.json", () => {
+it("the required Node version matches package.json", () => {
   const { engines, optionalDependencies } = JSON.parse(
     readFileSync(new URL("../../../package.json", import.meta.url), "utf8"),
   );

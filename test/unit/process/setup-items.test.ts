@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { nextItem, type SetupFacts, setupItems } from "../../../src/process/setup-items.ts";
+import { nextSetupItem, type SetupFacts, setupItems } from "../../../src/process/setup-items.ts";
 
-/** A service with everything in place. */
+/** Facts of a completely configured service. */
 const READY: SetupFacts = {
   baseUrl: "https://signals.example",
   market: { mode: "live", instruments: 27, asOf: "2026-11-21T14:00:00.000Z" },
@@ -39,20 +39,22 @@ describe("the operator's setup list", () => {
     [{ missingProviders: ["alpaca needs ALPACA_KEY_ID"] }, "Market", "advice", "provider"],
     [{ market: { ...READY.market, mode: "sandbox" as const } }, "Market", "advice", "MARKET=live"],
     [{ market: { ...READY.market, instruments: 0 } }, "Market", "todo", "providers"],
-  ])("with %j names %s as %s and says what to set", (changes, name, state, words) => {
+  ])("with %j lists %s as %s and says what to set", (changes, name, state, words) => {
     const item = stateOf(changes, name);
     expect(item?.state).toBe(state);
     expect(item?.next).toContain(words);
   });
 
-  it("lists a fault before everything else", () => {
+  it("lists a fault before every other item", () => {
     const faults = [{ name: "store", detail: "the disk is full" }];
-    expect(nextItem(setupItems({ ...READY, mailFrom: undefined, faults }))).toMatchObject({
+    expect(nextSetupItem(setupItems({ ...READY, mailFrom: undefined, faults }))).toMatchObject({
       name: "Component store",
       state: "fault",
       is: "the disk is full",
     });
-    expect(nextItem(setupItems({ ...READY, mailFrom: undefined }))?.name).toBe("Email");
-    expect(nextItem(setupItems(READY).filter(({ state }) => state === "done"))).toBeUndefined();
+    expect(nextSetupItem(setupItems({ ...READY, mailFrom: undefined }))?.name).toBe("Email");
+    expect(
+      nextSetupItem(setupItems(READY).filter(({ state }) => state === "done")),
+    ).toBeUndefined();
   });
 });

@@ -14,7 +14,7 @@ const START = Date.UTC(2026, 10, 21, 12);
 const jobs = collection<number>("jobs");
 const tokens = collection<number>("tokens");
 
-/** A machine: time passes, and its clock can be set. */
+/** A simulated machine whose time passes and whose wall clock can be set. */
 function machine() {
   const at = { wall: START, monotonic: 12_345.678 };
   const clock = { wall: () => at.wall, monotonic: () => at.monotonic };
@@ -45,7 +45,7 @@ describe("a steady clock", () => {
   });
 
   it.each([HOUR_MS, -HOUR_MS])(
-    "does not change when the machine's clock is set by %d ms",
+    "does not jump when the machine's clock is changed by %d ms",
     (byMs) => {
       const { newClock, pass, setClock } = machine();
       const clock = newClock();
@@ -59,7 +59,7 @@ describe("a steady clock", () => {
   );
 });
 
-describe.each([HOUR_MS, -HOUR_MS])("when the machine's clock is set by %d ms", (byMs) => {
+describe.each([HOUR_MS, -HOUR_MS])("when the machine's clock is changed by %d ms", (byMs) => {
   /** The embedded store as the service opens it. */
   async function open() {
     const { wall, newClock, pass, setClock } = machine();
@@ -81,7 +81,7 @@ describe.each([HOUR_MS, -HOUR_MS])("when the machine's clock is set by %d ms", (
     return { records, claim, pass, setClock };
   }
 
-  it("records become due exactly on time", async () => {
+  it("records still become due on time", async () => {
     const { records, claim, pass, setClock } = await open();
     await records.commit([
       put(jobs, { key: "soon", value: 1, dueInMs: 5_000 }),
@@ -101,7 +101,7 @@ describe.each([HOUR_MS, -HOUR_MS])("when the machine's clock is set by %d ms", (
     expect(await claim()).toEqual(["new"]);
   });
 
-  it("a lease taken earlier ends on time", async () => {
+  it("a lease acquired before the change still ends on time", async () => {
     const { records, claim, pass, setClock } = await open();
     await records.commit([put(jobs, { key: "a", value: 1, dueInMs: 0 })]);
     expect(await claim()).toEqual(["a"]);
@@ -112,7 +112,7 @@ describe.each([HOUR_MS, -HOUR_MS])("when the machine's clock is set by %d ms", (
     expect(await claim()).toEqual(["a"]);
   });
 
-  it("a record expires on time", async () => {
+  it("a record still expires on time", async () => {
     const { records, pass, setClock } = await open();
     await records.commit([put(tokens, { key: "a", value: 1, ttlMs: 1_000 })]);
     setClock(byMs);

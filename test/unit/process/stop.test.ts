@@ -5,13 +5,15 @@ import { text } from "node:stream/consumers";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { openSocketsOf, stopInOrder } from "../../../src/process/stop.ts";
 
-/** How long connections are accepted while others take over, in milliseconds. */
+/**
+ * Time in milliseconds for which connections are still accepted while other processes take over.
+ */
 const ACCEPT_MS = 200;
 
 interface Stage {
   readonly server: Server;
   readonly port: number;
-  /** The performed steps, in order. */
+  /** The steps performed so far, in order. */
   readonly done: string[];
   readonly stop: (acceptMs: number) => Promise<void>;
 }
@@ -36,7 +38,7 @@ async function startStage(): Promise<Stage> {
   return { server, port, done, stop };
 }
 
-/** A client that keeps its connection as long as the server does. */
+/** A client that keeps its connection open as long as the server does. */
 function caller(port: number) {
   const agent = new Agent({ keepAlive: true, maxSockets: 1 });
   onTestFinished(() => agent.destroy());
@@ -49,7 +51,7 @@ function caller(port: number) {
 }
 
 describe("a graceful shutdown", () => {
-  it("accepts connections for a while, and closes each with its next response", async () => {
+  it("still accepts connections during the drain time, and closes each with its next response", async () => {
     const { port, done, stop } = await startStage();
     const [early, late] = [caller(port), caller(port)];
     await Promise.all([early(), late()]);
@@ -64,7 +66,7 @@ describe("a graceful shutdown", () => {
     expect(done).toEqual(["drain", "endStreams", "closed", "close"]);
   });
 
-  it("does not wait when no other process takes over", async () => {
+  it("skips the drain time when no other process takes over", async () => {
     const { port, done, stop } = await startStage();
     await caller(port)();
     const silent = connect(port, "127.0.0.1");
@@ -76,18 +78,18 @@ describe("a graceful shutdown", () => {
     expect(done).toEqual(["drain", "endStreams", "closed", "close"]);
   });
 
-  it("also stops when the event loop is never idle", async () => {
+  it("completes even if the event loop is never idle", async () => {
     const { done, stop } = await startStage();
     const isDone = stop(0).then(() => true);
     const nextTurn = () => new Promise<false>((take) => setImmediate(take, false));
-    // Each turn of the event loop takes a millisecond.
+    // Blocks each turn of the event loop for one millisecond.
     do {
       for (const until = performance.now() + 1; performance.now() < until; );
     } while (!(await Promise.race([isDone, nextTurn()])));
     expect(done.at(-1)).toBe("close");
   });
 
-  it("lets requests in flight finish", async () => {
+  it("waits for requests in flight", async () => {
     const { server, port, done, stop } = await startStage();
     const begun = Promise.withResolvers<() => void>();
     server.removeAllListeners("request").on("request", (_req, res) => {

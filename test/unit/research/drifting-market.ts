@@ -4,24 +4,32 @@ import type { Bar, InstrumentRecords } from "../../../src/market/records.ts";
 
 const DAY_MS = 86_400_000;
 const FIRST_DAY = Date.parse("2012-01-02");
-/** The bar of a US session is known at 16:15 New York; summer time is good enough here. */
+/**
+ * Time after UTC midnight in milliseconds at which a bar is known: 16:15 in New York in summer,
+ * which is accurate enough here.
+ */
 const KNOWN_MS = 20.25 * 3_600_000;
 
-/** A market made for a test. */
+/** Parameters of a simulated market. */
 interface Drift {
   readonly names: number;
   readonly days: number;
-  /** How far the names' daily drifts lie apart; 0 is a market without any skill to find. */
+  /**
+   * Daily log return by which the drifts of the first and the last instrument differ. With 0, no
+   * skill can be found.
+   */
   readonly drift: number;
-  /** Names that stop trading half-way. */
+  /** Number of instruments that stop trading halfway. */
   readonly ending?: number;
-  /** From this ISO date on prices are others; nothing before it changes. */
+  /** ISO date from which prices follow another random series. Earlier prices stay the same. */
   readonly otherFrom?: string;
-  /** Funds with a short ratio: a second factor, so that they may have a direction. */
+  /**
+   * Whether the instruments are funds with a short ratio, a second factor that allows a direction.
+   */
   readonly areFunds?: boolean;
 }
 
-/** Stocks whose drifts differ for ever: momentum is right about them. */
+/** A market of stocks with different permanent drifts, so that momentum predicts returns. */
 export function driftingMarket(recipe: Drift): Market {
   const records = Array.from({ length: recipe.names }, (_, name) => stock(recipe, name));
   return {

@@ -11,13 +11,13 @@ describe("the probability of beating the median", () => {
     [90, 0.04, 0.52],
     [99, 0.04, 0.537],
   ])(
-    "is close to a half for weak evidence: score %d at rho %d means %d",
+    "is close to one half for weak evidence: score %d with correlation %d gives %d",
     (score, rho, expected) => {
       expect(pOutperform(normalQuantile(score / 100), rho)).toBeCloseTo(expected, 3);
     },
   );
 
-  it("is a half for a neutral score or no skill, symmetric, and rises with the score", () => {
+  it("is one half for a neutral score or no correlation, symmetric, and increasing with the score", () => {
     expect(pOutperform(0, 0.02)).toBeCloseTo(0.5, 12);
     expect(pOutperform(1.5, 0)).toBe(0.5);
     for (let z = -3; z < 3; z += 0.1) {

@@ -1,29 +1,29 @@
 import { describe, expect, it } from "vitest";
-import { findIndistinct } from "../../../src/grading/distinct.ts";
+import { findIndistinctInstruments } from "../../../src/grading/distinct.ts";
 import { randomAt } from "../../../src/grading/random.ts";
 import type { SeriesSummary } from "../../../src/grading/series-summary.ts";
-import { returnAfter } from "../../../src/grading/session-returns.ts";
+import { returnAfterStatement } from "../../../src/grading/session-returns.ts";
 import type { Bar, InstrumentRecords } from "../../../src/market/records.ts";
 import { exposuresAt } from "../../../src/research/backtest/exposures.ts";
 import { shortRatioNextOpenCorrelations } from "../../../src/research/backtest/next-open.ts";
 import { walkForward } from "../../../src/research/backtest/probabilities.ts";
 import {
   type BacktestQuestion,
+  defaultPace,
   gradedDates,
   headlineHorizon,
   horizonsOf,
   sessionsPerDate,
-  usualPace,
 } from "../../../src/research/backtest/question.ts";
 import { createReturnGrid } from "../../../src/research/backtest/return-grid.ts";
-import { byRegime, byYear } from "../../../src/research/backtest/slices.ts";
+import { slicesByRegime, slicesByYear } from "../../../src/research/backtest/slices.ts";
 import { countTrials, variantOf } from "../../../src/research/backtest/trials.ts";
-import { deflatedT, verdictOf } from "../../../src/research/backtest/verdict.ts";
+import { deflatedTThreshold, verdictOf } from "../../../src/research/backtest/verdict.ts";
 import { instrument } from "../../support/instruments.ts";
 
 const DAY_MS = 86_400_000;
 
-/** A stock with a bar at each of the dates; prices as traded. */
+/** A stock with a bar on each of the dates, with unadjusted prices. */
 function stock(
   symbol: string,
   bars: readonly (readonly [date: string, close: number, dividend?: number, split?: number])[],
@@ -45,7 +45,7 @@ function stock(
 const WEEK = ["2024-01-01", "2024-01-02", "2024-01-03", "2024-01-04", "2024-01-05"] as const;
 const [MON, TUE, WED, THU, FRI] = WEEK;
 
-describe("returns", () => {
+describe("the returns that a backtest grades", () => {
   const grid = createReturnGrid(
     [
       stock("A", [
@@ -72,34 +72,34 @@ describe("returns", () => {
   );
   const followed = (row: number, place: number, horizon: number) => {
     const one = grid.rows[row];
-    return one ? returnAfter(one.returns, place, horizon) : undefined;
+    return one ? returnAfterStatement(one.returns, place, horizon) : undefined;
   };
 
-  it("begin at the close after the score and include dividends and splits", () => {
+  it("begin at the close after the score, and include dividends and splits", () => {
     expect(followed(0, 0, 1)).toBeCloseTo(Math.log((56 * 2) / 110), 12);
     expect(followed(0, 0, 3)).toBeCloseTo(Math.log(((56 * 2) / 110) * (60 / 55) * (66 / 60)), 12);
   });
 
-  it("do not exist beyond the end of the calendar", () => {
+  it("do not extend beyond the end of the calendar", () => {
     expect(followed(0, 0, 4)).toBeNaN();
     expect(followed(0, 3, 1)).toBeNaN();
   });
 
-  it("use the last price after trading has ended, and need a bar after the entry", () => {
+  it("use the last price if trading ended, and require a bar after the entry", () => {
     expect(followed(1, 0, 3)).toBeCloseTo(Math.log(40 / 50), 12);
     expect(followed(1, 1, 1)).toBeNaN();
   });
 
-  it("span a session without trading up to the next price, if there is one", () => {
+  it("extend over a session without trading to the next price, if there is one", () => {
     expect(followed(2, 0, 1)).toBeNaN();
     expect(followed(2, 0, 2)).toBeCloseTo(Math.log(2), 12);
   });
 
-  it("of the market are the average over the instruments that traded", () => {
+  it("are averaged over the instruments that traded to obtain the market return", () => {
     expect(grid.market[3]).toBeCloseTo((Math.log(60 / 55) + Math.log(2)) / 2, 12);
   });
 
-  it("use nothing after the last date", () => {
+  it("use no data after the last date", () => {
     const records = [
       stock("A", [
         [MON, 100],
@@ -114,11 +114,13 @@ describe("returns", () => {
   });
 });
 
-describe("exposures", () => {
+describe("the risk exposures of an instrument", () => {
   const dates = Array.from({ length: 400 }, (_, day) =>
     new Date(Date.parse("2023-01-01") + day * DAY_MS).toISOString().slice(0, 10),
   );
-  /** A stock that moves `beta` times as far as the day's common move, and wildly from day 300 on. */
+  /**
+   * A stock that moves `beta` times the common daily move, with much larger moves from day 300 on.
+   */
   const mover = (symbol: string, beta: number) => {
     let close = 100;
     return stock(
@@ -143,21 +145,21 @@ describe("exposures", () => {
     expect(Math.exp(of(0, 299)?.size ?? 0)).toBeGreaterThan(10);
   });
 
-  it("use nothing of the next session", () => {
+  it("use no data of the next session", () => {
     const until = createReturnGrid([mover("A", 0.5), mover("B", 1.5)], "stock", dates[299] ?? "");
     const row = until.rows[1];
     expect(row && exposuresAt(until, row, 299)).toEqual(of(1, 299));
     expect(of(1, 300)?.logVolatility).not.toBe(of(1, 299)?.logVolatility);
   });
 
-  it("are missing while there are too few bars", () => {
+  it("are undefined when there are too few bars", () => {
     expect(of(0, 100)).toBeUndefined();
     expect(of(0, 126)).toBeDefined();
   });
 });
 
 describe("walk-forward probabilities", () => {
-  // Forty sessions of 2023, the last of them on 29 December, and three of 2024.
+  // Forty sessions of 2023, the last on December 29, and three sessions of 2024.
   const dates = [
     ...Array.from({ length: 40 }, (_, day) =>
       new Date(Date.parse("2023-11-20") + day * DAY_MS).toISOString().slice(0, 10),
@@ -186,7 +188,7 @@ describe("walk-forward probabilities", () => {
     Array.from({ length: count }, (_, place) => ({ place, value }));
   const daily = { horizon: 1, step: 1 };
 
-  it("use only returns that ended before the year", () => {
+  it("use only returns that ended before the forecast year", () => {
     const input = { dates: outcomes, coefficients: figures(40, 0.1), grid, overlap: daily };
     const { years, next, forecasts } = walkForward(input);
     // The returns of the last two dates of 2023 end in 2024.
@@ -200,7 +202,7 @@ describe("walk-forward probabilities", () => {
     expect(longer.years[1]?.dates).toBe(34);
   });
 
-  it("need thirty independent periods", () => {
+  it("require thirty independent periods for an estimate of their own", () => {
     const input = { dates: outcomes, coefficients: figures(29, 0.5), grid, overlap: daily };
     expect(walkForward(input).next).toEqual({ rho: 0.02, dates: 29 });
     const slow = { ...input, coefficients: figures(40, 0.5), overlap: { horizon: 2, step: 1 } };
@@ -230,11 +232,14 @@ describe("walk-forward probabilities", () => {
   });
 });
 
-describe("duplicate instruments", () => {
+describe("duplicate and constant instruments", () => {
   const dates = Array.from({ length: 300 }, (_, day) =>
     new Date(Date.parse("2023-01-01") + day * DAY_MS).toISOString().slice(0, 10),
   );
-  /** A random walk; `own` is how much of it is not that of the seed. */
+  /**
+   * A random walk. `own` is the weight of the noise that instruments with the same seed do not
+   * share.
+   */
   const walk = (symbol: string, seed: number, { size = 0.02, own = 0, from = 0 } = {}) => {
     let close = 100;
     return stock(
@@ -248,9 +253,9 @@ describe("duplicate instruments", () => {
     );
   };
   const found = (...records: readonly InstrumentRecords[]) =>
-    findIndistinct(createReturnGrid(records, "stock", "2024-12-31"));
+    findIndistinctInstruments(createReturnGrid(records, "stock", "2024-12-31"));
 
-  it("are the younger of two instruments that move together, whatever their order", () => {
+  it("exclude the younger of two instruments that move together, in any input order", () => {
     const old = walk("OLD", 1);
     const wrapped = walk("WRAPPED", 1, { own: 0.2, from: 100 });
     expect(found(wrapped, old, walk("OTHER", 2))).toEqual({ copies: ["WRAPPED"], still: [] });
@@ -258,7 +263,7 @@ describe("duplicate instruments", () => {
     expect(found(alike, old, walk("OTHER", 2))).toEqual({ copies: [], still: [] });
   });
 
-  it("need a common history before they are detected", () => {
+  it("are detected only with enough common history", () => {
     expect(found(walk("OLD", 1), walk("NEW", 1, { from: 250 })).copies).toEqual([]);
     expect(found(walk("OLD", 1), walk("NEW", 1, { from: 230 })).copies).toEqual(["NEW"]);
   });
@@ -270,11 +275,14 @@ describe("duplicate instruments", () => {
   });
 });
 
-describe("the first session after short volume is published", () => {
+describe("the return of the first session after short volume is published", () => {
   const dates = Array.from({ length: 120 }, (_, day) =>
     new Date(Date.parse("2023-01-01") + day * DAY_MS).toISOString().slice(0, 10),
   );
-  /** Its daytime return is minus the excess of the short ratio of the session before. */
+  /**
+   * An instrument whose daytime return has the opposite sign of the previous session's excess short
+   * ratio.
+   */
   const told = (volumeHour: number): InstrumentRecords => {
     const ratio = (day: number) => 0.5 + 0.2 * (randomAt(3, day) - 0.5);
     const plain = stock(
@@ -301,22 +309,22 @@ describe("the first session after short volume is published", () => {
       ...{ from, seed: 1 },
     });
 
-  it("is graded from its open to its close, with the score's sign", () => {
+  it("runs from open to close, and is graded with the sign of the score", () => {
     const values = coefficients(told(22)).map(({ value }) => value);
     expect(values.length).toBeGreaterThan(50);
     expect(values.reduce((sum, value) => sum + value, 0) / values.length).toBeGreaterThan(0.6);
   });
 
-  it("is never one that was over when the volume became known", () => {
+  it("is not that of a session that was over when the volume became known", () => {
     const early = coefficients(told(22), "2023-03-15");
     expect(early[0]?.place).toBe(dates.indexOf("2023-03-15"));
-    // Known only after the next close: what it foretold has happened by then.
+    // The volume is known only after the next close, when the predicted return has already occurred.
     const late = coefficients(told(24 + 22)).map(({ value }) => value);
     expect(Math.abs(late.reduce((sum, value) => sum + value, 0) / late.length)).toBeLessThan(0.3);
   });
 });
 
-describe("graded dates", () => {
+describe("the dates that a backtest grades", () => {
   const dates = [...WEEK, "2024-01-08", "2024-01-10", "2024-01-16", "2024-01-17"];
   const grid = createReturnGrid(
     [
@@ -331,19 +339,19 @@ describe("graded dates", () => {
   const labels = (question: Pick<BacktestQuestion, "from" | "pace">) =>
     gradedDates(grid, question).map((place) => grid.sessions[place]?.label);
 
-  it("are the last sessions of the weeks, whatever weekday that is", () => {
+  it("are the last sessions of each week, whatever the weekday", () => {
     expect(labels({ from: "2024-01-01", pace: "week" })).toEqual([FRI, "2024-01-10"]);
     expect(labels({ from: "2024-01-06", pace: "week" })).toEqual(["2024-01-10"]);
   });
 
-  it("can be every session but the last, which has no return", () => {
+  it("can be every session except the last, which has no return", () => {
     expect(labels({ from: THU, pace: "session" })).toEqual([
       ...[THU, FRI, "2024-01-08", "2024-01-10", "2024-01-16"],
     ]);
   });
 
-  it("have a pace, a step and a headline horizon that fit the subject", () => {
-    expect([usualPace("composite"), usualPace("social")]).toEqual(["week", "session"]);
+  it("have a pace, a step and a headline horizon that depend on the subject", () => {
+    expect([defaultPace("composite"), defaultPace("social")]).toEqual(["week", "session"]);
     expect([sessionsPerDate("week", "stock"), sessionsPerDate("week", "crypto")]).toEqual([5, 7]);
     expect(sessionsPerDate("session", "etf")).toBe(1);
     expect(headlineHorizon("momentum", "stock")).toBe(21);
@@ -352,16 +360,16 @@ describe("graded dates", () => {
     expect(headlineHorizon("darkpool", "etf")).toBe(1);
   });
 
-  it("are grouped by year, and by thirds of market volatility", () => {
+  it("are grouped by year and by thirds of market volatility", () => {
     const figures = [...grid.sessions.keys()].map((place) => ({ place, value: place }));
-    expect(byYear(figures, grid)).toEqual([
+    expect(slicesByYear(figures, grid)).toEqual([
       { label: "2024", dates: 9, mean: 4, plainT: expect.closeTo(4.38, 2) },
     ]);
-    expect(byRegime(figures, grid)).toEqual([]);
+    expect(slicesByRegime(figures, grid)).toEqual([]);
   });
 });
 
-describe("the verdict", () => {
+describe("the verdict of a backtest", () => {
   const summary = (t: number, change: Partial<SeriesSummary> = {}): SeriesSummary => ({
     ...{ dates: 500, mean: t / 100, sd: 0.1, ratio: 0.1, plainT: t, neweyWestT: t, t },
     interval: { low: (t - 2) / 100, high: (t + 2) / 100 },
@@ -370,7 +378,7 @@ describe("the verdict", () => {
   });
   const weekly = { horizon: 5, step: 5 };
 
-  it("needs thirty independent periods", () => {
+  it("requires thirty independent periods", () => {
     expect(verdictOf(null, weekly, 1)).toBe("insufficient_data");
     expect(verdictOf(summary(9, { dates: 29 }), weekly, 1)).toBe("insufficient_data");
     expect(verdictOf(summary(9, { dates: 149 }), { horizon: 21, step: 5 }, 1)).toBe(
@@ -379,7 +387,7 @@ describe("the verdict", () => {
     expect(verdictOf(summary(9, { dates: 150 }), { horizon: 21, step: 5 }, 1)).toBe("positive");
   });
 
-  it("grows with t, and requires that the interval excludes zero", () => {
+  it("becomes stronger with t, and requires that the interval excludes zero", () => {
     expect(verdictOf(summary(1.9), weekly, 1)).toBe("no_evidence");
     expect(verdictOf(summary(2.5), weekly, 1)).toBe("weak_positive");
     expect(verdictOf(summary(3.1), weekly, 1)).toBe("positive");
@@ -390,8 +398,8 @@ describe("the verdict", () => {
   });
 
   it("becomes stricter with every variant that was tried", () => {
-    expect(deflatedT(1)).toBeCloseTo(1.959964, 6);
-    expect(deflatedT(40)).toBeCloseTo(3.227218, 5);
+    expect(deflatedTThreshold(1)).toBeCloseTo(1.959964, 6);
+    expect(deflatedTThreshold(40)).toBeCloseTo(3.227218, 5);
     expect(verdictOf(summary(2.5), weekly, 10)).toBe("no_evidence");
     expect(verdictOf(summary(-2.5), weekly, 10)).toBe("no_evidence");
     expect(verdictOf(summary(3.1), weekly, 40)).toBe("no_evidence");
@@ -399,12 +407,12 @@ describe("the verdict", () => {
   });
 });
 
-describe("variants", () => {
+describe("backtest variants", () => {
   const question: BacktestQuestion = {
     ...{ subject: "momentum", from: MON, to: FRI, symbols: ["B", "A"], pace: "week", seed: 1 },
   };
 
-  it("have the same name whatever the order of symbols and the seed", () => {
+  it("have the same name whatever the order of the symbols and the seed", () => {
     const CIRCUMSTANCES = { methodVersion: "1.0.0", dataHash: "ab12" };
     const text = variantOf(question, "stock", CIRCUMSTANCES);
     expect(text).toBe("1.0.0 ab12 momentum stock A+B 2024-01-01..2024-01-05 week");
@@ -414,7 +422,7 @@ describe("variants", () => {
     expect(variantOf({ ...question, pace: "session" }, "stock", CIRCUMSTANCES)).not.toBe(text);
   });
 
-  it("are counted once each, with the newest figure of a repeated one", () => {
+  it("are counted once each, with the latest figure if a variant was repeated", () => {
     const trials = [
       { variant: "a", sharpePerYear: 9 },
       { variant: "b", sharpePerYear: null },

@@ -15,7 +15,7 @@ import {
   FITTED_BEFORE,
   RISK_TABLE,
 } from "../../../src/risk/measured-table.ts";
-import { rangeOf } from "../../../src/risk/ranges.ts";
+import { logReturnRange } from "../../../src/risk/ranges.ts";
 import { spansReport } from "../../../src/risk/report-days.ts";
 import type { HorizonTable } from "../../../src/risk/table.ts";
 import { readMarketFolder } from "../../../src/sources/files/market-folder.ts";
@@ -24,102 +24,111 @@ import { sharedFolder } from "../../support/shared.ts";
 
 const { path, isMissing } = sharedFolder("market", "volatility around reports on real history");
 
-/** Reading the folder and grading it, on a busy machine. */
+/** Timeout in milliseconds for reading and grading the folder on a busy machine. */
 const TIMEOUT_MS = 240_000;
 
-/** Forecasts from here on fit the factors, and from `GRADED_FROM` on are graded. Bars of stocks
- *  begin in 2013, and a forecast needs 252 of them. */
+/**
+ * The factors are fitted to forecasts from `FITTED_FROM` on, and forecasts from `GRADED_FROM` on
+ * are graded. Stock bars begin in 2013, and a forecast requires 252 of them.
+ */
 const [FITTED_FROM, GRADED_FROM, UNTIL] = ["2014-01-01", "2015-01-01", "2024-12-31"];
 
 const qlike = (ratio: number) => ratio - Math.log(ratio) - 1;
 
-/** Whether the factors of report days make the volatility forecast better. */
-describe.skipIf(isMissing)("volatility around reports", { timeout: TIMEOUT_MS }, async () => {
-  const market = isMissing ? undefined : await readMarketFolder(path);
-  const records = market?.recordsUntil(Number.POSITIVE_INFINITY) ?? [];
-  const grid = createReturnGrid(records, "stock", UNTIL);
-  const places = gradedDates(grid, { from: FITTED_FROM, pace: "week" });
-  const risk = { grid, records, graded: new Set(grid.rows.keys()), places };
-  const [week, month] = RISK_TABLE.classes.stock as readonly [HorizonTable, HorizonTable];
+/** Tests whether report-day factors improve the volatility forecast. */
+describe.skipIf(isMissing)(
+  "the volatility forecast around company reports",
+  { timeout: TIMEOUT_MS },
+  async () => {
+    const market = isMissing ? undefined : await readMarketFolder(path);
+    const records = market?.recordsUntil(Number.POSITIVE_INFINITY) ?? [];
+    const grid = createReturnGrid(records, "stock", UNTIL);
+    const places = gradedDates(grid, { from: FITTED_FROM, pace: "week" });
+    const risk = { grid, records, graded: new Set(grid.rows.keys()), places };
+    const [week, month] = RISK_TABLE.classes.stock as readonly [HorizonTable, HorizonTable];
 
-  /** Forecasts without and with factors; those of a month are in no table. */
-  const forecasts = ({ horizon, reportDays }: HorizonTable) => {
-    const without = observeWithoutReports(risk, horizon);
-    if (reportDays !== null) return { without, by: observeRisk(risk, { horizon, reportDays }) };
-    const outcomes = reportOutcomes(risk, horizon);
-    const earlier = Object.fromEntries(
-      Object.keys(EARLIER_REPORT_DAYS).map((year) => [year, fitReportDays(outcomes, year)]),
-    );
-    const fitted = fitReportDays(outcomes, FITTED_BEFORE);
-    return { without, by: observeRisk(risk, { horizon, reportDays: fitted }, earlier) };
-  };
-  const ofWeek = isMissing ? undefined : forecasts(week);
-
-  /** QLIKE without and with factors, and t of the difference by date. */
-  const compare = (
-    { without, by }: ReturnType<typeof forecasts>,
-    horizon: number,
-    [from, to]: readonly [string, string],
-  ) => {
-    const losses = by.flatMap(({ date, end, place, forecast, variance }, index) => {
-      if (date < from || end > to || variance === null) return [];
-      const plain = without[index] as RiskObservation;
-      const [old, now] = [plain.forecast, forecast].map((sigma) => qlike(variance / sigma ** 2));
-      return [{ place, without: old as number, by: now as number }];
-    });
-    const differences = [...Map.groupBy(losses, ({ place }) => place)]
-      .sort(([a], [b]) => a - b)
-      .map(([, members]) => mean(members.map((one) => one.by - one.without)));
-    return {
-      without: Number(mean(losses.map((one) => one.without)).toFixed(3)),
-      by: Number(mean(losses.map((one) => one.by)).toFixed(3)),
-      t: Number(summarizeSeries(differences, { horizon, step: 5 }, 1)?.t.toFixed(1)),
+    /**
+     * Forecasts without and with report-day factors. No table contains factors for the one-month
+     * horizon, so they are fitted here.
+     */
+    const forecasts = ({ horizon, reportDays }: HorizonTable) => {
+      const without = observeWithoutReports(risk, horizon);
+      if (reportDays !== null) return { without, by: observeRisk(risk, { horizon, reportDays }) };
+      const outcomes = reportOutcomes(risk, horizon);
+      const earlier = Object.fromEntries(
+        Object.keys(EARLIER_REPORT_DAYS).map((year) => [year, fitReportDays(outcomes, year)]),
+      );
+      const fitted = fitReportDays(outcomes, FITTED_BEFORE);
+      return { without, by: observeRisk(risk, { horizon, reportDays: fitted }, earlier) };
     };
-  };
+    const ofWeek = isMissing ? undefined : forecasts(week);
 
-  const inBothPeriods = (found: ReturnType<typeof forecasts>, horizon: number) =>
-    (
-      [
-        [GRADED_FROM, FITTED_BEFORE],
-        [FITTED_BEFORE, UNTIL],
-      ] as const
-    ).map((period) => compare(found, horizon, period));
-
-  it("is forecast better over 5 sessions with factors, in both periods", () => {
-    expect(inBothPeriods(ofWeek as NonNullable<typeof ofWeek>, 5)).toEqual([
-      { without: 0.552, by: 0.537, t: -4.2 },
-      { without: 0.532, by: 0.51, t: -3.5 },
-    ]);
-  });
-
-  it("is not forecast significantly better over 21 sessions: t is above -2 in the later period", () => {
-    expect(inBothPeriods(forecasts(month), 21)).toEqual([
-      { without: 0.285, by: 0.275, t: -2.3 },
-      { without: 0.484, by: 0.454, t: -1.5 },
-    ]);
-  });
-
-  it("stays within the published ranges nearly as often across a report as elsewhere", () => {
-    const { without, by } = ofWeek as NonNullable<typeof ofWeek>;
-    /** Share of the outcomes, across a report or elsewhere, that the 80 and 95 % ranges held. */
-    const heldIn = (all: readonly RiskObservation[], isAcross: boolean) =>
-      ([0.8, 0.95] as const).map((share) => {
-        const part = all.filter(
-          ({ date }, index) =>
-            date >= FITTED_BEFORE &&
-            spansReport((by[index] as RiskObservation).reportIn, 5) === isAcross,
-        );
-        const { low, high } = rangeOf(week.quantiles, share, 1);
-        const held = part.filter(
-          ({ followed, forecast }) => followed >= low * forecast && followed <= high * forecast,
-        );
-        return Number((held.length / part.length).toFixed(3));
+    /** Mean QLIKE without and with factors, and the t value of the difference by date. */
+    const compare = (
+      { without, by }: ReturnType<typeof forecasts>,
+      horizon: number,
+      [from, to]: readonly [string, string],
+    ) => {
+      const losses = by.flatMap(({ date, end, place, forecast, variance }, index) => {
+        if (date < from || end > to || variance === null) return [];
+        const plain = without[index] as RiskObservation;
+        const [old, now] = [plain.forecast, forecast].map((sigma) => qlike(variance / sigma ** 2));
+        return [{ place, without: old as number, by: now as number }];
       });
-    expect(heldIn(by, true)).toEqual([0.778, 0.925]);
-    expect(heldIn(by, false)).toEqual([0.789, 0.955]);
-    expect(heldIn(without, true)).toEqual([0.674, 0.862]);
-    expect(week.evidence.acrossReports?.map((share) => Number(share.toFixed(3)))).toEqual([
-      0.508, 0.778, 0.925,
-    ]);
-  });
-});
+      const differences = [...Map.groupBy(losses, ({ place }) => place)]
+        .sort(([a], [b]) => a - b)
+        .map(([, members]) => mean(members.map((one) => one.by - one.without)));
+      return {
+        without: Number(mean(losses.map((one) => one.without)).toFixed(3)),
+        by: Number(mean(losses.map((one) => one.by)).toFixed(3)),
+        t: Number(summarizeSeries(differences, { horizon, step: 5 }, 1)?.t.toFixed(1)),
+      };
+    };
+
+    const inBothPeriods = (found: ReturnType<typeof forecasts>, horizon: number) =>
+      (
+        [
+          [GRADED_FROM, FITTED_BEFORE],
+          [FITTED_BEFORE, UNTIL],
+        ] as const
+      ).map((period) => compare(found, horizon, period));
+
+    it("is better over 5 sessions with report factors in both periods", () => {
+      expect(inBothPeriods(ofWeek as NonNullable<typeof ofWeek>, 5)).toEqual([
+        { without: 0.552, by: 0.537, t: -4.2 },
+        { without: 0.532, by: 0.51, t: -3.5 },
+      ]);
+    });
+
+    it("is not significantly better over 21 sessions with report factors: t is above -2 in the later period", () => {
+      expect(inBothPeriods(forecasts(month), 21)).toEqual([
+        { without: 0.285, by: 0.275, t: -2.3 },
+        { without: 0.484, by: 0.454, t: -1.5 },
+      ]);
+    });
+
+    it("has ranges that hold nearly as often across a report as elsewhere", () => {
+      const { without, by } = ofWeek as NonNullable<typeof ofWeek>;
+      /** Share of outcomes within the 80 % and 95 % ranges, either across a report or elsewhere. */
+      const heldIn = (all: readonly RiskObservation[], isAcross: boolean) =>
+        ([0.8, 0.95] as const).map((share) => {
+          const part = all.filter(
+            ({ date }, index) =>
+              date >= FITTED_BEFORE &&
+              spansReport((by[index] as RiskObservation).reportIn, 5) === isAcross,
+          );
+          const { low, high } = logReturnRange(week.quantiles, share, 1);
+          const held = part.filter(
+            ({ followed, forecast }) => followed >= low * forecast && followed <= high * forecast,
+          );
+          return Number((held.length / part.length).toFixed(3));
+        });
+      expect(heldIn(by, true)).toEqual([0.778, 0.925]);
+      expect(heldIn(by, false)).toEqual([0.789, 0.955]);
+      expect(heldIn(without, true)).toEqual([0.674, 0.862]);
+      expect(week.evidence.acrossReports?.map((share) => Number(share.toFixed(3)))).toEqual([
+        0.508, 0.778, 0.925,
+      ]);
+    });
+  },
+);

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { PROBABILITIES } from "../../../src/factors/ecdf.ts";
+import { ECDF_PROBABILITIES } from "../../../src/factors/ecdf.ts";
 import { normalQuantile } from "../../../src/factors/statistics.ts";
 import { randomAt } from "../../../src/grading/random.ts";
 import { reliabilityChart } from "../../../src/research/backtest/report/charts.ts";
@@ -20,16 +20,19 @@ const WEEK_MS = 7 * 86_400_000;
 const FIRST = Date.parse("2018-01-05");
 const dateOf = (week: number) => new Date(FIRST + week * WEEK_MS).toISOString().slice(0, 10);
 
-/** How an invented forecast errs. */
+/** Errors of a simulated forecast. */
 interface Error {
-  /** Truth over forecast: the deviation that outcomes really have. */
+  /** Ratio of the true standard deviation of outcomes to the forecast. */
   readonly scale?: number;
-  /** How far the rival's deviation is off, up or down by chance. */
+  /** Absolute log error of the rival's standard deviation, with a random sign. */
   readonly rivalError?: number;
   readonly names?: number;
 }
 
-/** Normal outcomes over 208 weeks, half of them before 2020, of forecasts that vary threefold. */
+/**
+ * Normally distributed outcomes over 208 weeks, half of them before 2020, with forecasts from .02
+ * to .06.
+ */
 function invented({ scale = 1, rivalError = 0.5, names = 20 }: Error = {}) {
   return Array.from({ length: 208 * names }, (_, index): RiskObservation => {
     const [place, row] = [Math.floor(index / names), index % names];
@@ -55,7 +58,7 @@ const QUESTION: RiskQuestion = {
   horizon: 5,
   model: "blend",
   fallPercent: 5,
-  quantiles: PROBABILITIES.map((p) => normalQuantile(p)),
+  quantiles: ECDF_PROBABILITIES.map((p) => normalQuantile(p)),
   reportDays: null,
   fittedBefore: "2020-01-01",
   overlap: { horizon: 5, step: 5 },
@@ -65,7 +68,7 @@ const QUESTION: RiskQuestion = {
 const verdictOn = (error: Error, change: Partial<RiskQuestion> = {}) =>
   measureRisk(invented(error), { ...QUESTION, ...change }).evidence.verdict;
 
-describe("the evidence of a correct risk forecast", () => {
+describe("the evidence for a correct risk forecast", () => {
   const measures = measureRisk(invented(), QUESTION);
 
   it("is positive, and its ranges hold in every year and every third of volatility", () => {
@@ -82,7 +85,7 @@ describe("the evidence of a correct risk forecast", () => {
     }
   });
 
-  it("shows skill in the probability of a fall, which lies on the diagonal of the reliability chart", () => {
+  it("shows skill in the probability of a fall, which follows the diagonal of the reliability chart", () => {
     const { fallSkill } = measures.evidence;
     expect(fallSkill?.low).toBeGreaterThan(0);
     expect(fallSkill?.value).toBeCloseTo(measures.fall?.skill ?? 9, 12);
@@ -94,7 +97,7 @@ describe("the evidence of a correct risk forecast", () => {
 });
 
 describe("the verdict on a risk forecast", () => {
-  it("is negative for an equally good rival and for ranges that miss, and insufficient with too few names or weeks", () => {
+  it("is not_supported for an equally good rival or for wrong ranges, and insufficient_data with too few names or weeks", () => {
     expect(verdictOn({ rivalError: 0 })).toBe("not_supported");
     expect(verdictOn({ scale: 1.3 })).toBe("not_supported");
     expect(verdictOn({ names: 9 })).toBe("insufficient_data");
@@ -106,10 +109,10 @@ describe("the verdict on a risk forecast", () => {
   });
 });
 
-describe("the date of the fit", () => {
+describe("the fitting date of a risk forecast", () => {
   const all = invented();
 
-  it("excludes later outcomes from the quantiles, including those that span the date", () => {
+  it("excludes later outcomes from the quantiles, including outcomes that span the date", () => {
     const known = all.filter(({ end }) => end < "2020-01-01");
     expect(fitQuantiles(all, "2020-01-01")).toEqual(fitQuantiles(known, "2020-01-01"));
     expect(measureRisk(known, QUESTION).evidence.forecasts).toBe(0);
@@ -120,14 +123,14 @@ describe("the date of the fit", () => {
   });
 });
 
-describe("the simulated market", () => {
+describe("the simulated market's prices", () => {
   const DAY_MS = 60_000;
   const now = Math.floor(Date.UTC(2026, 10, 21, 4) / DAY_MS) * DAY_MS;
   const records = createSandbox({ seed: 42, sessionSeconds: 60 }).recordsUntil(now);
   const grid = createReturnGrid(records, "stock", "9999");
 
   it.each(SIMULATED_RISK_TABLE.classes.stock)(
-    "stays within the forecast ranges over $horizon sessions",
+    "stay within the forecast ranges over $horizon sessions as often as stated",
     (table) => {
       const places = [...grid.sessions.keys()].filter((place) => place % 5 === 0);
       const graded = new Set(grid.rows.keys());

@@ -1,14 +1,14 @@
 // @module-tag nightly
 
 import { describe, expect, it } from "vitest";
-import { findIndistinct } from "../../../src/grading/distinct.ts";
+import { findIndistinctInstruments } from "../../../src/grading/distinct.ts";
 import type { AssetClass } from "../../../src/market/instrument.ts";
 import type { InstrumentRecords } from "../../../src/market/records.ts";
 import { gradedDates } from "../../../src/research/backtest/question.ts";
 import { createReturnGrid } from "../../../src/research/backtest/return-grid.ts";
 import { fitQuantiles, measureRisk } from "../../../src/research/backtest/risk/measures.ts";
 import { observeWithoutReports } from "../../../src/research/backtest/risk/observations.ts";
-import { MODEL_OF_CLASS } from "../../../src/risk/forecast.ts";
+import { RISK_MODEL_BY_CLASS } from "../../../src/risk/forecast.ts";
 import {
   EARLIER_REPORT_DAYS,
   FITTED_BEFORE,
@@ -16,7 +16,7 @@ import {
   RISK_TABLE,
 } from "../../../src/risk/measured-table.ts";
 import { type OpenRange, rangeAlert, watchedHorizon } from "../../../src/risk/range-events.ts";
-import { rangeOf } from "../../../src/risk/ranges.ts";
+import { logReturnRange } from "../../../src/risk/ranges.ts";
 import type { HorizonTable } from "../../../src/risk/table.ts";
 import { readMarketFolder } from "../../../src/sources/files/market-folder.ts";
 import { recordedRiskTables } from "../../method/risk-tables.ts";
@@ -24,10 +24,12 @@ import { sharedFolder } from "../../support/shared.ts";
 
 const { path, isMissing } = sharedFolder("market", "the risk forecast on real history");
 
-/** Reading the folder and grading it, on a busy machine. */
+/** Timeout in milliseconds for reading and grading the folder on a busy machine. */
 const TIMEOUT_MS = 240_000;
 
-/** What an independent implementation measured from the close after the forecast, for stocks. */
+/**
+ * Results of an independent implementation for stocks, measured from the close after the forecast.
+ */
 const INDEPENDENT = [
   {
     randomWalk: [0.741, 0.665],
@@ -47,7 +49,10 @@ const INDEPENDENT = [
   },
 ] as const;
 
-/** The ranges of one instrument that ended after the date of the fit, and those that a close left. */
+/**
+ * Counts the ranges of one instrument that ended after the fitting date, and the ranges that a
+ * close left.
+ */
 function countLeft(records: InstrumentRecords) {
   const { assetClass } = records.instrument;
   const table = watchedHorizon(RISK_TABLE, assetClass) as HorizonTable;
@@ -72,7 +77,7 @@ describe.skipIf(isMissing)(
 
     const gridOf = (assetClass: AssetClass) => {
       const grid = createReturnGrid(records, assetClass, "2024-12-31");
-      const { copies, still } = findIndistinct(grid);
+      const { copies, still } = findIndistinctInstruments(grid);
       const isGraded = (row: number) => {
         const symbol = grid.rows[row]?.instrument.symbol ?? "";
         return !copies.includes(symbol) && !still.includes(symbol);
@@ -91,7 +96,7 @@ describe.skipIf(isMissing)(
       return records.find(({ instrument }) => instrument.symbol === symbol) as InstrumentRecords;
     };
 
-    /** Graded as if no report were known, as the independent implementation did. */
+    /** Grades the forecast as if no reports were known, like the independent implementation. */
     const graded = (assetClass: AssetClass, index: number, delay: 0 | 1 = 0) => {
       const table = RISK_TABLE.classes[assetClass][
         index
@@ -102,7 +107,7 @@ describe.skipIf(isMissing)(
       const measures = measureRisk(observations, {
         horizon,
         fallPercent,
-        model: MODEL_OF_CLASS[assetClass],
+        model: RISK_MODEL_BY_CLASS[assetClass],
         quantiles: fitted,
         reportDays: null,
         fittedBefore: FITTED_BEFORE,
@@ -112,7 +117,7 @@ describe.skipIf(isMissing)(
       return { fitted, measures };
     };
 
-    it("reproduces the risk table of the method and the factors of report days before it", () => {
+    it("reproduces the risk table of the method and the earlier report-day factors", () => {
       expect(recordedRiskTables(records)).toEqual({
         table: RISK_TABLE,
         earlierReportDays: EARLIER_REPORT_DAYS,
@@ -120,7 +125,7 @@ describe.skipIf(isMissing)(
     });
 
     it.each(["stock", "crypto"] as const)(
-      "has ranges of %s that are left as often as documented",
+      "has ranges for each %s that are left as often as documented",
       (name) => {
         const { grid, graded } = gridOf(name);
         const counts = [...graded].map((row) => countLeft(recordsOf(grid, row)));
@@ -131,7 +136,7 @@ describe.skipIf(isMissing)(
       },
     );
 
-    /** Asserts that two lists of figures lie closer than a tolerance. */
+    /** Asserts that two lists of figures differ by less than a tolerance. */
     const expectNear = (
       values: readonly (number | undefined)[],
       known: readonly number[],
@@ -142,20 +147,23 @@ describe.skipIf(isMissing)(
       expect(Math.max(...distances)).toBeLessThan(tolerance);
     };
 
-    it.each([0, 1])("has the QLIKE of an independent implementation at horizon %i", (index) => {
-      const known = INDEPENDENT[index] as (typeof INDEPENDENT)[number];
-      const { before, after } = graded("stock", index).measures.evidence.qlike;
-      expectNear([before?.ewma, after?.ewma], known.ewma, 0.005);
-      expectNear([before?.forecast, after?.forecast], known.blend, 0.005);
-      if (known.randomWalk !== null) {
-        expectNear([before?.randomWalk, after?.randomWalk], known.randomWalk, 0.005);
-      }
-      expect(before?.t).toBeLessThan(-2);
-      expect(after?.t).toBeLessThan(-2);
-    });
+    it.each([0, 1])(
+      "has the same QLIKE as an independent implementation for horizon number %i",
+      (index) => {
+        const known = INDEPENDENT[index] as (typeof INDEPENDENT)[number];
+        const { before, after } = graded("stock", index).measures.evidence.qlike;
+        expectNear([before?.ewma, after?.ewma], known.ewma, 0.005);
+        expectNear([before?.forecast, after?.forecast], known.blend, 0.005);
+        if (known.randomWalk !== null) {
+          expectNear([before?.randomWalk, after?.randomWalk], known.randomWalk, 0.005);
+        }
+        expect(before?.t).toBeLessThan(-2);
+        expect(after?.t).toBeLessThan(-2);
+      },
+    );
 
     it.each([0, 1])(
-      "has the documented coverage and skill at horizon %i, from the close after",
+      "has the documented coverage and skill for horizon number %i when it starts at the next close",
       (index) => {
         const known = INDEPENDENT[index] as (typeof INDEPENDENT)[number];
         const { fitted, measures } = graded("stock", index, 1);
@@ -163,7 +171,7 @@ describe.skipIf(isMissing)(
         const thirds = measures.thirds.map((third) => third.coverage[1]);
         expectNear([coverage[1], ...thirds], known.coverage80, 0.005);
         expectNear([fitted[10], fitted[90]], known.range80, 0.02);
-        const { low, high } = rangeOf(fitted, 0.95, 1);
+        const { low, high } = logReturnRange(fitted, 0.95, 1);
         expectNear([low, high], known.range95, 0.04);
         if (index === 0) expectNear([fallSkill?.value], [0.017], 0.003);
         else expect(fallSkill?.value).toBeLessThan(0);

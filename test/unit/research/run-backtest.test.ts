@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { Market } from "../../../src/market/market.ts";
 import { classResults } from "../../../src/research/backtest/class-results.ts";
-import { explain } from "../../../src/research/backtest/explain.ts";
+import { explainScore } from "../../../src/research/backtest/explain.ts";
 import type { BacktestQuestion } from "../../../src/research/backtest/question.ts";
 import { explanationText } from "../../../src/research/backtest/report/explanation-text.ts";
 import { reportPage } from "../../../src/research/backtest/report/page.ts";
@@ -39,8 +39,8 @@ const skilled = driftingMarket({ names: 40, days: 1_830, drift: 0.002, ending: 2
 const found = run(skilled);
 const nothing = run(driftingMarket({ names: 40, days: 1_830, drift: 0 }));
 
-describe("a simulated market in which momentum predicts returns", () => {
-  it("gets a positive verdict, with matching coefficients, deciles and hit rates", () => {
+describe("the backtest of a simulated market in which momentum predicts returns", () => {
+  it("has a positive verdict, with matching coefficients, deciles and hit rates", () => {
     const headline = horizonOf(found, 21);
     expect(found.stock?.verdict).toBe("positive");
     expect(headline?.ic?.mean).toBeGreaterThan(0.2);
@@ -52,13 +52,13 @@ describe("a simulated market in which momentum predicts returns", () => {
     expect(found.stock?.probabilities?.skill).toBeGreaterThan(0);
   });
 
-  it("shows no skill for shuffled scores, nor for an always-long rule", () => {
+  it("shows no skill for shuffled scores or for an always-long rule", () => {
     const headline = horizonOf(found, 21);
     expect(Math.abs(headline?.shuffledIc?.t ?? 9)).toBeLessThan(3);
     expect(headline?.hits?.alwaysLong.rate).toBe(headline?.hits?.alwaysLong.baseRate);
   });
 
-  it("includes instruments that stopped trading, and grades them until then", () => {
+  it("includes instruments that stopped trading, and grades them until their last session", () => {
     expect(found.stock?.coverage).toMatchObject({ instruments: 40, ended: 2 });
     expect(found.stock?.coverage.names).toMatchObject({ fewest: 38, most: 40 });
     const dates = found.stock?.coverage.history.map(({ date }) => date) ?? [];
@@ -71,7 +71,7 @@ describe("a simulated market in which momentum predicts returns", () => {
     expect(found.stock?.signals.sessions).toBe(traded.length);
   });
 
-  it("pays costs in proportion to turnover", () => {
+  it("subtracts costs in proportion to turnover", () => {
     const book = horizonOf(found, 21)?.book;
     const [gross = 0, , ten = 0, twenty = 0] = book?.net.map(({ mean }) => mean) ?? [];
     expect(gross).toBeCloseTo(book?.spread.mean ?? 9, 12);
@@ -93,15 +93,15 @@ describe("a simulated market in which momentum predicts returns", () => {
   });
 });
 
-describe("a simulated market in which nothing predicts returns", () => {
-  it("gets the verdict no_evidence", () => {
+describe("the backtest of a simulated market in which nothing predicts returns", () => {
+  it("has the verdict no_evidence", () => {
     expect(nothing.stock?.verdict).toBe("no_evidence");
     expect(Math.abs(horizonOf(nothing, 21)?.ic?.mean ?? 9)).toBeLessThan(0.05);
   });
 });
 
-describe("the verdict on a horizon", () => {
-  /** The measures of the skilled market, with the same t at every horizon. */
+describe("the verdict on a return horizon", () => {
+  /** Returns the verdicts by horizon when every horizon has the same t value. */
   const verdictsAt = (t: number, earlier: readonly Trial[] = []) => {
     const measures = found.stock as NonNullable<typeof found.stock>;
     const horizons = measures.horizons.map((one) => ({
@@ -115,12 +115,12 @@ describe("the verdict on a horizon", () => {
     );
   };
 
-  it("that was not announced beforehand is corrected for the number of horizons", () => {
+  it("is corrected for the number of horizons unless it is the headline horizon", () => {
     expect(verdictsAt(2.3)).toMatchObject({ 5: "no_evidence", 21: "weak_positive" });
     expect(verdictsAt(2.6)).toMatchObject({ 5: "weak_positive", 21: "weak_positive" });
   });
 
-  it("counts the variants in the log as well", () => {
+  it("is also corrected for the variants in the log", () => {
     const earlier = Array.from({ length: 9 }, (_, index) => ({
       variant: `other ${index}`,
       sharpePerYear: null,
@@ -131,11 +131,11 @@ describe("the verdict on a horizon", () => {
 });
 
 describe("a backtest", () => {
-  it("gives the same result every time", { tags: ["full"] }, () => {
+  it("returns the same result every time", { tags: ["full"] }, () => {
     expect(run(skilled)).toEqual(found);
   });
 
-  it("uses nothing after its last date", { tags: ["full"] }, () => {
+  it("uses no data after its last date", { tags: ["full"] }, () => {
     const whole = driftingMarket({ names: 40, days: 1_830, drift: 0.002, ending: 2 });
     const other = driftingMarket({
       ...{ names: 40, days: 1_830, drift: 0.002, ending: 2 },
@@ -146,28 +146,28 @@ describe("a backtest", () => {
     expect(run(other).stock).not.toEqual(found.stock);
   });
 
-  it("gives the same result for a date as if history had ended soon after", () => {
+  it("returns the same result for a date as if history had ended soon afterwards", () => {
     const known = new Map(horizonOf(found, 5)?.history.map(({ date, value }) => [date, value]));
     const early = horizonOf(run(skilled, { to: "2014-09-30" }), 5)?.history ?? [];
     expect(early.length).toBeGreaterThan(50);
     for (const { date, value } of early) expect(known.get(date)).toBe(value);
   });
 
-  it("ends every return by the last date", () => {
+  it("includes only returns that end by the last date", () => {
     const last = (horizon: number) => horizonOf(found, horizon)?.history.at(-1)?.date ?? "";
     expect(last(1) <= "2016-12-28").toBe(true);
     expect(last(63) <= "2016-10-01").toBe(true);
     expect(last(1) > last(21)).toBe(true);
   });
 
-  it("reports progress that never decreases, up to the end", () => {
+  it("reports progress that never decreases and reaches the end", () => {
     expect(found.progress.length).toBeGreaterThan(500);
     expect(found.progress).toEqual(found.progress.toSorted((a, b) => a - b));
     expect(found.progress.at(-1)).toBeGreaterThan(0.99);
     expect(Math.max(...found.progress)).toBeLessThanOrEqual(1);
   });
 
-  it("grades neither copies nor constant prices, even when named, and fails when nothing else is left", () => {
+  it("grades neither copies nor constant prices, even when requested, and fails when no other instrument remains", () => {
     const market = driftingMarket({ names: 12, days: 900, drift: 0.002 });
     const records = market.recordsUntil(0);
     const [first] = records;
@@ -191,7 +191,7 @@ describe("a backtest", () => {
     expect(alone?.comparison).toBe("through_time");
   });
 
-  it("can follow a single instrument through time", () => {
+  it("can grade a single instrument over time", () => {
     const single = run(skilled, { symbols: ["S39"], pace: "session" });
     expect(single.stock?.comparison).toBe("through_time");
     expect(horizonOf(single, 1)?.book).toBeNull();
@@ -201,7 +201,7 @@ describe("a backtest", () => {
     expect(Math.abs(ic?.mean ?? 9)).toBeLessThan(1);
   });
 
-  it("states which measure of a single factor is left out, and why", () => {
+  it("states which measure of a single factor is omitted, and why", () => {
     const social = run(skilled, { subject: "social" });
     expect(social.stock?.sameDay).toBeNull();
     for (const text of [reportPage(social), summaryText(social, (_, words) => words)]) {
@@ -214,17 +214,17 @@ describe("a backtest", () => {
     expect(reportPage(run(skilled, {}))).not.toContain("left out, because");
   });
 
-  it("gives no verdict on a handful of instruments", () => {
+  it("has no verdict for a handful of instruments", () => {
     const few = run(skilled, { symbols: ["S01", "S02", "S03"] });
     expect(few.stock?.verdict).toBe("insufficient_data");
     expect(horizonOf(few, 21)?.ic).toBeNull();
   });
 
-  it("omits a class without a date to grade", () => {
+  it("omits an asset class without a date to grade", () => {
     expect(run(skilled, { from: "2030-01-01", to: "2031-01-01" }).classes).toEqual([]);
   });
 
-  it("uses the published signal to grade the composite", () => {
+  it("grades the composite score by the published signal", () => {
     const funds = driftingMarket({ names: 40, days: 1_830, drift: 0.002, areFunds: true });
     const composite = run(funds, { subject: "composite" });
     expect(composite.stock?.signals.shares.LONG).toBeGreaterThan(0);
@@ -233,13 +233,13 @@ describe("a backtest", () => {
     expect(shares.reduce((sum, share) => sum + share, 0)).toBeCloseTo(1, 12);
   });
 
-  it("grades the risk forecast with the composite only", () => {
+  it("grades the risk forecast only together with the composite score", () => {
     const composite = run(skilled, { subject: "composite" }).stock;
-    // Of momentum alone nothing becomes a direction.
+    // Momentum alone has too little coverage for a direction.
     expect(composite?.signals.shares.WAIT).toBe(1);
     expect(composite?.risk.map(({ horizon }) => horizon)).toEqual([5, 21]);
     for (const { evidence, years, fitted } of composite?.risk ?? []) {
-      // This market ends before the quantiles of the method do.
+      // This market ends before the quantiles of the method were fitted.
       expect(evidence).toMatchObject({ verdict: "insufficient_data", forecasts: 0 });
       expect(evidence.qlike.before?.forecast).toBeGreaterThan(0);
       expect(years).toEqual([]);
@@ -249,25 +249,25 @@ describe("a backtest", () => {
   });
 });
 
-describe("the report", () => {
+describe("the backtest report", () => {
   const page = reportPage(found);
 
-  it("is one document without scripts and external resources", () => {
+  it("is one HTML document without scripts or external resources", () => {
     expect(page).toMatch(/^<!doctype html>/);
     expect(page).not.toMatch(/<script|<link|<img|<iframe|@import|url\((?!#)|javascript:/i);
     expect(page.replaceAll("http://www.w3.org/", "")).not.toMatch(/https?:/);
     expect(page).not.toMatch(/NaN|Infinity|undefined|\[object/);
   });
 
-  it("has its charts, and a name for every table and section", () => {
+  it("contains its charts, and a caption for every table", () => {
     expect(page.match(/<svg /g)?.length).toBe(8);
     expect(page.match(/<table>/g)?.length).toBe(page.match(/<caption>/g)?.length);
     expect(page).toContain("prefers-color-scheme: dark");
-    // Black fills shapes that only cut others off.
+    // Black is allowed as a fill, because it is used only in masks and clip paths.
     expect(page).not.toMatch(/stroke="#|fill="#(?!000")/);
   });
 
-  it("states how long a record would have to be at its t", () => {
+  it("states how many years of data its t value would require", () => {
     const [measured] = nothing.classes;
     const { ic } = horizonOf(nothing, 21) ?? {};
     if (!measured || !ic) throw new Error("Nothing was measured.");
@@ -279,7 +279,7 @@ describe("the report", () => {
     expect(found.stock && powerSentence(found.stock)).toBeUndefined();
   });
 
-  it("names what was not graded, and why", () => {
+  it("lists what was not graded, and why", () => {
     const [measured] = found.classes;
     if (!measured) throw new Error("Nothing was measured.");
     const leftOut = { copies: ["WETH-USD"], still: ["USDT-USD", "USDC-USD"] };
@@ -301,7 +301,7 @@ describe("the report", () => {
     expect(reportPage(hostile)).not.toContain("<script>");
   });
 
-  it("shows how good the risk forecasts were", () => {
+  it("shows the quality of the risk forecasts for the composite score", () => {
     const composite = reportPage(run(skilled, { subject: "composite" }));
     expect(composite).toContain("QLIKE of the volatility forecast and its rivals");
     expect(composite).toContain("Shares within the ranges over 21 sessions");
@@ -309,16 +309,16 @@ describe("the report", () => {
     expect(page).not.toContain("Shares within the ranges");
   });
 
-  it("shows a class that could not be measured", () => {
+  it("shows an asset class that could not be measured", () => {
     const few = run(skilled, { symbols: ["S01", "S02"] });
     expect(reportPage(few)).toContain("Not enough data");
   });
 });
 
-describe("an explanation", () => {
-  const explanation = explain(skilled, "S39", "2015-06-28");
+describe("the explanation of a score", () => {
+  const explanation = explainScore(skilled, "S39", "2015-06-28");
 
-  it("is the service's score of the last session up to the date", () => {
+  it("is based on the service's score of the last session up to the date", () => {
     expect(explanation.session).toBe("2015-06-26");
     const { score, factors } = explanation.snapshot;
     expect(score).toBeGreaterThan(50);
@@ -342,7 +342,9 @@ describe("an explanation", () => {
   });
 
   it("is rejected before the first bar and for an unknown symbol", () => {
-    expect(() => explain(skilled, "S39", "2011-01-01")).toThrow(/no bar by 2011-01-01: its first/);
-    expect(() => explain(skilled, "NOPE", "2015-01-01")).toThrow(/NOPE has no bar/);
+    expect(() => explainScore(skilled, "S39", "2011-01-01")).toThrow(
+      /no bar by 2011-01-01: its first/,
+    );
+    expect(() => explainScore(skilled, "NOPE", "2015-01-01")).toThrow(/NOPE has no bar/);
   });
 });

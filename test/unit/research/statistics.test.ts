@@ -19,19 +19,19 @@ import {
 import { maxDrawdown, wealthPath } from "../../../src/research/backtest/drawdown.ts";
 import { residualize } from "../../../src/research/backtest/residuals.ts";
 
-/** Reference coefficients with their statistics. */
+/** The rank correlation coefficients of the worked example. */
 const WORKED = [0.03, -0.01, 0.05, 0, 0.02, 0.04, -0.03, 0.06, 0.01, -0.02, 0.03, 0.02];
 
 const SEEDED = { seed: 7, numRuns: 100 } as const;
 const finite = fc.double({ min: -1e6, max: 1e6, noNaN: true });
 
-describe("ranks and their correlation", () => {
-  it("shares the mean rank among equal values", () => {
+describe("rank correlation", () => {
+  it("assigns the mean rank to equal values", () => {
     expect([...ranks([3, 1, 2, 2, 5])]).toEqual([4, 1, 2.5, 2.5, 5]);
     expect([...ranks([])]).toEqual([]);
   });
 
-  it("is 1 for any rising transformation, -1 for any falling one", () => {
+  it("is 1 for any increasing transformation and -1 for any decreasing one", () => {
     const x = [0.3, -2, 5, 1, 8];
     expect(rankCorrelation(x, x.map(Math.exp))).toBeCloseTo(1, 12);
     expect(
@@ -42,8 +42,8 @@ describe("ranks and their correlation", () => {
     ).toBeCloseTo(-1, 12);
   });
 
-  it("agrees with Pearson's coefficient of the ranks where values are tied", () => {
-    // Ranks 1, 2.5, 2.5, 4 and 1.5, 1.5, 3, 4: covariance 3.75, variances 4.5 and 4.5.
+  it("equals Pearson's coefficient of the ranks when values are tied", () => {
+    // The ranks are 1, 2.5, 2.5, 4 and 1.5, 1.5, 3, 4, with covariance 3.75 and both variances 4.5.
     expect(rankCorrelation([1, 2, 2, 3], [5, 5, 6, 7])).toBeCloseTo(3.75 / 4.5, 12);
   });
 
@@ -53,7 +53,7 @@ describe("ranks and their correlation", () => {
     expect(rankProducts([1, 2, 3], [4, 4, 4])).toBeUndefined();
   });
 
-  it("is symmetric, bounded, and the mean of its products", () => {
+  it("is symmetric, bounded, and equal to the mean of its products", () => {
     const pairs = fc.array(fc.tuple(finite, finite), { minLength: 3, maxLength: 40 });
     fc.assert(
       fc.property(pairs, (points) => {
@@ -70,49 +70,49 @@ describe("ranks and their correlation", () => {
   });
 });
 
-describe("the mean of a series", () => {
-  it("has the standard deviation, error and t of the method's worked example", () => {
+describe("the summary of a series", () => {
+  it("has the standard deviation, error and t value of the method's worked example", () => {
     expect(mean(WORKED)).toBeCloseTo(0.016667, 6);
     expect(sampleSd(WORKED)).toBeCloseTo(0.027743, 6);
     expect(neweyWestError(WORKED, 2)).toBeCloseTo(0.002983, 6);
     expect(mean(WORKED) / neweyWestError(WORKED, 2)).toBeCloseTo(5.587, 3);
   });
 
-  it("reports the lower of its two t values", () => {
+  it("uses the lower of its two t values", () => {
     const summary = summarizeSeries(WORKED, { horizon: 10, step: 5 }, 1);
     expect(summary?.neweyWestT).toBeCloseTo(5.587, 3);
     expect(summary?.plainT).toBeCloseTo(2.08, 2);
     expect(summary?.t).toBe(summary?.plainT);
   });
 
-  it("uses the Newey-West t when neighboring values are correlated", () => {
+  it("uses the Newey-West t value when neighboring values are correlated", () => {
     const slow = Array.from({ length: 60 }, (_, index) => 0.02 + 0.05 * Math.sin(index / 9));
     const summary = summarizeSeries(slow, { horizon: 21, step: 5 }, 1);
     expect(summary?.t).toBe(summary?.neweyWestT);
     expect(Math.abs(summary?.t ?? 9)).toBeLessThan(Math.abs(summary?.plainT ?? 0));
   });
 
-  it("has the plain error of the population standard deviation at lag 0", () => {
+  it("has the plain standard error of the population at lag 0", () => {
     const plain = (sampleSd(WORKED) * Math.sqrt(11 / 12)) / Math.sqrt(12);
     expect(neweyWestError(WORKED, 0)).toBeCloseTo(plain, 12);
   });
 
-  it("is undefined for fewer than two values, or when they are constant", () => {
+  it("is undefined for fewer than two values or constant values", () => {
     const overlap = { horizon: 1, step: 1 };
     expect(summarizeSeries([0.1], overlap, 1)).toBeUndefined();
     expect(summarizeSeries([0.1, 0.1], overlap, 1)).toBeUndefined();
   });
 });
 
-describe("the block bootstrap", () => {
+describe("the block bootstrap interval", () => {
   const noise = Array.from({ length: 400 }, (_, index) => randomAt(3, index) - 0.5);
 
-  it("gives the same interval for the same seed, and another interval for another seed", () => {
+  it("is the same for the same seed and different for another seed", () => {
     expect(bootstrapInterval(noise, 4, 1)).toEqual(bootstrapInterval(noise, 4, 1));
     expect(bootstrapInterval(noise, 4, 1)).not.toEqual(bootstrapInterval(noise, 4, 90_000));
   });
 
-  it("is about as wide as theory says for independent values", () => {
+  it("is about as wide as theory predicts for independent values", () => {
     const { low, high } = bootstrapInterval(noise, 1, 1) ?? { low: 0, high: 0 };
     const expected = (2 * 1.96 * sampleSd(noise)) / Math.sqrt(noise.length);
     expect((high - low) / expected).toBeGreaterThan(0.93);
@@ -121,7 +121,7 @@ describe("the block bootstrap", () => {
     expect(high).toBeGreaterThan(mean(noise));
   });
 
-  it("becomes wider when neighboring values are correlated, which the blocks preserve", () => {
+  it("is wider when neighboring values are correlated, which the blocks preserve", () => {
     const slow = noise.map((_, index) => Math.sin(index / 12));
     const width = (block: number) => {
       const { low, high } = bootstrapInterval(slow, block, 1) ?? { low: 0, high: 0 };
@@ -145,7 +145,7 @@ describe("the seeded random generator", () => {
     expect(Math.abs(neighbors ?? 1)).toBeLessThan(0.02);
   });
 
-  it("moves each element to every position about equally often, and loses none", () => {
+  it("shuffles each element to every position about equally often, without losing one", () => {
     const places = Array.from({ length: 3_000 }, (_, seed) => shuffled([0, 1, 2, 3, 4], seed));
     for (let place = 0; place < 5; place++) {
       expect(mean(places.map((order) => order[place] as number))).toBeCloseTo(2, 0.9);
@@ -154,7 +154,7 @@ describe("the seeded random generator", () => {
   });
 });
 
-describe("calibration", () => {
+describe("the calibration of probability forecasts", () => {
   const probabilities = [0.6, 0.6, 0.55, 0.45, 0.4, 0.5, 0.55, 0.6];
   const outcomes = [1, 0, 1, 0, 0, 1, 1, 1] as const;
   const worked = probabilities.map((probability, index) => ({
@@ -181,13 +181,13 @@ describe("calibration", () => {
     }
   });
 
-  it("is undefined without forecasts, and when every outcome is the same", () => {
+  it("is undefined without forecasts or when every outcome is the same", () => {
     expect(calibrate([])).toBeUndefined();
     expect(calibrate([{ probability: 0.7, outcome: 1 }])).toBeUndefined();
   });
 });
 
-describe("multiple testing", () => {
+describe("the correction for multiple testing", () => {
   const found = { sharpe: 0.1, periods: 250, skew: -0.3, kurtosis: 5 };
 
   it("has the deflated Sharpe ratio of the method's worked example", () => {
@@ -207,7 +207,7 @@ describe("multiple testing", () => {
 });
 
 describe("the number of periods for a given power", () => {
-  it("equals the method's worked example", () => {
+  it("matches the method's worked example", () => {
     expect(Math.round(periodsForPower(0.02, 0.145) ?? 0)).toBe(413);
     expect(Math.round(periodsForPower(0.02, 0.1) ?? 0)).toBe(196);
     expect(Math.round((periodsForPower(0.01, 0.145) ?? 0) / 10) * 10).toBe(1650);
@@ -223,14 +223,14 @@ describe("the drawdown of an equity curve", () => {
     expect(wealthPath([1, -0.5])).toEqual([2, 1]);
   });
 
-  it("is complete after a loss of everything, and the curve stays at zero", () => {
+  it("is 1 after a total loss, from which the curve never recovers", () => {
     for (const left of wealthPath([0.5, -1.7, 4, -3]).slice(1)) expect(left).toBeCloseTo(0, 12);
     expect(maxDrawdown([0.5, -1.7, 4])).toBe(1);
   });
 });
 
-describe("residuals", () => {
-  it("contain nothing that columns and groups explain", () => {
+describe("regression residuals", () => {
+  it("contain nothing that the columns and groups explain", () => {
     const x = [1, 2, 3, 4, 5, 6];
     const groups = ["a", "a", "a", "b", "b", "b"];
     const values = x.map((value, row) => 3 * value + (groups[row] === "a" ? 10 : -2));
@@ -248,7 +248,7 @@ describe("residuals", () => {
     }
   });
 
-  it("are unaffected by a column that repeats another or is constant", () => {
+  it("are unaffected by a column that duplicates another or is constant", () => {
     const x = [1, 4, 2, 8];
     const groups = ["a", "a", "a", "a"];
     const values = [3, 1, 4, 1];
@@ -259,7 +259,7 @@ describe("residuals", () => {
 });
 
 describe("the median", () => {
-  it("is the middle value or the mean of the middle two", () => {
+  it("is the middle value or the mean of the two middle values", () => {
     expect(medianOf([5, 1, 3])).toBe(3);
     expect(medianOf([4, 1, 3, 2])).toBe(2.5);
     expect(medianOf([])).toBeNaN();

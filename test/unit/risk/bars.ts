@@ -4,7 +4,10 @@ import type { Bar, Fundamental } from "../../../src/market/records.ts";
 
 export const DAY_MS = 86_400_000;
 
-/** Daily bars whose volatility rises by `swing` within each year; the close of day n is at n days. */
+/**
+ * Simulated daily bars whose volatility rises by the factor `swing` within each year of 252 days.
+ * The close of day n is known n days after the Unix epoch.
+ */
 export function madeBars(count: number, seed = 1, swing = 2): readonly Bar[] {
   let close = 100;
   return Array.from({ length: count }, (_, day) => {
@@ -27,7 +30,7 @@ export function madeBars(count: number, seed = 1, swing = 2): readonly Bar[] {
   });
 }
 
-/** The same bars on weekdays, known at 16:15 New York; holidays are not left out. */
+/** The same bars on weekdays, including holidays, known at 16:15 New York time. */
 export const weekdayBars = (first: string, count: number): readonly Bar[] =>
   madeBars(count).map((bar, index) => {
     const day = Date.parse(first) + (Math.floor(index / 5) * 7 + (index % 5)) * DAY_MS;
@@ -35,8 +38,10 @@ export const weekdayBars = (first: string, count: number): readonly Bar[] =>
     return { ...bar, session, availableAt: newYorkInstant(session, "16:15") };
   });
 
-/** Figures of a quarter that were filed on a day in New York; known at the midnight after it. */
-export const filed = (periodEnd: string, day: string): Fundamental => ({
+/**
+ * A quarterly figure that was filed on a day in New York, and is known from the following midnight.
+ */
+export const filedFundamental = (periodEnd: string, day: string): Fundamental => ({
   metric: "netIncome",
   periodEnd: Date.parse(periodEnd) + DAY_MS - 1,
   availableAt: newYorkInstant(day, "00:00") + DAY_MS,

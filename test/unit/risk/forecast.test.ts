@@ -11,7 +11,7 @@ import { madeBars } from "./bars.ts";
 const bars = madeBars(600);
 const variances = sessionVariances(bars);
 
-/** Weighted mean of the newest values, by the formula and without running sums. */
+/** Weighted mean of the newest values, computed directly from the formula without running sums. */
 const weighted = (values: readonly number[], weightOf: (age: number) => number) => {
   const newest = values.slice(-RISK_RULES.windowSessions).reverse();
   const weights = newest.map((_, age) => weightOf(age));
@@ -20,14 +20,14 @@ const weighted = (values: readonly number[], weightOf: (age: number) => number) 
 };
 
 describe("the volatility forecast", () => {
-  it("blends the fast and the slow deviation of the variance proxy, .4 to .6", () => {
+  it("combines the fast and the slow volatility estimate of the variance proxy with weights .4 and .6", () => {
     const proxies = bars.slice(1).map((bar) => sessionVariance(bar, bar.logReturn ?? Number.NaN));
     const fast = Math.sqrt(weighted(proxies, (age) => 2 ** (-age / 2)));
     const slow = Math.sqrt(weighted(proxies, (age) => 2 ** (-age / 42)));
     expect(forecastSigma("blend", variances)).toBeCloseTo(0.4 * fast + 0.6 * slow, 14);
   });
 
-  it("provides an exponentially weighted mean and the last month's deviation as rivals", () => {
+  it("is also available from rival models: exponentially weighted, and from the last month", () => {
     const squares = bars.slice(1).map(({ logReturn }) => (logReturn ?? Number.NaN) ** 2);
     const ewma = Math.sqrt(weighted(squares, (age) => 0.94 ** age));
     const month = squares.slice(-21).reduce((sum, value) => sum + value, 0) / 21;
@@ -35,17 +35,17 @@ describe("the volatility forecast", () => {
     expect(forecastSigma("random_walk", variances)).toBeCloseTo(Math.sqrt(month), 14);
   });
 
-  it.each(RISK_MODELS)("of %s is the same wherever the history begins", (model) => {
+  it.each(RISK_MODELS)("by the model %s does not depend on where the history begins", (model) => {
     const short = sessionVariances(bars.slice(-252));
     expect(forecastSigma(model, short)).toBe(forecastSigma(model, variances));
   });
 
-  it.each(RISK_MODELS)("of %s at a past close uses nothing that followed", (model) => {
+  it.each(RISK_MODELS)("by the model %s for a past close uses no later data", (model) => {
     const past = sessionVariances(bars.slice(0, 401));
     expect(forecastSigma(model, variances, 400)).toBe(forecastSigma(model, past));
   });
 
-  it("needs 252 sessions with a return, and a price that changes", () => {
+  it("requires 252 sessions with a return, and a price that changes", () => {
     expect(forecastSigma("blend", sessionVariances(bars.slice(0, 252)))).toBeUndefined();
     expect(forecastSigma("blend", sessionVariances(bars.slice(0, 253)))).toBeGreaterThan(0);
     const still = bars.map((bar) => {
@@ -55,7 +55,7 @@ describe("the volatility forecast", () => {
     expect(forecastSigma("blend", sessionVariances(still))).toBeUndefined();
   });
 
-  it("skips sessions whose prices give no finite number", () => {
+  it("skips sessions whose prices produce no finite number", () => {
     const broken = bars.map((bar, day) => (day === 590 ? { ...bar, low: 0 } : bar));
     expect(sessionVariances(broken).bars.length).toBe(variances.bars.length - 1);
     expect(forecastSigma("blend", sessionVariances(broken))).toBeGreaterThan(0);

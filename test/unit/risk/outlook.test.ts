@@ -1,9 +1,14 @@
 import { describe, expect, it } from "vitest";
-import { PROBABILITIES } from "../../../src/factors/ecdf.ts";
+import { ECDF_PROBABILITIES } from "../../../src/factors/ecdf.ts";
 import { normalCdf, normalQuantile } from "../../../src/factors/statistics.ts";
 import { RISK_TABLE, SIMULATED_RISK_TABLE } from "../../../src/risk/measured-table.ts";
-import { choosePeers, peerSigmas, riskLevel, riskOutlook } from "../../../src/risk/outlook.ts";
-import { chanceOfFall, publishesFall, publishesRanges, rangeOf } from "../../../src/risk/ranges.ts";
+import { peerSigmas, riskLevel, riskOutlook, samplePeers } from "../../../src/risk/outlook.ts";
+import {
+  chanceOfFall,
+  logReturnRange,
+  publishesFall,
+  publishesRanges,
+} from "../../../src/risk/ranges.ts";
 import type { HorizonTable } from "../../../src/risk/table.ts";
 import { DAY_MS, madeBars } from "./bars.ts";
 
@@ -12,16 +17,16 @@ const LAST = 699 * DAY_MS;
 const at = (list: typeof bars, instant: number) =>
   riskOutlook({ bars: list }, "stock", instant, RISK_TABLE);
 
-/** Quantiles of a normal distribution, so that the right answers are known. */
-const normal = PROBABILITIES.map((p) => normalQuantile(p));
+/** Quantiles of the standard normal distribution, for which the expected results are known. */
+const normal = ECDF_PROBABILITIES.map((p) => normalQuantile(p));
 
-describe("the expected range", () => {
-  it("is the quantiles times the deviation over the horizon", () => {
-    const { low, high } = rangeOf(normal, 0.8, 0.1);
+describe("the expected price range", () => {
+  it("has limits that are the quantiles times the standard deviation over the horizon", () => {
+    const { low, high } = logReturnRange(normal, 0.8, 0.1);
     expect(low).toBeCloseTo(-0.128_155, 6);
     expect(high).toBeCloseTo(0.128_155, 6);
-    expect(rangeOf(normal, 0.95, 0.1).high).toBeCloseTo(0.196, 2);
-    expect(rangeOf(normal, 0.5, 0.1).low).toBeCloseTo(-0.067_449, 6);
+    expect(logReturnRange(normal, 0.95, 0.1).high).toBeCloseTo(0.196, 2);
+    expect(logReturnRange(normal, 0.5, 0.1).low).toBeCloseTo(-0.067_449, 6);
   });
 
   it("is consistent with the probability of a fall", () => {
@@ -41,8 +46,8 @@ describe("the expected range", () => {
   });
 });
 
-describe("an outlook at a past instant", () => {
-  it.each([300, 512, 698.5])("on day %d is the same whatever follows", (day) => {
+describe("a risk outlook at a past instant", () => {
+  it.each([300, 512, 698.5])("on day %d does not depend on later data", (day) => {
     const instant = day * DAY_MS;
     const known = bars.filter(({ availableAt }) => availableAt <= instant);
     const other = [...known, ...madeBars(700, 9, 30).slice(known.length)];
@@ -52,7 +57,7 @@ describe("an outlook at a past instant", () => {
     expect(peers).toEqual([at(known, instant)?.sigma]);
   });
 
-  it("does not exist with less than a year of sessions", () => {
+  it("is undefined with less than a year of sessions", () => {
     expect(at(bars, 251 * DAY_MS)).toBeUndefined();
     expect(at(bars, 252 * DAY_MS)?.level).toBeNull();
     expect(at(bars, 377 * DAY_MS)?.level).not.toBeNull();
@@ -60,7 +65,7 @@ describe("an outlook at a past instant", () => {
 });
 
 describe("the level of risk", () => {
-  it("is calm in the lowest fifth of the peers, and wild in the highest", () => {
+  it("is calm in the lowest fifth of the peers, and wild in the highest fifth", () => {
     const others = Array.from({ length: 100 }, (_, index) => index);
     expect(riskLevel(19.5, others, 10)).toBe("usual");
     expect(riskLevel(18.5, others, 10)).toBe("calm");
@@ -70,11 +75,11 @@ describe("the level of risk", () => {
     expect(riskLevel(7, Array(50).fill(7), 10)).toBe("usual");
   });
 
-  it("is relative to at most 200 peers that still trade", () => {
+  it("is relative to at most 200 peers that are still traded", () => {
     const known = bars.slice(0, 400);
     const lists = Array.from({ length: 1_000 }, (_, index) => (index < 500 ? bars : known));
     const peers = (newestSince: number) =>
-      peerSigmas(choosePeers(lists), "stock", { at: LAST, newestSince: newestSince * DAY_MS })
+      peerSigmas(samplePeers(lists), "stock", { at: LAST, newestSince: newestSince * DAY_MS })
         .length;
     expect(peers(300)).toBe(200);
     expect(peers(500)).toBe(100);
@@ -91,7 +96,7 @@ describe("the set of published forecasts", () => {
   const shown = (tables: readonly HorizonTable[]) =>
     tables.map(({ evidence }) => [publishesRanges(evidence), publishesFall(evidence)]);
 
-  it("is what held out of sample: no probability of a fall over a month, nothing for funds, no month for coins", () => {
+  it("includes only forecasts that held out of sample: no fall probability over a month, none for funds, no month for coins", () => {
     const { stock, etf, crypto } = RISK_TABLE.classes;
     expect(shown(stock)).toEqual([
       [true, true],
@@ -107,10 +112,10 @@ describe("the set of published forecasts", () => {
     ]);
   });
 
-  it("uses tables of 101 rising quantiles", () => {
+  it("uses tables of 101 increasing quantiles", () => {
     for (const { classes } of [RISK_TABLE, SIMULATED_RISK_TABLE]) {
       for (const { quantiles } of Object.values(classes).flat()) {
-        expect(quantiles.length).toBe(PROBABILITIES.length);
+        expect(quantiles.length).toBe(ECDF_PROBABILITIES.length);
         expect(quantiles).toEqual([...quantiles].sort((a, b) => a - b));
       }
     }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { type BarMemory, checkBar } from "../../../src/market/bar-quality.ts";
+import { type BarCheckState, checkBar } from "../../../src/market/bar-quality.ts";
 import type { Bar } from "../../../src/market/records.ts";
 import { RISK_TABLE, SIMULATED_RISK_TABLE } from "../../../src/risk/measured-table.ts";
 import { riskOutlook } from "../../../src/risk/outlook.ts";
@@ -14,10 +14,10 @@ import { DAY_MS, madeBars } from "./bars.ts";
 
 const table = watchedHorizon(RISK_TABLE, "stock") as HorizonTable;
 
-/** Sessions before the first that is watched. */
+/** Index of the first evaluated session. */
 const START = 300;
 
-/** Calm bars, of which some closes move by a log return of their own. */
+/** Bars with returns of 0 from `START` on, except for the given log returns by day. */
 function barsWith(moves: Readonly<Record<number, number>>, count = START + 30): readonly Bar[] {
   let close = 100;
   return madeBars(count, 1, 1).map((bar, day) => {
@@ -30,7 +30,10 @@ function barsWith(moves: Readonly<Record<number, number>>, count = START + 30): 
   });
 }
 
-/** Looks at every session from `START` on. @returns Events and openings by day. */
+/**
+ * Evaluates every session from `START` on. @returns The events and the days on which a range
+ * opened.
+ */
 function watch(bars: readonly Bar[], days = 25, other = table) {
   let open: OpenRange | undefined;
   const opened: number[] = [];
@@ -46,8 +49,8 @@ function watch(bars: readonly Bar[], days = 25, other = table) {
   return { opened, events };
 }
 
-describe("the range that an alert watches", () => {
-  it("is the 95 % range of the risk forecast at the last known close", () => {
+describe("the price range that an alert watches", () => {
+  it("is the 95 % range of the risk forecast at the latest known close", () => {
     const bars = barsWith({});
     const at = START * DAY_MS;
     const { open } = rangeAlert(undefined, { records: { bars }, assetClass: "stock", at, table });
@@ -57,14 +60,14 @@ describe("the range that an alert watches", () => {
     expect(open).toEqual({ openedAt: at, price: outlook?.bar.close, low, high });
   });
 
-  it("ends after its horizon, and the next range opens at that close", () => {
+  it("ends after its horizon, and the next range opens at the same close", () => {
     const { opened, events } = watch(barsWith({}));
     expect(opened).toEqual([300, 305, 310, 315, 320]);
     expect(events).toEqual([]);
     expect(watch(barsWith({}), 25, { ...table, horizon: 7 }).opened).toEqual([300, 307, 314, 321]);
   });
 
-  it("ends with the close that leaves it, and the next range opens there", () => {
+  it("ends with a close outside the range, and the next range opens at that close", () => {
     const { opened, events } = watch(barsWith({ 303: -0.2 }));
     expect(opened).toEqual([300, 303, 308, 313, 318, 323]);
     expect(events.map(([day, { reason, sessions }]) => [day, reason, sessions])).toEqual([
@@ -76,7 +79,7 @@ describe("the range that an alert watches", () => {
     expect(event?.bar.session).toBe("day 303");
   });
 
-  it("is compared with the sum of returns since it opened, dividends and splits included", () => {
+  it("is compared with the sum of returns since it opened, including dividends and splits", () => {
     const { open } = rangeAlert(undefined, sessionOn(barsWith({}), START));
     const step = 0.22 * (open?.high ?? 0);
     const up = watch(barsWith({ 301: step, 302: step, 303: step, 304: step, 305: step }));
@@ -85,7 +88,7 @@ describe("the range that an alert watches", () => {
     expect(apart.events).toEqual([]);
     const together = watch(barsWith({ 302: 2.5 * step, 304: 2.5 * step }));
     expect(together.events.map(([day]) => day)).toEqual([304]);
-    // A split and a dividend change the price, not the return.
+    // A split and a dividend change the price, but not the return.
     const split = barsWith({}).map((bar, day) => {
       const { open, high, low, close } = bar;
       if (day < 303) return bar;
@@ -94,7 +97,7 @@ describe("the range that an alert watches", () => {
     expect(watch(split).events).toEqual([]);
   });
 
-  it("stays open while there is no close, and is checked at the first close afterwards", () => {
+  it("stays open when there is no close, and is checked at the next close", () => {
     const whole = barsWith({ 308: -0.2 });
     const halted = whole.filter((_, day) => day < 302 || day > 307);
     const { opened, events } = watch(halted);
@@ -102,10 +105,10 @@ describe("the range that an alert watches", () => {
     expect(events.map(([day, { sessions }]) => [day, sessions])).toEqual([[308, 2]]);
   });
 
-  it("is not left by a doubted bar until the next bar confirms that bar", () => {
-    /** The bars that are known when doubted ones are held. */
+  it("is not left because of a suspect bar until the next bar confirms it", () => {
+    /** The bars that are known when suspect bars are held back. */
     const filtered = (reported: readonly Bar[]): readonly Bar[] => {
-      let memory: BarMemory = {};
+      let memory: BarCheckState = {};
       const accepted: Bar[] = [];
       for (const bar of reported) {
         const check = checkBar(memory, bar);
@@ -128,7 +131,7 @@ describe("the range that an alert watches", () => {
     expect(watch(dropped).events).toEqual([]);
   });
 
-  it("is the same whatever follows, and when its state is stored and continued", () => {
+  it("does not depend on later data, and continues correctly from its stored state", () => {
     const bars = barsWith({ 303: -0.2, 312: 0.3 });
     const { events } = watch(bars, 10);
     expect(watch(bars.slice(0, START + 10), 10).events).toEqual(events);
@@ -136,7 +139,7 @@ describe("the range that an alert watches", () => {
     expect(rangeAlert(json, sessionOn(bars, 303)).event).toEqual(events[0]?.[1]);
   });
 
-  it("does not exist under 252 sessions, nor for classes without a published range", () => {
+  it("does not exist with fewer than 252 sessions or for asset classes without a published range", () => {
     const young = rangeAlert(undefined, sessionOn(barsWith({}), 251));
     expect(young).toEqual({ open: undefined });
     expect(rangeAlert(undefined, sessionOn(barsWith({}), 252)).open).toBeDefined();

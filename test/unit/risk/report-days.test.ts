@@ -12,19 +12,21 @@ import {
 } from "../../../src/risk/report-days.ts";
 import type { HorizonTable } from "../../../src/risk/table.ts";
 import { fitReportDays } from "../../method/report-day-fit.ts";
-import { filed, madeBars, weekdayBars } from "./bars.ts";
+import { filedFundamental, madeBars, weekdayBars } from "./bars.ts";
 
 const [WEEK, MONTH] = RISK_TABLE.classes.stock as readonly [HorizonTable, HorizonTable];
 
-/** The last report is expected 364 days after the first: on Thursday 2024-08-01. */
+/**
+ * Filings after which the next report is expected on Thursday 2024-08-01, 364 days after the first.
+ */
 const fundamentals = [
-  filed("2023-06-30", "2023-08-03"),
-  filed("2023-09-30", "2023-11-02"),
-  filed("2023-12-31", "2024-02-01"),
-  filed("2024-03-31", "2024-05-02"),
+  filedFundamental("2023-06-30", "2023-08-03"),
+  filedFundamental("2023-09-30", "2023-11-02"),
+  filedFundamental("2023-12-31", "2024-02-01"),
+  filedFundamental("2024-03-31", "2024-05-02"),
 ];
 
-/** The bar of a session, known a quarter of an hour after its close. */
+/** The bar of a session, which is known 15 minutes after its close. */
 const barOf = (session: string): Bar => {
   const [bar] = madeBars(1) as [Bar];
   return { ...bar, session, availableAt: newYorkInstant(session, "16:15") };
@@ -33,51 +35,54 @@ const barOf = (session: string): Bar => {
 const reportIn = (session: string, figures: readonly Fundamental[] = fundamentals) =>
   sessionsToReport(WEEK, { bars: [], fundamentals: figures }, barOf(session));
 
-describe("the sessions to the next report", () => {
+describe("the number of sessions until the next report", () => {
   it.each([
     ["on the day itself", "2024-08-01", 0],
     ["on the day before", "2024-07-31", 1],
     ["across a weekend", "2024-07-26", 4],
     ["across a holiday", "2024-07-03", 20],
     ["after the day, while nothing was filed", "2024-08-05", -2],
-  ])("%s (%s) are %i", (_when, session, sessions) => {
+  ])("%s (%s) is %i", (_when, session, sessions) => {
     expect(reportIn(session)).toBe(sessions);
   });
 
-  it("are counted to the session after a day on which the exchanges are closed", () => {
-    // 364 days after Friday 2023-03-31 is Good Friday, 2024-03-29.
+  it("is counted to the next session when the report is expected on a day without trading", () => {
+    // Good Friday, 2024-03-29, is 364 days after Friday, 2023-03-31.
     const figures = [
-      filed("2022-12-31", "2023-03-31"),
-      filed("2023-03-31", "2023-05-04"),
-      filed("2023-06-30", "2023-08-03"),
-      filed("2023-09-30", "2023-11-02"),
+      filedFundamental("2022-12-31", "2023-03-31"),
+      filedFundamental("2023-03-31", "2023-05-04"),
+      filedFundamental("2023-06-30", "2023-08-03"),
+      filedFundamental("2023-09-30", "2023-11-02"),
     ];
     expect(reportIn("2024-03-27", figures)).toBe(2);
     expect(reportIn("2024-03-28", figures)).toBe(1);
   });
 
-  it("are counted to the following report once the expected one is filed, which is known after the close", () => {
-    const figures = [...fundamentals, filed("2024-06-30", "2024-08-01")];
+  it("is counted to the following report after the expected report is filed, which is known after the close", () => {
+    const figures = [...fundamentals, filedFundamental("2024-06-30", "2024-08-01")];
     expect(reportIn("2024-08-01", figures)).toBe(0);
     expect(reportIn("2024-08-02", figures)).toBe(63);
   });
 
-  it("are counted across the end of a year", () => {
-    const figures = [filed("2022-11-30", "2023-01-05"), filed("2023-08-31", "2023-10-05")];
+  it("is counted across the end of a year", () => {
+    const figures = [
+      filedFundamental("2022-11-30", "2023-01-05"),
+      filedFundamental("2023-08-31", "2023-10-05"),
+    ];
     expect(reportIn("2023-12-29", figures)).toBe(3);
   });
 
-  it("are not known without filings, nor after two years without one", () => {
+  it("is unknown without filings, or two years after the last filing", () => {
     expect(reportIn("2024-07-26", [])).toBeNull();
     expect(reportIn("2026-08-05")).toBeNull();
   });
 
-  it("are not looked up by a table that leaves reports out", () => {
+  it("is not determined for a table that ignores reports", () => {
     const records = { bars: [], fundamentals };
     expect(sessionsToReport(MONTH, records, barOf("2024-07-31"))).toBeNull();
   });
 
-  it("are the same when the filing a year before was delivered hours late", () => {
+  it("does not change when the filing a year earlier was delivered hours late", () => {
     for (const hours of [0, 9, 19]) {
       const [first, ...others] = fundamentals as [Fundamental, ...Fundamental[]];
       const late = { ...first, availableAt: first.availableAt + hours * 3_600_000 };
@@ -86,11 +91,14 @@ describe("the sessions to the next report", () => {
   });
 });
 
-describe("the forecast across a report", () => {
-  /** 2.7 on the expected session, 1.5 on the one before, 1 elsewhere. */
+describe("the volatility forecast across a report", () => {
+  /**
+   * Variance factors: 2.7 on the session of the expected report, 1.5 on the session before, and 1
+   * elsewhere.
+   */
   const spread = { horizon: 5, reportDays: { before: 1, factors: [1.5, 2.7] } };
 
-  it("sums the factors of its sessions by their distance from the session of the expected report", () => {
+  it("sums the variance factors of its sessions by their distance from the expected report", () => {
     expect(horizonVariance(spread, null)).toBe(5);
     expect(horizonVariance(spread, 3)).toBeCloseTo(1 + 1.5 + 2.7 + 1 + 1, 12);
     expect(horizonVariance(spread, 1)).toBeCloseTo(2.7 + 4, 12);
@@ -100,13 +108,13 @@ describe("the forecast across a report", () => {
     expect(horizonVariance(spread, -60)).toBe(5);
   });
 
-  it("is scaled by the root of the sum of factors, or by the root of the horizon without factors", () => {
+  it("is scaled by the square root of the sum of factors, or of the horizon without factors", () => {
     expect(horizonSigma(0.02, spread, 3)).toBeCloseTo(0.02 * Math.sqrt(7.2), 12);
     const plain = { horizon: 5, reportDays: null };
     expect(horizonSigma(0.02, plain, 3)).toBeCloseTo(0.02 * Math.sqrt(5), 12);
   });
 
-  it("spans a report from the next session to the last of the horizon", () => {
+  it("counts as across a report from the next session to the last session of the horizon", () => {
     expect([0, 1, 5, 6].map((reportIn) => spansReport(reportIn, 5))).toEqual([
       false,
       true,
@@ -116,7 +124,7 @@ describe("the forecast across a report", () => {
     expect(spansReport(null, 5)).toBe(false);
   });
 
-  it("uses measured factors over five sessions of recorded stocks, and nowhere else", () => {
+  it("uses fitted factors only over five sessions and only for recorded stocks", () => {
     expect(WEEK.reportDays).toMatchObject({ before: 10, factors: { length: 16 } });
     const { stock, etf, crypto } = RISK_TABLE.classes;
     const others = [...stock.slice(1), ...etf, ...crypto];
@@ -125,14 +133,14 @@ describe("the forecast across a report", () => {
   });
 });
 
-describe("an outlook with filings", () => {
+describe("a risk outlook with known filings", () => {
   const bars = weekdayBars("2022-01-03", 700);
   const closeOf = (session: string) => newYorkInstant(session, "16:15");
   const at = closeOf("2024-07-30");
   const outlookOf = (figures: readonly Fundamental[]) =>
     riskOutlook({ bars, fundamentals: figures }, "stock", at, RISK_TABLE);
 
-  it("is wider where a report is expected, over five sessions only", () => {
+  it("is wider when a report is expected, but only over five sessions", () => {
     const [plain, known] = [outlookOf([]), outlookOf(fundamentals)];
     const [week, month] = known?.horizons ?? [];
     const [plainWeek, plainMonth] = plain?.horizons ?? [];
@@ -145,14 +153,14 @@ describe("an outlook with filings", () => {
     expect(MONTH.reportDays).toBeNull();
   });
 
-  it("does not depend on filings that follow", () => {
-    const later = [...fundamentals, filed("2024-06-30", "2024-07-30")];
+  it("does not depend on later filings", () => {
+    const later = [...fundamentals, filedFundamental("2024-06-30", "2024-07-30")];
     expect(outlookOf(later)).toEqual(outlookOf(fundamentals));
-    const gone = [...fundamentals, filed("2024-06-30", "2024-07-29")];
+    const gone = [...fundamentals, filedFundamental("2024-06-30", "2024-07-29")];
     expect(outlookOf(gone)).not.toEqual(outlookOf(fundamentals));
   });
 
-  it("is what an alert of the kind range watches", () => {
+  it("has the same range that an alert on ranges watches", () => {
     const records = { bars, fundamentals };
     const { open } = rangeAlert(undefined, { records, assetClass: "stock", at, table: WEEK });
     const range = outlookOf(fundamentals)?.horizons[0]?.ranges?.[2];
@@ -160,14 +168,14 @@ describe("an outlook with filings", () => {
   });
 });
 
-describe("the factors of report days", () => {
+describe("the report-day factors", () => {
   const outcome = (end: string, reportIn: number | null, ...ratios: number[]) => ({
     end,
     reportIn,
     ratios: Float64Array.from(ratios),
   });
 
-  it("are mean ratios by distance over those of sessions further away", () => {
+  it("are mean variance ratios by distance, relative to more distant sessions", () => {
     const outcomes = [
       outcome("2019-05-01", null, 0.5, 1.5),
       outcome("2019-05-01", 1, 6, 3),
@@ -179,13 +187,13 @@ describe("the factors of report days", () => {
     expect(factors.slice(before - 2, before + 3)).toEqual([1, 2, 4, 3, 1]);
   });
 
-  it("ignore horizons that end later", () => {
+  it("ignore horizons that end after the fitting date", () => {
     const outcomes = [outcome("2019-05-01", 1, 6, 1), outcome("2019-05-01", null, 2)];
     const later = [...outcomes, outcome("2020-01-02", 1, 600, 1), outcome("2020-01-02", null, 9)];
     expect(fitReportDays(later, "2020")).toEqual(fitReportDays(outcomes, "2020"));
   });
 
-  it("are 1 without anything to compare with", () => {
+  it("are 1 when there are no outcomes", () => {
     expect(fitReportDays([], "2020").factors).toEqual(Array(16).fill(1));
   });
 });

@@ -6,7 +6,7 @@ import { DAY_MS, madeBars } from "./bars.ts";
 
 const COUNT = 1_100;
 
-/** A bar whose variance is no number. */
+/** A bar whose variance is not a finite number. */
 const broken = (bar: Bar): Bar => ({ ...bar, high: 0, low: 0 });
 
 it.each([
@@ -15,7 +15,7 @@ it.each([
   ["stock", [100, 400, 401, 900]],
   ["crypto", Array.from({ length: 60 }, (_, at) => 300 + 3 * at)],
 ] as const)(
-  "the reader has the sigma of a %s at every close, with broken bars %j",
+  "the reader returns the correct sigma of a %s at every close when the bars %j are broken",
   (assetClass, bad) => {
     const days: ReadonlySet<number> = new Set(bad);
     const bars = madeBars(COUNT).map((bar, day) => (days.has(day) ? broken(bar) : bar));
@@ -30,7 +30,7 @@ it.each([
   },
 );
 
-it("the reader has the sigma after a gap of any length, and after a look back", () => {
+it("the reader returns the correct sigma after a gap of any length, and for an earlier day", () => {
   const bars = madeBars(COUNT);
   const read = createSigmaReader();
   for (const day of [300, 301, 305, 600, 400, 401, 1_099, 20]) {

@@ -1,7 +1,11 @@
 import { expect, it } from "vitest";
 import type { Market } from "../../../src/market/market.ts";
-import { countKnown } from "../../../src/market/point-in-time.ts";
-import type { InstrumentRecords, Known, RecordList } from "../../../src/market/records.ts";
+import { countKnownRecords } from "../../../src/market/point-in-time.ts";
+import type {
+  InstrumentRecords,
+  PointInTimeRecord,
+  RecordList,
+} from "../../../src/market/records.ts";
 import { ScoringEngine } from "../../../src/score/scoring-engine.ts";
 import { createSnapshotArchive } from "../../../src/score/snapshot-archive.ts";
 import { closeOf, DAYS, METHOD_MARKET } from "../../method/market.ts";
@@ -10,18 +14,18 @@ import { differences } from "./markets.ts";
 const BEFORE = closeOf(DAYS - 70);
 const FEEDS = ["fundamentals", "mentions", "prints", "shortVolumes"] as const;
 
-it("a record that arrives before one that is dated later counts as soon as it is known", () => {
+it("a record that is inserted before a later-dated record is used as soon as it is known", () => {
   const added: (() => number)[] = [];
   const until = closeOf(DAYS - 5);
   const list = METHOD_MARKET.recordsUntil(until).map((one): InstrumentRecords => {
     const lists = FEEDS.flatMap((feed) => {
-      const list: RecordList<Known> = one[feed] ?? [];
-      const all = list.slice(0, countKnown(list, closeOf(DAYS - 10)));
+      const list: RecordList<PointInTimeRecord> = one[feed] ?? [];
+      const all = list.slice(0, countKnownRecords(list, closeOf(DAYS - 10)));
       const last = all.at(-1);
       if (last !== undefined) all.push({ ...last, availableAt: closeOf(DAYS - 8) });
-      const from = countKnown(all, BEFORE);
+      const from = countKnownRecords(all, BEFORE);
       const next = all[from]?.availableAt ?? 0;
-      const to = countKnown(all, Math.max(next, BEFORE + 2 * METHOD_MARKET.dayMs));
+      const to = countKnownRecords(all, Math.max(next, BEFORE + 2 * METHOD_MARKET.dayMs));
       if (to === from || to === all.length) return [];
       const some = all.splice(from, to - from);
       added.push(() => all.splice(from, 0, ...some).length);
@@ -35,7 +39,7 @@ it("a record that arrives before one that is dated later counts as soon as it is
     return { archive, engine: new ScoringEngine(market, archive) };
   };
   const running = started();
-  // At the second instant readers already know when the next record comes.
+  // At the second instant, readers have already stored when the next record becomes known.
   for (const at of [BEFORE, BEFORE + 1]) running.engine.refresh(at);
   for (const add of added) add();
   expect(added.length).toBeGreaterThan(20);

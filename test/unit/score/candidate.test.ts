@@ -16,7 +16,7 @@ import { snapshotOf } from "../../support/scripted-market.ts";
 
 const NONE = Number.NaN;
 
-/** Numbers in [-0.5, 0.5), some of which are missing. */
+/** Random numbers in [-0.5, 0.5), some of which are missing (NaN). */
 const column = (count: number, seed: number, missing = 0): Float64Array =>
   Float64Array.from({ length: count }, (_, index) =>
     missing > 0 && index % missing === 0 ? NONE : randomAt(seed, index) - 0.5,
@@ -24,7 +24,7 @@ const column = (count: number, seed: number, missing = 0): Float64Array =>
 
 const none = (count: number): Float64Array => new Float64Array(count).fill(NONE);
 
-/** The normal score of each value among those that are known, computed one by one. */
+/** The normal score of each known value, computed one value at a time. */
 function scoresOf(values: readonly number[]): (number | null)[] {
   const known = values.filter((value) => !Number.isNaN(value));
   return values.map((value) => {
@@ -52,7 +52,7 @@ describe("the candidate method", () => {
     index >= 58 ? "Small" : index % 4 === 3 ? null : `Sector ${index % 4}`,
   );
 
-  it("averages the normal scores of the inputs that exist", () => {
+  it("averages the normal scores of the inputs that are available", () => {
     const surprise = column(count, 1, 3);
     const readings = readCandidate(
       {
@@ -71,7 +71,7 @@ describe("the candidate method", () => {
     }
   });
 
-  it("ranks momentum and reversal within the sector, or within the class if the sector is small or unknown", () => {
+  it("ranks momentum and reversal within the sector, or within the asset class if the sector is small or unknown", () => {
     const momentum = column(count, 2, 7);
     const month = column(count, 3);
     const readings = readCandidate(
@@ -92,14 +92,14 @@ describe("the candidate method", () => {
     expectNear(partOf(readings, "reversal"), scoresOf(reversal));
   });
 
-  it("gives equal values the same score, whatever their sign and position", () => {
+  it("assigns the same score to equal values, whatever their sign and position", () => {
     const values = Float64Array.from({ length: count }, (_, index) => Math.floor(index / 7) - 3);
     const inputs = { residualMomentum: none(count), monthReturn: none(count) };
     const readings = readCandidate({ ...inputs, sectors, surprise: values }, 5);
     expectNear(partOf(readings, "surprise"), scoresOf([...values]));
   });
 
-  it("gives no score to a group that is too small", () => {
+  it("assigns no score in a group that is too small", () => {
     const few = 29;
     const inputs = { surprise: column(few, 1), monthReturn: column(few, 2) };
     const readings = readCandidate(
@@ -110,8 +110,8 @@ describe("the candidate method", () => {
   });
 });
 
-describe("the candidate beside the method in use", () => {
-  /** The final snapshots of some sessions, of a market that ends with its last record. */
+describe("the candidate method, which runs alongside the current method,", () => {
+  /** The final snapshots of all sessions up to a day. */
   function closedUntil(day: number, market: Market = METHOD_MARKET): readonly Snapshot[] {
     const closed: Snapshot[] = [];
     const addClosed = (snapshot: Snapshot) => void closed.push(snapshot);
@@ -124,7 +124,7 @@ describe("the candidate beside the method in use", () => {
   const closed = closedUntil(LAST);
   const read = closed.filter(({ candidate }) => typeof candidate?.z === "number");
 
-  it("scores stocks only, at the closes at which they traded", () => {
+  it("scores only stocks, at the closes at which they traded", () => {
     expect(read.length).toBeGreaterThan(500);
     expect(new Set(read.map(({ instrument }) => instrument.assetClass))).toEqual(
       new Set(["stock"]),
@@ -134,7 +134,7 @@ describe("the candidate beside the method in use", () => {
     }
   });
 
-  it("is the same when the future is deleted", () => {
+  it("does not change when future data is deleted", () => {
     const known = METHOD_MARKET.recordsUntil(closeOf(LAST)).map(
       ({ bars, fundamentals, ...rest }) => ({
         ...rest,
@@ -149,7 +149,7 @@ describe("the candidate beside the method in use", () => {
     expect(said(cut)).toBe(said(closed));
   });
 
-  it("is stored with the snapshot, and published with its registration date and rule", () => {
+  it("is stored with the snapshot, and published with its registration date and promotion rule", () => {
     const [snapshot] = read as [Snapshot];
     const recorded = JSON.parse(JSON.stringify(snapshot)) as Snapshot;
     expect(recorded.candidate).toEqual({

@@ -3,26 +3,26 @@ import { describe, expect, it } from "vitest";
 import {
   FACTORS,
   type Factor,
+  type FactorReading,
   missingReading,
-  type Reading,
 } from "../../../src/factors/reading.ts";
 import {
   CLASS_FACTORS,
   type Composite,
-  compose,
-  contributionsTo,
-  type Readings,
+  composeScore,
+  type FactorReadings,
+  scoreContributions,
   WEIGHTS,
 } from "../../../src/score/composite.ts";
 
-const reading = (z: number, confidence: number): Reading => ({
+const reading = (z: number, confidence: number): FactorReading => ({
   ...missingReading("stale"),
   status: "ok",
   z,
   confidence,
 });
 
-const all: Readings = {
+const all: FactorReadings = {
   momentum: reading(1.2, 1),
   valuation: reading(-0.4, 1),
   social: reading(0.5, 0.6),
@@ -32,49 +32,52 @@ const all: Readings = {
 const sumOf = (contributions: Readonly<Record<Factor, number>>) =>
   FACTORS.reduce((sum, factor) => sum + contributions[factor], 0);
 
-describe("the composite", () => {
-  it("equals the worked example with all factors: Z .647567, score 74.1368, confidence .808", () => {
-    const { z, score, confidence, coverage } = compose(all, WEIGHTS.stock);
+describe("the composite score", () => {
+  it("matches the worked example with all factors: Z .647567, score 74.1368, confidence .808", () => {
+    const { z, score, confidence, coverage } = composeScore(all, WEIGHTS.stock);
     expect(z).toBeCloseTo(0.647567, 6);
     expect(score).toBeCloseTo(74.1368, 4);
     expect(confidence).toBeCloseTo(0.808, 9);
     expect(coverage).toBe(1);
   });
 
-  it("equals the worked example with two factors missing: Z .893666, score 81.4250, confidence .456", () => {
+  it("matches the worked example with two factors missing: Z .893666, score 81.4250, confidence .456", () => {
     const missing = missingReading("not_observed");
-    const composite = compose({ ...all, valuation: missing, darkpool: missing }, WEIGHTS.stock);
+    const composite = composeScore(
+      { ...all, valuation: missing, darkpool: missing },
+      WEIGHTS.stock,
+    );
     expect(composite.z).toBeCloseTo(0.893666, 6);
     expect(composite.score).toBeCloseTo(81.425, 4);
     expect(composite.confidence).toBeCloseTo(0.456, 9);
     expect(composite.coverage).toBeCloseTo(0.54, 9);
   });
 
-  it("equals the worked example with momentum at half confidence: Z .262064, score 60.3364, confidence .643", () => {
-    const composite = compose({ ...all, momentum: reading(1.2, 0.5) }, WEIGHTS.stock);
+  it("matches the worked example with momentum at half confidence: Z .262064, score 60.3364, confidence .643", () => {
+    const composite = composeScore({ ...all, momentum: reading(1.2, 0.5) }, WEIGHTS.stock);
     expect(composite.z).toBeCloseTo(0.262064, 6);
     expect(composite.score).toBeCloseTo(60.3364, 4);
     expect(composite.confidence).toBeCloseTo(0.643, 9);
   });
 
-  it("has a coverage relative to the factors that apply to the class", () => {
+  it("has a coverage relative to the factors that apply to the asset class", () => {
     const missing = missingReading("not_observed");
     const fund = { ...all, valuation: missing, darkpool: missing };
-    const { coverage } = compose(fund, WEIGHTS.etf, CLASS_FACTORS.etf);
+    const { coverage } = composeScore(fund, WEIGHTS.etf, CLASS_FACTORS.etf);
     expect(coverage).toBeCloseTo((0.33 + 0.21) / (0.33 + 0.21 + 0.18), 9);
     const coin = { ...all, darkpool: missing };
-    expect(compose(coin, WEIGHTS.crypto, CLASS_FACTORS.crypto).coverage).toBeCloseTo(0.88, 9);
+    expect(composeScore(coin, WEIGHTS.crypto, CLASS_FACTORS.crypto).coverage).toBeCloseTo(0.88, 9);
   });
 
   it("is 50 with confidence 0 when nothing is known", () => {
     const nothing = missingReading("not_observed");
     const readings = { momentum: nothing, valuation: nothing, social: nothing, darkpool: nothing };
-    const { score, confidence, coverage } = compose(readings, WEIGHTS.crypto);
+    const { score, confidence, coverage } = composeScore(readings, WEIGHTS.crypto);
     expect({ score, confidence, coverage }).toEqual({ score: 50, confidence: 0, coverage: 0 });
-    expect(sumOf(contributionsTo(score, readings, WEIGHTS.crypto))).toBe(0);
+    expect(sumOf(scoreContributions(score, readings, WEIGHTS.crypto))).toBe(0);
   });
 
-  it("has weights that are half equal and half by prior evidence, rounded", () => {
+  it("has weights that are the rounded mean of equal weights and weights by prior evidence", () => {
     const priors = {
       stock: { momentum: 0.02, valuation: 0.015, social: 0.008, darkpool: 0.005 },
       crypto: { momentum: 0.025, valuation: 0.01, social: 0.008, darkpool: 0 },
@@ -84,7 +87,7 @@ describe("the composite", () => {
       const weights = WEIGHTS[assetClass as keyof typeof priors];
       for (const factor of FACTORS) {
         const exact = 0.5 / 4 + (0.5 * prior[factor]) / sum;
-        // As the method rounds them, .125 down.
+        // The method rounds .125 down.
         expect(Math.abs(weights[factor] - exact), factor).toBeLessThanOrEqual(0.0051);
       }
     }
@@ -92,15 +95,16 @@ describe("the composite", () => {
   });
 });
 
-/** Rounding of a score. */
+/** Tolerance for the rounding of a score, in points. */
 const ROUNDING = 1e-9;
 
-describe("the score, for any z and confidence", () => {
+describe("the composite score, for any z-scores and confidences,", () => {
   const z = fc.double({ min: -3, max: 3, noNaN: true });
   const confidence = fc.double({ min: 0, max: 1, noNaN: true });
   const evidence = fc.record({ z, confidence });
-  const readingOf = (one: { readonly z: number; readonly confidence: number } | null): Reading =>
-    one === null ? missingReading("stale") : reading(one.z, one.confidence);
+  const readingOf = (
+    one: { readonly z: number; readonly confidence: number } | null,
+  ): FactorReading => (one === null ? missingReading("stale") : reading(one.z, one.confidence));
   const factors = fc.record({
     momentum: fc.option(evidence),
     valuation: fc.option(evidence),
@@ -110,22 +114,22 @@ describe("the score, for any z and confidence", () => {
   const weights = fc.constantFrom(WEIGHTS.stock, WEIGHTS.etf, WEIGHTS.crypto);
   const any = fc.record({ factors, weights, factor: fc.constantFrom(...FACTORS) });
   type Any = typeof any extends fc.Arbitrary<infer T> ? T : never;
-  const readingsOf = (one: Any["factors"]): Readings => ({
+  const readingsOf = (one: Any["factors"]): FactorReadings => ({
     momentum: readingOf(one.momentum),
     valuation: readingOf(one.valuation),
     social: readingOf(one.social),
     darkpool: readingOf(one.darkpool),
   });
-  const always = (property: (one: Any, composite: Composite, readings: Readings) => void) =>
+  const always = (property: (one: Any, composite: Composite, readings: FactorReadings) => void) =>
     fc.assert(
       fc.property(any, (one) => {
         const readings = readingsOf(one.factors);
-        property(one, compose(readings, one.weights), readings);
+        property(one, composeScore(readings, one.weights), readings);
       }),
       { seed: 11, numRuns: 1_000 },
     );
 
-  it("is bounded, like confidence and coverage, and the same every time", () => {
+  it("is bounded, like confidence and coverage, and deterministic", () => {
     always(({ weights }, composite, readings) => {
       expect(composite.score).toBeGreaterThanOrEqual(0);
       expect(composite.score).toBeLessThanOrEqual(100);
@@ -133,23 +137,23 @@ describe("the score, for any z and confidence", () => {
         expect(part).toBeGreaterThanOrEqual(0);
         expect(part).toBeLessThanOrEqual(1);
       }
-      expect(compose(readings, weights)).toEqual(composite);
+      expect(composeScore(readings, weights)).toEqual(composite);
     });
   });
 
-  it("splits score - 50 into the contributions of the factors", () => {
+  it("minus 50 is the sum of the factors' contributions", () => {
     always(({ weights }, { score }, readings) => {
-      expect(sumOf(contributionsTo(score, readings, weights))).toBeCloseTo(score - 50, 8);
+      expect(sumOf(scoreContributions(score, readings, weights))).toBeCloseTo(score - 50, 8);
     });
   });
 
-  it("never falls when the z of a factor rises", () => {
+  it("never decreases when the z-score of a factor increases", () => {
     fc.assert(
       fc.property(any, z, (one, other) => {
         const { confidence: trust = 1 } = one.factors[one.factor] ?? {};
         const [low, high] = [other, one.factors[one.factor]?.z ?? 0].sort((a, b) => a - b);
         const at = (value: number | undefined) =>
-          compose(
+          composeScore(
             { ...readingsOf(one.factors), [one.factor]: reading(value ?? 0, trust) },
             one.weights,
           ).score;
@@ -159,12 +163,12 @@ describe("the score, for any z and confidence", () => {
     );
   });
 
-  it("moves further towards a factor's value when its confidence is higher", () => {
+  it("moves further toward a factor's value when the factor has more confidence", () => {
     fc.assert(
       fc.property(any, z, fc.tuple(confidence, confidence), (one, value, trusts) => {
         const [less, more] = trusts.sort((a, b) => a - b);
         const at = (trust: number | undefined) =>
-          compose(
+          composeScore(
             { ...readingsOf(one.factors), [one.factor]: reading(value, trust ?? 0) },
             one.weights,
           );
@@ -176,24 +180,24 @@ describe("the score, for any z and confidence", () => {
     );
   });
 
-  it("treats a missing factor as its prior mean, z 0, and not as the mean of the others", () => {
+  it("treats a missing factor as its prior mean z = 0, and not as the mean of the other factors", () => {
     always(({ weights, factor }, _, readings) => {
       const evidence = { ...readings, [factor]: missingReading("stale") };
-      const without = compose(evidence, weights);
-      const neutral = compose({ ...readings, [factor]: reading(0, 1) }, weights);
+      const without = composeScore(evidence, weights);
+      const neutral = composeScore({ ...readings, [factor]: reading(0, 1) }, weights);
       expect(without.z).toBe(neutral.z);
       expect(without.score).toBe(neutral.score);
       expect(without.confidence).toBeLessThan(neutral.confidence);
-      const contributions = contributionsTo(without.score, evidence, weights);
+      const contributions = scoreContributions(without.score, evidence, weights);
       expect(Math.abs(contributions[factor])).toBe(0);
     });
   });
 
-  it("moves towards 50 when evidence is removed that the rest does not contradict", () => {
+  it("moves toward 50 when a factor is removed that no other factor contradicts", () => {
     always(({ weights, factor }, { score, z }, readings) => {
       const isOneSided = FACTORS.every((name) => (readings[name].z ?? 0) * z >= 0);
       if (!isOneSided) return;
-      const without = compose({ ...readings, [factor]: missingReading("stale") }, weights);
+      const without = composeScore({ ...readings, [factor]: missingReading("stale") }, weights);
       expect(Math.abs(without.score - 50)).toBeLessThanOrEqual(Math.abs(score - 50) + ROUNDING);
       expect((without.score - 50) * (score - 50)).toBeGreaterThanOrEqual(0);
     });

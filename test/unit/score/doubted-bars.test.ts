@@ -16,13 +16,16 @@ import { driftingMarket } from "../research/drifting-market.ts";
 
 const real = sharedFolder("market", "corrupted bars in real history");
 
-/** What a faulty feed does to one bar, or to all bars from one on. */
+/** An error of a faulty feed, in a single bar or in all bars from one bar on. */
 interface Corruption {
   readonly name: string;
   readonly fault: BarFault;
   readonly verdict: BarVerdict;
   readonly spoil: (bar: ReportedBar, before: ReportedBar) => ReportedBar;
-  /** Prices from that bar on are divided, the volume multiplied, without a split. */
+  /**
+   * Divisor of the prices and multiplier of the volumes from the corrupted bar on, without an
+   * announced split.
+   */
   readonly ratio?: number;
 }
 
@@ -115,7 +118,7 @@ const CORRUPTIONS: readonly Corruption[] = [
   },
 ];
 
-/** An instrument with the corruption of one of its bars. */
+/** An instrument with one corrupted bar. */
 interface Case {
   readonly records: InstrumentRecords;
   readonly corruption: Corruption;
@@ -134,7 +137,10 @@ function corrupted({ records, corruption, place }: Case): readonly ReportedBar[]
   });
 }
 
-/** The records expected after the checks: without a dropped bar, and with a split announced a session late. */
+/**
+ * The bars expected after the checks: without a dropped bar, or with the split inserted and known
+ * one session late.
+ */
 function expected({ records, corruption, place }: Case): readonly ReportedBar[] {
   const { ratio } = corruption;
   if (ratio === undefined) return [...records.bars].map(bare).filter((_, at) => at !== place);
@@ -145,7 +151,7 @@ function expected({ records, corruption, place }: Case): readonly ReportedBar[] 
   );
 }
 
-/** The records of a case with other bars; filings after a split count the new shares. */
+/** The records of a case with other bars. Filings after a split contain the new share count. */
 function withBars(
   { records, corruption: { ratio = 1 }, place }: Case,
   bars: readonly ReportedBar[],
@@ -166,7 +172,7 @@ function filtered(one: Case): InstrumentRecords {
   return { ...withBars(one, accepted), doubtedBars: filter.doubts };
 }
 
-/** Everything that is decided about every instrument at every close. */
+/** Runs the engine, and returns the decision about every instrument at every close. */
 function decisions(market: Market, records: readonly InstrumentRecords[]) {
   const found = new Map<string, { readonly direction: string; readonly text: string }>();
   const sink = {
@@ -186,7 +192,7 @@ function decisions(market: Market, records: readonly InstrumentRecords[]) {
 
 const NAMES = 50;
 
-/** The market under test, with one corruption for each of 50 instruments. */
+/** Tests a market in which each of 50 instruments has one corruption. */
 function prove(title: string, load: () => Promise<{ market: Market; cases: readonly Case[] }>) {
   describe(title, async () => {
     const { market, cases } = await load();
@@ -197,7 +203,7 @@ function prove(title: string, load: () => Promise<{ market: Market; cases: reado
       cases.map(({ records }) => records),
     );
 
-    it("reports each doubted bar with its fault and its outcome", () => {
+    it("reports each suspect bar with its fault and its outcome", () => {
       expect(cases).toHaveLength(NAMES);
       for (const [index, { records, corruption, place }] of cases.entries()) {
         const doubts = [...(spoiled[index]?.doubtedBars ?? [])];
@@ -209,12 +215,12 @@ function prove(title: string, load: () => Promise<{ market: Market; cases: reado
       }
     });
 
-    it("is scored bit for bit as if bars that are dropped were absent and splits were announced", () => {
+    it("is scored bit for bit as if dropped bars were absent and inferred splits were announced", () => {
       const without = cases.map((one) => withBars(one, expected(one)));
       expect(found).toEqual(decisions(market, without));
     });
 
-    it("does not change its direction at a doubted bar", () => {
+    it("does not change its direction at the close of a suspect bar", () => {
       const closes = [...new Set([...clean.keys()].map((key) => Number(key.split(" ")[1])))];
       closes.sort((a, b) => a - b);
       for (const { records, corruption, place } of cases) {
@@ -234,7 +240,7 @@ function prove(title: string, load: () => Promise<{ market: Market; cases: reado
   });
 }
 
-prove("a made market with corrupted bars", async () => {
+prove("a simulated market with corrupted bars", async () => {
   const market = driftingMarket({ names: NAMES, days: 640, drift: 0.004 });
   const cases = market.recordsUntil(0).map((records, index) => {
     const corruption = CORRUPTIONS[index % CORRUPTIONS.length] as Corruption;

@@ -1,6 +1,9 @@
 import { describe, expect, it } from "vitest";
 import { missingReading } from "../../../src/factors/reading.ts";
-import { createVolatility, type VolatilityReading } from "../../../src/factors/volatility.ts";
+import {
+  createVolatilityTracker,
+  type VolatilityReading,
+} from "../../../src/factors/volatility.ts";
 import type { AssetClass } from "../../../src/market/instrument.ts";
 import {
   EVENT_RULES,
@@ -50,7 +53,7 @@ const snapshot = (
 
 type Step = readonly [hours: number, score: number, direction?: "LONG" | "SHORT" | "WAIT"];
 
-/** Feeds snapshots in turn, a session a day, and tells when which events came. */
+/** Evaluates a series of snapshots. @returns The hour and the reason of each event. */
 function eventsOf(
   steps: readonly Step[],
   assetClass: AssetClass = "stock",
@@ -72,8 +75,8 @@ function eventsOf(
   return told;
 }
 
-describe("a shift of the signal", () => {
-  it("is an event when LONG, SHORT or WAIT changes, and never for the first snapshot", () => {
+describe("a signal shift", () => {
+  it("fires when LONG, SHORT or WAIT changes, but never for the first snapshot", () => {
     expect(eventsOf([[0, 90, "LONG"]])).toEqual([]);
     expect(
       eventsOf([
@@ -86,7 +89,7 @@ describe("a shift of the signal", () => {
     ).toEqual(["48 direction", "96 direction"]);
   });
 
-  it("is an event when the score has moved 15 points since the last event", () => {
+  it("fires when the score has moved 15 points since the last event", () => {
     const first: Step = [0, 50];
     expect(eventsOf([first, [24, 64.9]])).toEqual([]);
     expect(eventsOf([first, [24, 65]])).toEqual(["24 score"]);
@@ -94,7 +97,7 @@ describe("a shift of the signal", () => {
     expect(eventsOf([first, [24, 35]])).toEqual(["24 score"]);
   });
 
-  it("is reported again only after the score has settled within 5 points", () => {
+  it("fires again only after the score has settled within 5 points", () => {
     const moved: Step[] = [
       [0, 50],
       [24, 65],
@@ -104,7 +107,7 @@ describe("a shift of the signal", () => {
     expect(eventsOf([...moved, [48, 70], [72, 81]])).toEqual(["24 score", "72 score"]);
   });
 
-  it("is suppressed for the rest of a session, and reported afterwards if it still holds", () => {
+  it("is suppressed for the rest of a session, and fires afterwards if the change persists", () => {
     const steps: Step[] = [
       [0, 50],
       [24, 50, "LONG"],
@@ -115,7 +118,7 @@ describe("a shift of the signal", () => {
     expect(eventsOf([...steps, [48, 50, "LONG"]])).toEqual(["24 direction"]);
   });
 
-  it("is suppressed for six hours on a coin", () => {
+  it("is suppressed for six hours after an event of a coin", () => {
     const steps: Step[] = [
       [0, 50],
       [24, 50, "LONG"],
@@ -125,7 +128,7 @@ describe("a shift of the signal", () => {
     expect(eventsOf(steps, "crypto")).toEqual(["24 direction", "30 direction"]);
   });
 
-  it("supports other thresholds at their bounds", () => {
+  it("supports the smallest and the largest configurable score threshold", () => {
     const rules = (scoreMove: number) => ({
       ...EVENT_RULES,
       ...{ scoreMove, rearmWithin: scoreMove / 3 },
@@ -142,7 +145,7 @@ describe("a shift of the signal", () => {
     expect(eventsOf(moved(100), "stock", rules(50))).toEqual(["24 score"]);
   });
 
-  it("has a cooldown in market days", () => {
+  it("has a configurable cooldown in market days", () => {
     const steps: Step[] = [
       [0, 50],
       [24, 50, "LONG"],
@@ -159,7 +162,7 @@ describe("a shift of the signal", () => {
     expect(eventsOf(backAgain, "stock", quiet(2))).toEqual(["24 direction"]);
   });
 
-  it("returns the same state while nothing changes", () => {
+  it("keeps the same state object while nothing changes", () => {
     const sight = (score: number) => ({
       snapshot: snapshot(score, score, "WAIT", "stock"),
       ...{ session: String(score), dayMs: DAY_MS },
@@ -173,7 +176,7 @@ describe("a shift of the signal", () => {
     expect(signalShift(armed, sight(66)).state).toBe(armed);
   });
 
-  it("contains both snapshots with their contributions", () => {
+  it("contains the snapshots before and after it, with their contributions", () => {
     const sight = (at: number, score: number) => ({
       snapshot: snapshot(at, score, "WAIT", "stock"),
       session: String(at),
@@ -212,7 +215,7 @@ describe("a volatility alert", () => {
     });
   };
 
-  it("is high from z 2.5 on, and extreme from z 4 on or at a move of four slow deviations", () => {
+  it("is high at a z-score of 2.5, and extreme at a z-score of 4 or a move of four slow standard deviations", () => {
     expect(told([reading(2.49)])).toEqual([undefined]);
     expect(told([reading(2.5)])).toEqual(["high"]);
     expect(told([reading(4)])).toEqual(["extreme"]);
@@ -221,7 +224,7 @@ describe("a volatility alert", () => {
     expect(told([reading(null, 3.99)])).toEqual([undefined]);
   });
 
-  it("names its cause: z, or else the move of the session", () => {
+  it("reports the z-score as its cause, or otherwise the return of the session", () => {
     const reasonOf = (each: VolatilityReading) =>
       volatilityAlert(calm, sight(each, 0), EVENT_RULES).event?.reason;
     expect(reasonOf(reading(2.5))).toBe("volatility");
@@ -230,7 +233,7 @@ describe("a volatility alert", () => {
     expect(reasonOf(reading(null, 4))).toBe("return");
   });
 
-  it("is an event once, again when it becomes extreme, and then only after z was below 1", () => {
+  it("fires once, again when it becomes extreme, and then only after the z-score was below 1", () => {
     expect(told([reading(3), reading(3.5), reading(1), reading(3)])).toEqual([
       "high",
       undefined,
@@ -241,7 +244,7 @@ describe("a volatility alert", () => {
     expect(told([reading(3), reading(0.99), reading(3)])).toEqual(["high", undefined, "high"]);
   });
 
-  it("is never an event for the first session", () => {
+  it("never fires for the first session", () => {
     const begun = volatilityAlert(undefined, sight(reading(3), 0));
     expect(begun).toEqual({ state: { level: "high", told: null } });
     expect(volatilityAlert(begun.state, sight(reading(3.5), 1)).event).toBeUndefined();
@@ -252,7 +255,7 @@ describe("a volatility alert", () => {
     expect(volatilityAlert(undefined, sight(reading(0), 0)).state).toEqual(calm);
   });
 
-  it("supports other thresholds at their bounds", () => {
+  it("supports the smallest and the largest configurable z-score threshold", () => {
     const from = (highZ: number) => ({ ...EVENT_RULES, highZ });
     expect(told([reading(1.49)], from(1.5))).toEqual([undefined]);
     expect(told([reading(1.5)], from(1.5))).toEqual(["high"]);
@@ -260,7 +263,7 @@ describe("a volatility alert", () => {
     expect(told([reading(4)], from(4))).toEqual(["extreme"]);
   });
 
-  it("has a cooldown in market days, after which a change that still holds is an event", () => {
+  it("has a cooldown in market days, after which it fires if the change persists", () => {
     const rules = { ...EVENT_RULES, quietDays: 3 };
     const [high, extreme, low] = [reading(3), reading(5), reading(0)];
     const never = undefined;
@@ -272,15 +275,15 @@ describe("a volatility alert", () => {
     expect(told([high, low, high, high], rules)).toEqual(["high", never, never, "high"]);
   });
 
-  it("returns the same state while nothing changes", () => {
+  it("keeps the same state object while nothing changes", () => {
     const high = volatilityAlert(calm, sight(reading(3), 0)).state;
     expect(volatilityAlert(calm, sight(reading(2), 0)).state).toBe(calm);
     expect(volatilityAlert(high, sight(reading(1), 1)).state).toBe(high);
     expect(volatilityAlert(high, sight(reading(0), 1)).state).toEqual({ ...high, level: "calm" });
   });
 
-  it("does not occur on the reference series, whose newest z is -.972370", () => {
-    const volatility = createVolatility();
+  it("does not fire on the reference series, whose latest z-score is -.972370", () => {
+    const volatility = createVolatilityTracker();
     const readings = referenceBars().flatMap((bar) => volatility.add(bar) ?? []);
     expect(readings.at(-1)?.z).toBeCloseTo(-0.97237, 5);
     expect(told(readings).filter((severity) => severity !== undefined)).toEqual([]);

@@ -11,14 +11,17 @@ import { smallMarket } from "../../support/small-market.ts";
 
 const END = Date.parse("2014-04-01T00:00:00Z");
 
-/** What is said of a session: its id, and the figures under it. */
+/** The snapshot id of a session and the figures published under it. */
 interface Said {
   readonly at: number;
   readonly id: string;
   readonly figures: string;
 }
 
-/** What a process says of every session, by instrument and close. @param starts When it scored before. */
+/**
+ * Returns the id and figures of every session by instrument and close, as computed by one process.
+ * @param starts Instants at which the process has refreshed before.
+ */
 async function saidOf(folder: string, starts: readonly number[] = []): Promise<Map<string, Said>> {
   const archive = createSnapshotArchive();
   const engine = new ScoringEngine(await readMarketFolder(folder), archive);
@@ -36,7 +39,7 @@ async function saidOf(folder: string, starts: readonly number[] = []): Promise<M
   );
 }
 
-/** A copy of a folder in which the lines of a file are others. */
+/** Copies a folder with the lines of one file edited. */
 async function folderWith(
   folder: string,
   file: string,
@@ -54,7 +57,7 @@ async function folderWith(
 const folder = await smallMarket();
 const whole = await saidOf(folder);
 
-/** Edits the line that has a text in it. */
+/** Edits the first line that contains a text. */
 const change = (text: string, edit: (line: string) => string) => (lines: readonly string[]) => {
   const at = lines.findIndex((line) => line.includes(text));
   return lines.with(at, edit(lines[at] as string));
@@ -66,13 +69,16 @@ const without = (text: string) => (lines: readonly string[]) =>
   );
 const after = (text: string, line: string) => (lines: readonly string[]) =>
   lines.toSpliced(lines.findIndex((one) => one.includes(text)) + 1, 0, line);
-/** A figure in place of that of a column. */
+/** Replaces the number in a column. */
 const withCell = (column: number, figure: (cell: number) => number) => (line: string) => {
   const cells = line.split(",");
   return cells.with(column, String(figure(Number(cells[column])))).join(",");
 };
 
-/** The class is too small for valuations and for a benchmark by turnover, and no print of a folder is signable. */
+/**
+ * Kinds of changes that affect no figure: the class is too small for valuations and for a
+ * turnover-weighted benchmark, and prints in a folder have no quotes.
+ */
 const MOVES_NO_FIGURE = ["volume", "filing", "print"];
 
 const BAR = "2013-09-03T20:15Z";
@@ -172,7 +178,7 @@ it.each([
     "2014-02-04T23:00Z",
   ],
 ])(
-  "a %s in the middle of a folder has other ids from its session on, and none before",
+  "a changed %s in the middle of a market folder changes the snapshot ids from its session on, but not before",
   async (what, file, edit, known) => {
     const said = await saidOf(await folderWith(folder, file, edit));
     const from = Date.parse(known);
@@ -195,7 +201,7 @@ it.each([
   },
 );
 
-it("a folder that ends earlier has the same ids and figures", async () => {
+it("a market folder that ends earlier has the same snapshot ids and figures", async () => {
   const until = (last: string) => (lines: readonly string[]) =>
     lines.filter((line) => !/20\d\d-\d\d-\d\d/.test(line) || dateOf(line) <= last);
   const dateOf = (line: string) => /20\d\d-\d\d-\d\d/.exec(line)?.[0] ?? "";
@@ -218,7 +224,7 @@ it("a folder that ends earlier has the same ids and figures", async () => {
   for (const [session, one] of known) expect(said.get(session)).toEqual(one);
 });
 
-it("a folder whose rows stand in another order has the same ids and figures", async () => {
+it("a market folder with its rows in another order has the same snapshot ids and figures", async () => {
   const turned = ([header, ...rows]: readonly string[]) => [header as string, ...rows.toReversed()];
   let other = folder;
   for (const file of ["instruments.csv", "fundamentals/ACME.csv", "prints/ACME.csv"]) {
@@ -229,7 +235,7 @@ it("a folder whose rows stand in another order has the same ids and figures", as
 });
 
 it.each(["2013-01-02T12:00Z", "2013-09-03T20:15Z", "2014-02-04T15:00:01Z"])(
-  "a process that starts at %s and runs on has the same ids and figures",
+  "a process that starts at %s and keeps running has the same snapshot ids and figures",
   async (start) => {
     const at = Date.parse(start);
     const starts = [at, at + 1, at + 40 * 86_400_000].filter((one) => one < END);

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { InstrumentRecords, Known } from "../../../src/market/records.ts";
+import type { InstrumentRecords, PointInTimeRecord } from "../../../src/market/records.ts";
 import { ScoringEngine } from "../../../src/score/scoring-engine.ts";
 import { createSnapshotArchive } from "../../../src/score/snapshot-archive.ts";
 import { createSandbox } from "../../../src/sources/sandbox/sandbox.ts";
@@ -7,7 +7,7 @@ import { differences, marketOf } from "./markets.ts";
 
 const DAY_MS = 60_000;
 const START = Math.floor(Date.UTC(2026, 10, 21, 4) / DAY_MS) * DAY_MS;
-/** One session and the close after it. */
+/** The end of one session and a part of the next. */
 const END = START + 1.2 * DAY_MS;
 
 const sandbox = createSandbox({ seed: 11, sessionSeconds: DAY_MS / 1000 });
@@ -18,17 +18,17 @@ function start() {
   return { archive, engine: new ScoringEngine(market, archive) };
 }
 
-/** The instants at which something became known, ascending. */
+/** Returns the instants at which records became known, ascending. */
 function news(): readonly number[] {
   const known = market.recordsUntil(END).flatMap(({ instrument: _, ...lists }) =>
     Object.values(lists as Omit<InstrumentRecords, "instrument">)
-      .flatMap((list) => Array.from<Known>(list).map(({ availableAt }) => availableAt))
+      .flatMap((list) => Array.from<PointInTimeRecord>(list).map(({ availableAt }) => availableAt))
       .filter((at) => at > START && at <= END),
   );
   return [...new Set(known)].sort((a, b) => a - b);
 }
 
-describe("an engine that is refreshed record by record", () => {
+describe("an engine that is refreshed at every new record", () => {
   const told = start();
   told.engine.refresh(START);
   const instants = news();
@@ -40,7 +40,7 @@ describe("an engine that is refreshed record by record", () => {
     return fresh;
   };
 
-  it("has the same instruments as a fresh start", () => {
+  it("has the same snapshots as a freshly started engine", () => {
     expect(instants.length).toBeGreaterThan(200);
     for (const [index, at] of instants.entries()) {
       told.engine.refresh(at);
@@ -54,7 +54,7 @@ describe("an engine that is refreshed record by record", () => {
     expect(told.archive.allNewest().length).toBeGreaterThan(40);
   });
 
-  it("closes each session once, for every class", () => {
+  it("closes each session once, in every asset class", () => {
     const last = instants.at(-1) ?? END;
     const asked = startedOver(last);
     for (const symbol of symbols) {
@@ -68,7 +68,7 @@ describe("an engine that is refreshed record by record", () => {
     }
   });
 
-  it("deviates from a recomputation by rounding only", () => {
+  it("deviates from a full recomputation only by rounding", () => {
     expect(told.engine.drift()).toBeLessThan(1e-13);
   });
 });

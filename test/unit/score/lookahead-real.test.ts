@@ -1,7 +1,7 @@
 // @module-tag nightly
 import { describe, expect, it } from "vitest";
 import { methodAnswer } from "../../../src/answers/method.ts";
-import { wholePoints } from "../../../src/answers/rounding.ts";
+import { roundToWholePoints } from "../../../src/answers/rounding.ts";
 import { METHOD_VERSION } from "../../../src/score/snapshot.ts";
 import { readMarketFolder } from "../../../src/sources/files/market-folder.ts";
 import { getFactors } from "../../../tools/get-factors.ts";
@@ -22,14 +22,14 @@ const { path, isMissing } = sharedFolder("market", "look-ahead and recomputation
 const DAY_MS = 86_400_000;
 
 /**
- * Instants at which the past is scored with and without what came after, every instrument at each.
- * Two by default, which is more than 200 pairs; 40 take some minutes.
+ * Number of instants at which every instrument is scored with and without later data. The default
+ * of 2 covers more than 200 pairs, and 40 instants take some minutes.
  */
 const INSTANTS = Number(process.env.LOOKAHEAD_INSTANTS ?? 2);
-/** Reading the folder, and a few walks of it, on a busy machine. */
+/** Timeout in milliseconds for reading the folder and scoring it a few times on a busy machine. */
 const TIMEOUT_MS = 240_000;
 
-/** Deterministic chance in [0, 1): a linear congruential generator. */
+/** Deterministic random numbers in [0, 1) (linear congruential generator). */
 function chance(seed: number): () => number {
   let state = seed;
   return () => {
@@ -38,14 +38,14 @@ function chance(seed: number): () => number {
   };
 }
 
-/** From 2012 to 2024 in equal strides, in and out of sessions, with feeds of every kind. */
+/** Instants from 2012 to 2024 at roughly equal distances, inside and outside sessions. */
 const draw = chance(20_261_121);
 const [FIRST, LAST] = [Date.UTC(2012, 0, 1), Date.UTC(2024, 11, 1)];
 const instants = Array.from({ length: INSTANTS }, (_, index) =>
   Math.floor(FIRST + ((index + draw()) / INSTANTS) * (LAST - FIRST)),
 );
 
-describe.skipIf(isMissing)("real history", { timeout: TIMEOUT_MS }, async () => {
+describe.skipIf(isMissing)("scores on real history", { timeout: TIMEOUT_MS }, async () => {
   const folder = isMissing ? undefined : await readMarketFolder(path);
   const all = folder?.recordsUntil(Number.POSITIVE_INFINITY) ?? [];
   if (folder === undefined) return;
@@ -53,7 +53,7 @@ describe.skipIf(isMissing)("real history", { timeout: TIMEOUT_MS }, async () => 
   const originOf = (at: number) => at - 8 * DAY_MS;
   let pairs = 0;
 
-  it.each(instants)("gives the scores of %i whatever follows", (at) => {
+  it.each(instants)("do not depend on data after the instant %i", (at) => {
     const scored = (records: typeof all, later?: number) =>
       scoredAt(marketOf(folder, records, originOf(at)), at, later);
     const past = all.map((one) => withoutFuture(one, at));
@@ -67,11 +67,11 @@ describe.skipIf(isMissing)("real history", { timeout: TIMEOUT_MS }, async () => 
     pairs += known.newest.size;
   });
 
-  it("covers more than 200 pairs of an instrument and an instant", () => {
+  it("are compared for more than 200 pairs of an instrument and an instant", () => {
     expect(pairs).toBeGreaterThan(200);
   });
 
-  it("can be recomputed exactly by an outsider for more than 100 instruments", () => {
+  it("can be recomputed by an outsider for more than 100 instruments", () => {
     const at = Date.UTC(2015, 5, 30, 21);
     const { context, tables } = toolContextAt(marketOf(folder, all, originOf(at)), at);
     const method = JSON.parse(
@@ -83,7 +83,7 @@ describe.skipIf(isMissing)("real history", { timeout: TIMEOUT_MS }, async () => 
       const answer = getFactors.output.parse(getFactors.run({ symbol, detail: "full" }, context));
       const wire = JSON.parse(JSON.stringify(answer)) as FactorsAnswer;
       const { score } = recompute(wire, method);
-      expect(wholePoints(score), symbol).toBe(wire.score);
+      expect(roundToWholePoints(score), symbol).toBe(wire.score);
       expect(Math.abs(score - wire.scoreRaw), symbol).toBeLessThanOrEqual(0.01);
     }
   });

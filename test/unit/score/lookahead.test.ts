@@ -10,17 +10,17 @@ import {
 } from "./markets.ts";
 
 const DAY_MS = 60_000;
-/** An instant of the simulated market and how many of its days come after. */
+/** The first tested instant of the simulated market, and the number of later days in its data. */
 const START = Math.floor(Date.UTC(2026, 10, 21, 4) / DAY_MS) * DAY_MS;
 const DAYS_AFTER = 60;
 
 const sandbox = createSandbox({ seed: 7, sessionSeconds: DAY_MS / 1000 });
 const all = sandbox.recordsUntil(START + DAYS_AFTER * DAY_MS);
 
-/** Instants at a close, just before and after one, and within sessions. */
+/** Instants at a close, just before it, just after it, and within sessions. */
 const instants = [0, -1, 1, DAY_MS * 3.25, DAY_MS * 11.75].map((offset) => START + offset);
 
-describe("a score of the past", () => {
+describe("a score at a past instant", () => {
   const expectNoLookahead = (at: number) => {
     const origin = START - 5 * DAY_MS;
     const scored = (records: typeof all, later?: number) =>
@@ -32,12 +32,12 @@ describe("a score of the past", () => {
     expect(differences(scored(another, at + 9 * DAY_MS), known)).toEqual([]);
   };
 
-  it("does not depend on data after its close, for 48 instruments each", () => {
+  it("does not depend on data after its close, for 48 instruments", () => {
     expectNoLookahead(START);
   });
 
   it.each(instants.slice(1))(
-    "does not depend on data after %i, for 48 instruments each",
+    "does not depend on data after %i, for 48 instruments",
     { tags: ["full"] },
     expectNoLookahead,
   );
@@ -53,7 +53,7 @@ describe("a score of the past", () => {
     expect(differences(risksAt(another, at), known)).toEqual([]);
   });
 
-  it("changes when a figure that was known at the time is changed", () => {
+  it("changes when data that was known at the time is changed", () => {
     const at = START;
     const origin = START - 2 * DAY_MS;
     const honest = scoredAt(marketOf(sandbox, all, origin), at).newest;

@@ -3,8 +3,12 @@ import type { Channels } from "../../../src/alerts/channels/channels.ts";
 import type { Watchlists } from "../../../src/alerts/watchlists/watchlists.ts";
 import { LEXICON_READER } from "../../../src/ingest/sentiment-model.ts";
 import type { Market } from "../../../src/market/market.ts";
-import { countKnown } from "../../../src/market/point-in-time.ts";
-import { FEEDS, type InstrumentRecords, type Known } from "../../../src/market/records.ts";
+import { countKnownRecords } from "../../../src/market/point-in-time.ts";
+import {
+  FEEDS,
+  type InstrumentRecords,
+  type PointInTimeRecord,
+} from "../../../src/market/records.ts";
 import { RISK_TABLE } from "../../../src/risk/measured-table.ts";
 import { peerSigmas, riskOutlook } from "../../../src/risk/outlook.ts";
 import { ScoringEngine } from "../../../src/score/scoring-engine.ts";
@@ -12,7 +16,7 @@ import { createSnapshotArchive } from "../../../src/score/snapshot-archive.ts";
 import type { ToolContext } from "../../../src/tool.ts";
 
 type Lists = Omit<InstrumentRecords, "instrument">;
-type Change = <R extends Known>(list: readonly R[], kind: keyof Lists) => readonly R[];
+type Change = <R extends PointInTimeRecord>(list: readonly R[], kind: keyof Lists) => readonly R[];
 
 const changed = (
   { instrument, ...lists }: InstrumentRecords,
@@ -20,31 +24,36 @@ const changed = (
 ): InstrumentRecords => {
   const kinds = (["doubtedBars", ...FEEDS] as const).filter((kind) => lists[kind] !== undefined);
   const entries = kinds.map(
-    (kind) => [kind, change<Known>([...(lists[kind] ?? [])], kind)] as const,
+    (kind) => [kind, change<PointInTimeRecord>([...(lists[kind] ?? [])], kind)] as const,
   );
   return { instrument, ...(Object.fromEntries(entries) as unknown as Lists) };
 };
 
-/** Everything that became known after an instant is deleted, a feed that began then as well. */
+/** Deletes all records that became known after an instant, including feeds that began later. */
 export const withoutFuture = (records: InstrumentRecords, at: number): InstrumentRecords => {
-  const past = changed(records, (list) => list.slice(0, countKnown(list, at)));
+  const past = changed(records, (list) => list.slice(0, countKnownRecords(list, at)));
   const isKnown = ([name, list]: [string, unknown]) =>
-    name === "instrument" || name === "bars" || (list as readonly Known[]).length > 0;
+    name === "instrument" || name === "bars" || (list as readonly PointInTimeRecord[]).length > 0;
   return Object.fromEntries(Object.entries(past).filter(isKnown)) as unknown as InstrumentRecords;
 };
 
-/** How much of a future is made up. */
+/** Number of days of false data after the instant. */
 const FUTURE_DAYS = 20;
 
-/** Everything that becomes known after an instant is wrong, and every figure is restated then. */
+/**
+ * Distorts all records that become known after an instant, and restates every fundamental at that
+ * time.
+ */
 export const withAnotherFuture = (
   records: InstrumentRecords,
   at: number,
   dayMs: number,
 ): InstrumentRecords =>
-  changed(records, <R extends Known>(list: readonly R[], kind: keyof Lists) => {
-    const known = countKnown(list, at);
-    const future = list.slice(known, countKnown(list, at + FUTURE_DAYS * dayMs)).map(distorted);
+  changed(records, <R extends PointInTimeRecord>(list: readonly R[], kind: keyof Lists) => {
+    const known = countKnownRecords(list, at);
+    const future = list
+      .slice(known, countKnownRecords(list, at + FUTURE_DAYS * dayMs))
+      .map(distorted);
     const restated =
       kind === "fundamentals"
         ? list.slice(0, known).map((figure) => ({ ...distorted(figure), availableAt: at + 1 }))
@@ -52,8 +61,8 @@ export const withAnotherFuture = (
     return [...list.slice(0, known), ...restated, ...future] as readonly R[];
   });
 
-/** A record of the same kind that says something else. */
-function distorted<R extends Known>(record: R): R {
+/** Returns a record with the same times, but other numbers and text. */
+function distorted<R extends PointInTimeRecord>(record: R): R {
   const entries = Object.entries(record).map(([name, value]) => {
     if (name === "availableAt" || name === "periodEnd" || name === "tradedAt") return [name, value];
     if (typeof value === "number") return [name, value * 1.7 + 0.1];
@@ -62,7 +71,7 @@ function distorted<R extends Known>(record: R): R {
   return Object.fromEntries(entries) as R;
 }
 
-/** A market that consists of some records, scored from an instant on. */
+/** A market that consists of the given records and is scored from an instant on. */
 export const marketOf = (
   market: Market,
   records: readonly InstrumentRecords[],
@@ -74,7 +83,7 @@ export const marketOf = (
   servedFrom: () => origin,
 });
 
-/** Texts are read once, however often a market is scored. */
+/** Polarities by text, so that each text is classified only once. */
 const polarities = new Map<string, number>();
 function polarityOf(text: string): number {
   const known = polarities.get(text) ?? LEXICON_READER.polarityOf(text);
@@ -83,8 +92,8 @@ function polarityOf(text: string): number {
 }
 
 /**
- * Every instrument's newest snapshot at an instant, and those of the closes by then as they are
- * remembered at a later one.
+ * Returns the newest snapshot of each instrument at an instant, and the snapshots of earlier closes
+ * as stored at a later instant.
  */
 export function scoredAt(market: Market, at: number, later = at) {
   const archive = createSnapshotArchive();
@@ -96,7 +105,10 @@ export function scoredAt(market: Market, at: number, later = at) {
   return { newest, closed };
 }
 
-/** What is expected of every instrument at an instant, and what its level is compared with. */
+/**
+ * Returns the risk outlooks at an instant, and the peer forecasts with which risk levels are
+ * compared.
+ */
 export const risksAt = (records: readonly InstrumentRecords[], at: number) => ({
   outlooks: records.map((one) => riskOutlook(one, one.instrument.assetClass, at, RISK_TABLE)),
   peers: peerSigmas(
@@ -106,10 +118,10 @@ export const risksAt = (records: readonly InstrumentRecords[], at: number) => ({
   ),
 });
 
-/** Tables that were found to be the same as others: many snapshots share them. */
+/** Pairs of tables that were found to be equal, since many snapshots share the same tables. */
 const twins = new WeakMap<object, object>();
 
-/** Where two immutable values differ in any bit, as ways through their members. */
+/** Returns the member paths at which two immutable values differ in any bit. */
 export function differences(a: unknown, b: unknown, path = ""): readonly string[] {
   if (Object.is(a, b)) return [];
   if (!isObject(a) || !isObject(b)) return [`${path} ${String(a)} ${String(b)}`];
@@ -125,14 +137,14 @@ export function differences(a: unknown, b: unknown, path = ""): readonly string[
 
 const isObject = (value: unknown): value is object => typeof value === "object" && value !== null;
 
-/** The members of an object, those that are worked out when asked for as well. */
+/** Returns the members of an object, including members that are computed on access. */
 function membersOf(value: object): ReadonlyMap<unknown, unknown> {
   if (value instanceof Map) return value;
   const plain = "toJSON" in value && typeof value.toJSON === "function" ? value.toJSON() : value;
   return new Map(Object.entries(plain));
 }
 
-/** A market alone has nobody who could be told, and no lists. */
+/** A service that the tool must not use, so every access throws. */
 const nothing = <T extends object>(): T =>
   new Proxy({} as T, {
     get(_, name) {
@@ -140,7 +152,7 @@ const nothing = <T extends object>(): T =>
     },
   });
 
-/** What a tool sees of a market that is known up to an instant, and the tables behind it. */
+/** The context of a tool for a market that is known up to an instant, and the tables in use. */
 export function toolContextAt(market: Market, at: number) {
   const archive = createSnapshotArchive();
   new ScoringEngine(market, archive).refresh(at);

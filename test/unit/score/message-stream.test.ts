@@ -24,7 +24,7 @@ const said = (author: string | null, hours: number, text = `buy ${author} ${hour
   ...{ text, author, followers: 0, symbolCount: 1, stance: null },
 });
 
-/** Effective messages and bullishness of each instrument, whose messages are given. */
+/** Returns the effective messages and the bullishness of each instrument. */
 function sentimentOf(
   mentions: Readonly<Record<string, readonly Mention[]>>,
   polarityOf?: (text: string) => number,
@@ -63,8 +63,8 @@ function sentimentOf(
 
 const five = ["a", "b", "c", "d", "e"].map((author, hour) => said(author, hour, `rally ${author}`));
 
-describe("a message stream", () => {
-  it("gives less weight to an author who wrote about another instrument the same day, of any class", () => {
+describe("the message stream of an instrument", () => {
+  it("gives less weight to an author who wrote about another instrument of any class on the same day", () => {
     const busy = five.map(({ author }, hour) => said(author, hour - 3));
     const alone = sentimentOf({ B: five })("B");
     for (const others of [{ A: busy }, { COIN: busy }, { A: busy, COIN: busy }]) {
@@ -76,12 +76,12 @@ describe("a message stream", () => {
     expect(sentimentOf({ A: nameless, B: five })("B").bullish).toBe(alone.bullish);
   });
 
-  it("counts a message that names two instruments once for its author", () => {
+  it("counts a message that mentions two instruments only once for its author", () => {
     const both = sentimentOf({ A: five, B: five });
     expect(both("B")).toEqual(sentimentOf({ B: five })("B"));
   });
 
-  it("ignores an author of more than 50 messages a day", () => {
+  it("ignores an author with more than 50 messages a day", () => {
     const flood = Array.from({ length: 60 }, (_, index) => said("z", -3 + index / 60));
     const loud = [...flood, said("z", 5, "rally z")];
     const quiet = sentimentOf({ B: five })("B");
@@ -90,7 +90,7 @@ describe("a message stream", () => {
     expect(bullish).toBeCloseTo(quiet.bullish, 9);
   });
 
-  it("counts no messages when only bots write", () => {
+  it("counts no messages when they come only from bots", () => {
     const early = five.map((mention) => ({
       ...mention,
       availableAt: mention.availableAt - 3 * DAY_MS,
@@ -100,13 +100,13 @@ describe("a message stream", () => {
     expect(sentimentOf({ B: [...early, ...five] })("B").messages).toBeGreaterThan(3);
   });
 
-  it("classifies texts with the given model", () => {
+  it("classifies texts with the given sentiment model", () => {
     expect(sentimentOf({ B: five })("B").value).toBeGreaterThan(0);
     expect(sentimentOf({ B: five }, () => -1)("B").value).toBeLessThan(0);
   });
 });
 
-it("a text is classified once, however many messages come in between", () => {
+it("a text is classified only once, even if 20,000 other messages come in between", () => {
   let readings = 0;
   const read = createTextReader(() => ++readings);
   const messages = Array.from({ length: 20_001 }, (_, index) => ({ text: `text ${index}` }));

@@ -4,26 +4,26 @@ import candidateLocked from "../../../src/score/candidate.lock.json" with { type
 import { CANDIDATE } from "../../../src/score/candidate.ts";
 import lock from "../../../src/score/method.lock.json" with { type: "json" };
 import { DIRECTIONS, FORCED_WAITS } from "../../../src/score/signal-hysteresis.ts";
-import { STATUSES } from "../../../src/score/snapshot.ts";
+import { SNAPSHOT_STATUSES } from "../../../src/score/snapshot.ts";
 import { candidateLock, currentLock, methodOutputs } from "../../method/outputs.ts";
 
 const outputs = methodOutputs();
 const all = [...outputs.closed, ...outputs.interim];
 
-it("the method equals method.lock.json; npm run method:lock records another", {
+it("the method equals method.lock.json (npm run method:lock records a changed method)", {
   tags: ["full"],
 }, () => {
   expect(currentLock(outputs)).toEqual(lock);
 });
 
-it("the candidate method equals candidate.lock.json, with the day of its registration", () => {
+it("the candidate method equals candidate.lock.json and has its registration date", () => {
   expect(candidateLock(outputs)).toEqual(candidateLocked);
   expect(CANDIDATE.registered).toBe("2026-11-23");
 });
 
-it("the locked results include every status, direction and reason to wait", () => {
+it("the locked results include every status, direction and reason for WAIT", () => {
   const found = <T>(values: readonly T[]) => new Set(values);
-  expect(found(all.map(({ status }) => status))).toEqual(new Set(STATUSES));
+  expect(found(all.map(({ status }) => status))).toEqual(new Set(SNAPSHOT_STATUSES));
   expect(found(all.map(({ signal }) => signal.direction))).toEqual(new Set(DIRECTIONS));
   expect(found(all.map(({ signal }) => signal.forcedWait))).toEqual(
     new Set([null, ...FORCED_WAITS]),
@@ -36,16 +36,19 @@ it.each([
   ["valuation", ["ok", "stale", "insufficient_data", "not_observed"]],
   ["social", FACTOR_STATUSES],
   ["darkpool", FACTOR_STATUSES],
-] as const)("the locked results include every status and input of %s", (factor, statuses) => {
-  const results = all.map(({ factors }) => factors[factor]);
-  expect(new Set(results.map(({ status }) => status))).toEqual(new Set(statuses));
-  const used = results.flatMap(({ inputs }) => inputs).filter(({ weight }) => weight !== 0);
-  expect(new Set(used.map(({ name }) => name)).size).toBe(
-    { momentum: 6, valuation: 10, social: 2, darkpool: 2 }[factor],
-  );
-});
+] as const)(
+  "the locked results include every status and input of the factor %s",
+  (factor, statuses) => {
+    const results = all.map(({ factors }) => factors[factor]);
+    expect(new Set(results.map(({ status }) => status))).toEqual(new Set(statuses));
+    const used = results.flatMap(({ inputs }) => inputs).filter(({ weight }) => weight !== 0);
+    expect(new Set(used.map(({ name }) => name)).size).toBe(
+      { momentum: 6, valuation: 10, social: 2, darkpool: 2 }[factor],
+    );
+  },
+);
 
-it("the locked results include every event", () => {
+it("the locked results include every kind of event", () => {
   const kinds = outputs.events.map((event) => {
     const { kind, severity, reason } = event as Readonly<Record<string, string>>;
     return [kind, severity, reason].filter(Boolean).join(" ");

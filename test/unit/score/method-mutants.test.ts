@@ -7,7 +7,9 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import lock from "../../../src/score/method.lock.json" with { type: "json" };
 import type { MethodLock } from "../../method/outputs.ts";
 
-/** The outputs of the method are made in a copy of the project, in which one thing is changed. */
+/**
+ * The outputs of the method are computed in a copy of the project in which one thing is changed.
+ */
 
 const root = fileURLToPath(new URL("../../..", import.meta.url));
 const copy = mkdtempSync(join(tmpdir(), "method-"));
@@ -15,7 +17,7 @@ afterAll(() => rmSync(copy, { recursive: true }));
 
 type Change = readonly [file: string, from: string, to: string];
 
-/** The lock of the method after some changes, which are taken back. */
+/** Returns the lock of the method after some changes, which are then reverted. */
 function lockAfter(changes: readonly Change[]): MethodLock {
   const before = new Map<string, string>();
   try {
@@ -32,7 +34,7 @@ function lockAfter(changes: readonly Change[]): MethodLock {
   }
 }
 
-/** Faults in formulas that no constant of the method shows. */
+/** Faults in formulas that do not change a constant of the method. */
 const FAULTS: readonly Change[] = [
   ["factors/momentum.ts", "ram: r / Math.sqrt(n * variance)", "ram: r / Math.sqrt(variance)"],
   ["factors/momentum.ts", "(r - b * m) / Math.sqrt(n * left)", "(r - m) / Math.sqrt(n * left)"],
@@ -52,27 +54,27 @@ const FAULTS: readonly Change[] = [
   ["factors/message-counters.ts", "Math.log((1 + bullish) / (1 + bearish))", "bullish - bearish"],
   ["factors/social.ts", "(value - baseline.mean) ** 2", "value ** 2"],
   ["factors/attention.ts", "Math.max(0, (z ?? 0) -", "Math.max(-1, (z ?? 0) -"],
-  ["factors/off-exchange.ts", "Math.abs(sign) < MIN_SIGN ? 0 : sign", "sign"],
+  ["factors/off-exchange.ts", "Math.abs(sign) < MIN_TRADE_SIGN ? 0 : sign", "sign"],
   ["factors/block-pressure.ts", "signed += side * notional", "signed += side"],
   ["factors/short-pressure.ts", "shortShares / totalShares", "shortShares / (totalShares + 1)"],
   ["factors/darkpool.ts", "isFresh(block.asOf) ? block.z : null", "block.z"],
   ["factors/volatility.ts", "Math.log(fast / slow)", "Math.log(fast / slow + 0.01)"],
   ["score/composite.ts", "squares += weight ** 2", "squares += weight"],
-  ["score/signal-hysteresis.ts", "smoothed >= THRESHOLDS.exitLong", "smoothed > 60"],
+  ["score/signal-hysteresis.ts", "smoothed >= SIGNAL_THRESHOLDS.exitLong", "smoothed > 60"],
   ["score/shift-and-volatility-events.ts", "move <= rules.rearmWithin", "move < 0"],
 ];
 
-/** Faults that no score shows: running figures are worked out from scratch at every close. */
+/** Faults that change no score, because running sums are recomputed from scratch at every close. */
 const SURVIVORS: readonly Change[] = [
   ["factors/price-history.ts", "const isPeak = own >= peak", "const isPeak = own > 2"],
 ];
 
-/** Changes of the text alone. */
+/** Changes of the source text that do not change behavior. */
 const REFACTORINGS: readonly (readonly [title: string, changes: readonly Change[]])[] = [
   ["a function has another name", [["factors/momentum.ts", "averageZ", "meanOfScores"]]],
   [
     "a comment is another",
-    [["factors/ecdf.ts", "/** Minimum peer group", "/** Smallest peer group"]],
+    [["factors/ecdf.ts", "* Minimum size of a peer group", "* Smallest size of a peer group"]],
   ],
   [
     "an expression becomes a function",
@@ -80,7 +82,7 @@ const REFACTORINGS: readonly (readonly [title: string, changes: readonly Change[
       ["score/composite.ts", "score: 100 * normalCdf(z),", "score: pointsOf(z),"],
       [
         "score/composite.ts",
-        "/** The four readings of one instrument. */",
+        "/** The readings of one instrument for the four factors. */",
         "const pointsOf = (z: number): number => 100 * normalCdf(z);\n\n/** The four readings. */",
       ],
     ],
@@ -88,7 +90,7 @@ const REFACTORINGS: readonly (readonly [title: string, changes: readonly Change[
   ["a constant has another name", [["score/class-scorer.ts", "#tablesBefore", "#earlierTables"]]],
 ];
 
-it("every fault and refactoring changes text that the code contains", () => {
+it("every mutation and refactoring replaces text that exists in the code", () => {
   const changes = [...FAULTS, ...SURVIVORS, ...REFACTORINGS.flatMap(([, all]) => all)];
   const textOf = (file: string) => readFileSync(join(root, "src", file), "utf8");
   expect(changes.filter(([file, from]) => !textOf(file).includes(from))).toEqual([]);
@@ -102,7 +104,7 @@ describe("the hash of the method", { timeout: 60_000, tags: ["nightly"] }, () =>
     symlinkSync(join(root, "node_modules"), join(copy, "node_modules"));
   });
 
-  it("equals the lock in an unchanged copy of the code", () => {
+  it("equals the lock for an unchanged copy of the code", () => {
     expect(lockAfter([])).toEqual(lock);
   });
 
@@ -110,11 +112,14 @@ describe("the hash of the method", { timeout: 60_000, tags: ["nightly"] }, () =>
     expect(lockAfter([fault]).methodHash).not.toBe(lock.methodHash);
   });
 
-  it.each(SURVIVORS)("stays the same when %s has a fault that is compensated: %s", (...fault) => {
-    expect(lockAfter([fault])).toEqual(lock);
-  });
+  it.each(SURVIVORS)(
+    "does not change when %s has a fault that a recomputation corrects: %s",
+    (...fault) => {
+      expect(lockAfter([fault])).toEqual(lock);
+    },
+  );
 
-  it("changes with a constant", () => {
+  it("changes when a constant changes", () => {
     const { methodHash, constants } = lockAfter([
       ["score/signal-hysteresis.ts", "enterLong: 70", "enterLong: 71"],
     ]);
@@ -122,7 +127,7 @@ describe("the hash of the method", { timeout: 60_000, tags: ["nightly"] }, () =>
     expect(methodHash).not.toBe(lock.methodHash);
   });
 
-  it.each(REFACTORINGS)("stays the same when %s", (_title, changes) => {
+  it.each(REFACTORINGS)("does not change when %s", (_title, changes) => {
     expect(lockAfter(changes)).toEqual(lock);
   });
 });

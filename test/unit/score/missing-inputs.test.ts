@@ -15,12 +15,13 @@ function snapshotsAt(market: Market, at: number): ReadonlyMap<string, Snapshot> 
   return new Map(archive.allNewest().map((one) => [one.instrument.symbol, one]));
 }
 
-describe("a feed that goes missing", () => {
+describe("the loss of a data feed", () => {
   const DAY_MS = 60_000;
   const at = Math.floor(Date.UTC(2026, 10, 21, 4) / DAY_MS) * DAY_MS + DAY_MS / 2;
   const sandbox = createSandbox({ seed: 3, sessionSeconds: DAY_MS / 1000 });
   const all = sandbox.recordsUntil(at);
-  // Too few for tables, so that nobody's z depends on what the others lack.
+  // There are too few instruments for peer tables, so no z-score depends on missing data of other
+  // instruments.
   const isCoin = ({ instrument }: InstrumentRecords) => instrument.assetClass === "crypto";
   const few = [...all.filter((one) => !isCoin(one)).slice(0, 25), ...all.filter(isCoin)];
   const scored = (records: readonly InstrumentRecords[]) =>
@@ -34,7 +35,7 @@ describe("a feed that goes missing", () => {
       ["valuation", ({ fundamentals: _, onChain: __, ...rest }) => rest],
     ];
 
-  /** The other factors' z and confidence. */
+  /** The z-score and confidence of the other factors. */
   const restOf = ({ factors }: Snapshot, factor: Factor) =>
     FACTORS.filter((name) => name !== factor).map((name) => {
       const { z, confidence } = factors[name];
@@ -45,27 +46,30 @@ describe("a feed that goes missing", () => {
     return !(sides.includes(1) && sides.includes(-1));
   };
 
-  it.each(losses)("removes %s from every score and leaves the rest unchanged", (factor, lose) => {
-    const without = scored(few.map(lose));
-    const pairs = [...whole.values()].map(
-      (before) => [before, without.get(before.instrument.symbol) as Snapshot] as const,
-    );
-    for (const [before, after] of pairs) {
-      expect(after.factors[factor]).toMatchObject({ z: null, confidence: 0 });
-      expect(restOf(after, factor)).toEqual(restOf(before, factor));
-    }
-    const lost = pairs.filter(([before]) => before.factors[factor].z !== null);
-    expect(lost.length).toBeGreaterThan(3);
-    for (const [before, after] of lost) expect(after.confidence).toBeLessThan(before.confidence);
-    const uncontradicted = lost.filter(([before]) => isOneSided(before));
-    expect(uncontradicted.length).toBeGreaterThan(0);
-    for (const [before, after] of uncontradicted) {
-      expect(Math.abs(after.score - 50)).toBeLessThanOrEqual(Math.abs(before.score - 50));
-    }
-  });
+  it.each(losses)(
+    "removes the factor %s from every score and leaves the other factors unchanged",
+    (factor, lose) => {
+      const without = scored(few.map(lose));
+      const pairs = [...whole.values()].map(
+        (before) => [before, without.get(before.instrument.symbol) as Snapshot] as const,
+      );
+      for (const [before, after] of pairs) {
+        expect(after.factors[factor]).toMatchObject({ z: null, confidence: 0 });
+        expect(restOf(after, factor)).toEqual(restOf(before, factor));
+      }
+      const lost = pairs.filter(([before]) => before.factors[factor].z !== null);
+      expect(lost.length).toBeGreaterThan(3);
+      for (const [before, after] of lost) expect(after.confidence).toBeLessThan(before.confidence);
+      const uncontradicted = lost.filter(([before]) => isOneSided(before));
+      expect(uncontradicted.length).toBeGreaterThan(0);
+      for (const [before, after] of uncontradicted) {
+        expect(Math.abs(after.score - 50)).toBeLessThanOrEqual(Math.abs(before.score - 50));
+      }
+    },
+  );
 });
 
-describe("a figure that a market folder lacks", () => {
+describe("a figure that is missing in a market folder", () => {
   const DAY_MS = 86_400_000;
   const DAYS = 300;
   const days = [...Array(DAYS).keys()];
@@ -77,7 +81,10 @@ describe("a figure that a market folder lacks", () => {
       logReturn: day === 0 ? null : 0,
     }),
   );
-  /** Four quarters, the last one 15 days old, of a stock that earns more the higher its number. */
+  /**
+   * Four quarters of figures, the last of them 15 days old, that increase with the number of the
+   * stock.
+   */
   const filed = (index: number, metrics: readonly Fundamental["metric"][]): Fundamental[] =>
     [5, 95, 185, 275].flatMap((end) =>
       metrics.map((metric) => ({
@@ -88,7 +95,10 @@ describe("a figure that a market folder lacks", () => {
   const EVERY = ["netIncome", "freeCashFlow", "equity", "shares"] as const;
   const WITH_EBITDA = [...EVERY, "ebitda", "debt", "cash"] as const;
 
-  /** Valuations of 40 stocks, of which one has other figures than the rest. */
+  /**
+   * Returns the valuation of one stock with the metrics `own` among 40 stocks with the metrics
+   * `rest`.
+   */
   const valuationOf = (
     rest: readonly Fundamental["metric"][],
     own: readonly Fundamental["metric"][],
@@ -112,13 +122,13 @@ describe("a figure that a market folder lacks", () => {
     return { ...snapshot.factors.valuation, score: snapshot.score };
   };
 
-  it("has full confidence with three yields where no peer has the fourth", () => {
+  it("does not reduce the confidence if no peer has it either", () => {
     expect(valuationOf(EVERY, EVERY)).toMatchObject({ status: "ok", confidence: 1 });
     expect(valuationOf(WITH_EBITDA, WITH_EBITDA)).toMatchObject({ status: "ok", confidence: 1 });
   });
 
   it.each(["netIncome", "freeCashFlow", "equity"] as const)(
-    "lowers the confidence by a third when %s is missing, and moves the score towards 50",
+    "reduces the confidence by a third and moves the score toward 50 if it is %s",
     (metric) => {
       const whole = valuationOf(EVERY, EVERY);
       const less = valuationOf(
@@ -133,14 +143,14 @@ describe("a figure that a market folder lacks", () => {
   );
 
   it.each(["ebitda", "debt", "cash"] as const)(
-    "lowers the confidence by a quarter when %s is missing, which the peers have",
+    "reduces the confidence by a quarter if it is %s and the peers have it",
     (metric) => {
       const own = WITH_EBITDA.filter((name) => name !== metric);
       expect(valuationOf(WITH_EBITDA, own).confidence).toBeCloseTo(3 / 4, 12);
     },
   );
 
-  it("makes valuation undefined with one yield, or without a share count", () => {
+  it("makes valuation undefined if only one yield or no share count remains", () => {
     expect(valuationOf(EVERY, ["equity", "shares"])).toMatchObject({ z: null, confidence: 0 });
     expect(valuationOf(EVERY, ["netIncome", "equity"])).toMatchObject({ z: null, confidence: 0 });
   });

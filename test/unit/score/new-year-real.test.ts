@@ -3,7 +3,7 @@
 import { describe, expect, it } from "vitest";
 import { LEXICON_READER } from "../../../src/ingest/sentiment-model.ts";
 import { newYorkInstant } from "../../../src/market/new-york.ts";
-import type { KeptSignals, SignalKeeper } from "../../../src/score/kept-signals.ts";
+import type { SavedSignals, SavedSignalsStore } from "../../../src/score/saved-signals.ts";
 import { ScoringEngine } from "../../../src/score/scoring-engine.ts";
 import { createSnapshotArchive } from "../../../src/score/snapshot-archive.ts";
 import { readMarketFolder } from "../../../src/sources/files/market-folder.ts";
@@ -16,7 +16,7 @@ const YEARS = [2016, 2017, 2018, 2019, 2020, 2021, 2022];
 
 const newYear = (year: number): number => newYorkInstant(`${year}-01-01`, "00:00");
 
-/** Texts are read once, however often the market is scored. */
+/** Polarities by text, so that each text is classified only once. */
 const polarities = new Map<string, number>();
 function polarityOf(text: string): number {
   const known = polarities.get(text) ?? LEXICON_READER.polarityOf(text);
@@ -24,18 +24,22 @@ function polarityOf(text: string): number {
   return known;
 }
 
-describe.skipIf(isMissing)("real history", { timeout: TIMEOUT_MS }, async () => {
+describe.skipIf(isMissing)("signals on real history", { timeout: TIMEOUT_MS }, async () => {
   if (isMissing) return;
   const market = await readMarketFolder(path);
-  const kept: KeptSignals[] = [];
-  const keeper: SignalKeeper = {
+  const kept: SavedSignals[] = [];
+  const keeper: SavedSignalsStore = {
     keep: (signals) => void kept.push(signals),
     newest: (assetClass, before) =>
       kept.findLast((one) => one.assetClass === assetClass && one.at < before),
   };
 
-  /** What is served of a year at an instant: every session of every instrument. */
-  function servedOf(year: number, at: number, use?: SignalKeeper): ReadonlyMap<string, string> {
+  /** Returns every session of a year that is served at an instant, for every instrument. */
+  function servedOf(
+    year: number,
+    at: number,
+    use?: SavedSignalsStore,
+  ): ReadonlyMap<string, string> {
     const archive = createSnapshotArchive();
     new ScoringEngine(market, archive, polarityOf, use).refresh(at);
     const records = archive.allNewest().flatMap(({ instrument: { symbol } }) =>
@@ -47,23 +51,20 @@ describe.skipIf(isMissing)("real history", { timeout: TIMEOUT_MS }, async () => 
     return new Map(records);
   }
 
-  it("has the same signals whether they continue from kept signals or start at its first session", () => {
+  it("are the same whether they continue from stored signals or from the first session", () => {
     const last = newYear(2024) + 1;
     const whole = servedOf(2023, last, keeper);
     expect(whole.size).toBeGreaterThan(50_000);
-    // A walk that carries on from kept signals is equal to the one from the first session.
+    // A run that continues from saved signals gives the same result as a run from the first session.
     expect(servedOf(2023, last, keeper)).toEqual(whole);
   });
 
-  it.each(YEARS)(
-    "has the same signals of %i when it is served before and after New Year",
-    (year) => {
-      const before = servedOf(year, newYear(year + 1) - 1, keeper);
-      const after = servedOf(year, newYear(year + 1) + 1, keeper);
-      expect(before.size).toBeGreaterThan(50_000);
-      const others = [...before].filter(([id, record]) => after.get(id) !== record);
-      expect(others).toEqual([]);
-      expect(after.size).toBe(before.size);
-    },
-  );
+  it.each(YEARS)("of the year %i are the same when served before and after New Year", (year) => {
+    const before = servedOf(year, newYear(year + 1) - 1, keeper);
+    const after = servedOf(year, newYear(year + 1) + 1, keeper);
+    expect(before.size).toBeGreaterThan(50_000);
+    const others = [...before].filter(([id, record]) => after.get(id) !== record);
+    expect(others).toEqual([]);
+    expect(after.size).toBe(before.size);
+  });
 });

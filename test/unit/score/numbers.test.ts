@@ -18,35 +18,40 @@ import { ScoringEngine } from "../../../src/score/scoring-engine.ts";
 import type { Snapshot } from "../../../src/score/snapshot.ts";
 
 const DAY_MS = 86_400_000;
-/** Enough for every factor: 252 bars, four quarters, and 365 days after 90 of transfers. */
+/**
+ * Number of sessions, enough for every factor: 252 bars, four quarters, and 365 days after 90 days
+ * of transfers.
+ */
 const SESSIONS = 470;
 const days = [...Array(SESSIONS).keys()];
 const endOf = (day: number) => (day + 1) * DAY_MS;
 const label = (day: number) => `${1e4 + day}`;
 
-/** Any number that a source may give, extremes included. */
+/** Any finite number that a source may supply, including extremes. */
 const finite = fc.oneof(
   fc.double({ noNaN: true, noDefaultInfinity: true }),
   fc.constantFrom(0, -0, 1, -1, 5e-324, -5e-324, 1.7e308, -1.7e308, 1e-9, 1e18),
 );
 
-/** Normal feeds in which some numbers are replaced by arbitrary ones. */
+/** Ordinary feeds in which some numbers are replaced with arbitrary numbers. */
 const feeds = fc.record({
   isCoin: fc.boolean(),
   sector: fc.constantFrom("Tools", "Financials", "Information Technology"),
-  /** Numbers from one pair that is anything to the next. */
+  /** Interval between replaced pairs, in numbers. */
   every: fc.integer({ min: 1, max: 400 }),
   anything: fc.array(finite, { minLength: 1, maxLength: 9 }),
   phase: fc.double({ min: 0, max: 7, noNaN: true }),
 });
 type Feeds = typeof feeds extends fc.Arbitrary<infer T> ? T : never;
 
-/** Returns the normal number, or an arbitrary one at fixed intervals. */
+/**
+ * Returns a function that returns the ordinary number, or an arbitrary number at fixed intervals.
+ */
 function mixer({ every, anything }: Feeds) {
   let turn = 0;
   const next = (sane: number): number => {
     turn++;
-    // Two in a row: a high and its close, a bid and its offer.
+    // Two consecutive numbers are replaced, such as a high and a close, or a bid and an ask.
     return turn % every < 2 ? (anything[turn % anything.length] as number) : sane;
   };
   const positive = (sane: number) => Math.max(5e-324, Math.abs(next(sane)));
@@ -150,7 +155,7 @@ const marketOf = (records: readonly InstrumentRecords[]): Market => ({
   servedFrom: () => (SESSIONS - 2) * DAY_MS,
 });
 
-/** Every number anywhere in a value, with the way to it. */
+/** Yields every number in a value with its member path. */
 function* numbersIn(value: unknown, path = ""): Generator<readonly [string, number]> {
   if (typeof value === "number") yield [path, value];
   if (value instanceof Map) yield* numbersIn([...value], path);
@@ -158,7 +163,7 @@ function* numbersIn(value: unknown, path = ""): Generator<readonly [string, numb
   for (const [name, member] of Object.entries(value)) yield* numbersIn(member, `${path}/${name}`);
 }
 
-/** All that is wrong with a snapshot. */
+/** Returns a description of each invalid figure in a snapshot. */
 function faultsOf(snapshot: Snapshot): readonly string[] {
   const inputs = Object.values(snapshot.factors).flatMap((factor) => factor.inputs);
   const { instrument: _, ...all } = { ...snapshot, inputs };
@@ -175,7 +180,7 @@ function faultsOf(snapshot: Snapshot): readonly string[] {
   return [...endless.map(([path, value]) => `${path} ${value}`), ...(beyond ? ["bounds"] : [])];
 }
 
-/** Scores enough peers for tables, in as many versions as there are kinds. */
+/** Scores enough instruments for peer tables, with one variant of the data per kind of feed. */
 function scored(kinds: readonly Feeds[]): readonly Snapshot[] {
   const records = Array.from({ length: 36 }, (_, index) =>
     recordsOf(kinds[index % kinds.length] as Feeds, index),
@@ -188,16 +193,16 @@ function scored(kinds: readonly Feeds[]): readonly Snapshot[] {
   return snapshots;
 }
 
-/** The factors with a value, by class. */
+/** The factors that have a value, each with the asset class. */
 const measuredIn = ({ instrument, factors }: Snapshot): readonly string[] =>
   FACTORS.filter((name) => factors[name].z !== null).map(
     (name) => `${instrument.assetClass} ${name}`,
   );
 
-describe("the engine, for any finite input,", () => {
+describe("the scoring engine, for any finite input,", () => {
   const measured = new Set<string>();
 
-  it("never gives NaN or Infinity, and keeps every score, z and confidence in its bounds", () => {
+  it("never returns NaN or Infinity, and keeps every score, z-score and confidence within its bounds", () => {
     fc.assert(
       fc.property(fc.array(feeds, { minLength: 2, maxLength: 4 }), (kinds) => {
         for (const snapshot of scored(kinds)) {
@@ -209,7 +214,7 @@ describe("the engine, for any finite input,", () => {
     );
   });
 
-  it("has covered all four factors of stocks and coins in these tests", () => {
+  it("is tested with all four factors of both stocks and coins", () => {
     expect(measured.size).toBe(2 * FACTORS.length);
   });
 });

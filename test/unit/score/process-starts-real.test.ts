@@ -5,7 +5,7 @@ import { randomAt } from "../../../src/grading/random.ts";
 import { LEXICON_READER } from "../../../src/ingest/sentiment-model.ts";
 import type { Market } from "../../../src/market/market.ts";
 import { newYorkInstant } from "../../../src/market/new-york.ts";
-import type { KeptSignals, SignalKeeper } from "../../../src/score/kept-signals.ts";
+import type { SavedSignals, SavedSignalsStore } from "../../../src/score/saved-signals.ts";
 import { ScoringEngine } from "../../../src/score/scoring-engine.ts";
 import { createSnapshotArchive, type MemoryArchive } from "../../../src/score/snapshot-archive.ts";
 import { readMarketFolder } from "../../../src/sources/files/market-folder.ts";
@@ -20,21 +20,21 @@ const DAY_MS = 86_400_000;
 
 const newYork = (date: string): number => newYorkInstant(date, "00:00");
 
-/** First instant of the random starts. */
+/** Earliest instant at which a process starts, Unix milliseconds. */
 const FIRST = newYork("2013-06-01");
-/** Ends of the folder, Unix milliseconds: later records are not there. */
+/** Instants at which the data of the folder end, Unix milliseconds. */
 const ENDS = [newYork("2018-05-09"), newYork("2021-08-01"), newYork("2024-12-31")] as const;
 
-/** Each start: when, at which end of the folder, and how long the process then runs. */
+/** The start time of each process, the end of its data, and how long the process runs. */
 const starts = Array.from({ length: STARTS }, (_, index) => {
   const end = ENDS[index % ENDS.length] as number;
   const runsMs = Math.floor(randomAt(SEED, 2 * index + 1) * 90) * DAY_MS;
   const at = FIRST + Math.floor(randomAt(SEED, 2 * index) * (end - runsMs - FIRST));
-  // Half of the processes find the signals that earlier ones kept.
+  // Half of the processes find the signals saved by earlier processes.
   return { index, at, end, runsMs, hasKept: index % 2 === 1 };
 });
 
-/** Texts are read once, however often the market is scored. */
+/** Polarities by text, so that each text is classified only once. */
 const polarities = new Map<string, number>();
 function polarityOf(text: string): number {
   const known = polarities.get(text) ?? LEXICON_READER.polarityOf(text);
@@ -42,10 +42,10 @@ function polarityOf(text: string): number {
   return known;
 }
 
-const kept: KeptSignals[] = [];
-const keep = (signals: KeptSignals) => void kept.push(signals);
-const forgetful: SignalKeeper = { keep, newest: () => undefined };
-const keeper: SignalKeeper = {
+const kept: SavedSignals[] = [];
+const keep = (signals: SavedSignals) => void kept.push(signals);
+const forgetful: SavedSignalsStore = { keep, newest: () => undefined };
+const keeper: SavedSignalsStore = {
   keep,
   newest: (assetClass, before) =>
     kept
@@ -54,7 +54,7 @@ const keeper: SignalKeeper = {
       .at(-1),
 };
 
-/** The signals of an instrument whose sessions closed in [from, to], as text. */
+/** The signals of an instrument whose sessions closed in [from, to], as JSON. */
 const signalsOf = (archive: MemoryArchive, symbol: string, from: number, to: number): string[] =>
   [...archive.history(symbol, from, to)].map(
     ({ at, series, status, score, confidence, coverage, signal, missingFactors, price }) =>
@@ -64,19 +64,19 @@ const signalsOf = (archive: MemoryArchive, symbol: string, from: number, to: num
       ]),
   );
 
-describe.skipIf(isMissing)("real history", { timeout: TIMEOUT_MS }, async () => {
+describe.skipIf(isMissing)("signals on real history", { timeout: TIMEOUT_MS }, async () => {
   if (isMissing) return;
   const folders = new Map<number, Market>();
   for (const until of ENDS) folders.set(until, await readMarketFolder(path, { until }));
   const whole = folders.get(ENDS[2]) as Market;
 
-  /** Every session from the first one on, by a process that starts at the end of the record. */
+  /** All sessions from the first, as computed by one process that starts at the end of the data. */
   const reference = createSnapshotArchive();
   const everything = { ...whole, servedFrom: () => Number.NEGATIVE_INFINITY };
   new ScoringEngine(everything, reference, polarityOf).refresh(ENDS[2]);
 
   it.each(starts)(
-    "has the same signals whenever the process starts: start $index",
+    "are the same whenever the process starts (start $index)",
     ({ at, end, runsMs, hasKept }) => {
       const market = folders.get(end) as Market;
       const archive = createSnapshotArchive();

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { Method, MethodQuery, methodAnswer } from "../../../src/answers/method.ts";
-import { wholePoints } from "../../../src/answers/rounding.ts";
+import { MethodDocument, MethodQuery, methodAnswer } from "../../../src/answers/method.ts";
+import { roundToWholePoints } from "../../../src/answers/rounding.ts";
 import { METHOD_VERSION } from "../../../src/score/snapshot.ts";
 import { createSandbox } from "../../../src/sources/sandbox/sandbox.ts";
 import { getFactors } from "../../../tools/get-factors.ts";
@@ -15,18 +15,21 @@ import { marketOf, toolContextAt } from "./markets.ts";
 const DAY_MS = 60_000;
 const START = Math.floor(Date.UTC(2026, 10, 21, 4) / DAY_MS) * DAY_MS;
 
-/** A value after serialization, as a caller receives it. */
+/** Returns a value after JSON serialization, as a caller receives it. */
 const overTheWire = <T>(value: unknown) => JSON.parse(JSON.stringify(value)) as T;
 
-/** What the service answers on a simulated market: every instrument's factors, and the method. */
+/**
+ * Returns the service's answers for a simulated market: the factors of every instrument, and the
+ * method.
+ */
 function answersOf(seed: number) {
   const sandbox = createSandbox({ seed, sessionSeconds: DAY_MS / 1000 });
-  // Half a session after a close, so that conversations and prints have gone on.
+  // Half a session after a close, so that new messages and prints have arrived.
   const at = START + DAY_MS / 2;
   const market = marketOf(sandbox, sandbox.recordsUntil(at), START - 3 * DAY_MS);
   const { context, tables } = toolContextAt(market, at);
   const inUse = { context, tables: tables() };
-  const method = Method.parse(methodAnswer(METHOD_VERSION, {}, inUse));
+  const method = MethodDocument.parse(methodAnswer(METHOD_VERSION, {}, inUse));
   const factors = context.market.instruments().map(({ symbol }) => {
     const answer = getFactors.run({ symbol, detail: "full" }, context);
     return overTheWire<FactorsAnswer>(getFactors.output.parse(answer));
@@ -37,18 +40,18 @@ function answersOf(seed: number) {
 const answers = [1, 2, 3].map(answersOf);
 
 describe("an outsider with get_factors and the published tables", () => {
-  it("can recompute the scores of more than 100 instruments exactly", () => {
+  it("can recompute the scores of more than 100 instruments", () => {
     const all = answers.flatMap(({ factors, method }) =>
       factors.map((answer) => ({ answer, worked: recompute(answer, method) })),
     );
     expect(all.length).toBeGreaterThan(100);
     for (const { answer, worked } of all) {
-      expect(wholePoints(worked.score), answer.symbol).toBe(answer.score);
+      expect(roundToWholePoints(worked.score), answer.symbol).toBe(answer.score);
       expect(Math.abs(worked.score - answer.scoreRaw), answer.symbol).toBeLessThanOrEqual(0.01);
     }
   });
 
-  it("can recompute the z of every factor from the values of its inputs", () => {
+  it("can recompute the z-score of every factor from the values of its inputs", () => {
     const all = answers.flatMap(({ factors, method }) =>
       factors.flatMap((answer) => {
         const { z } = recompute(answer, method);
@@ -96,10 +99,10 @@ describe("an outsider with get_factors and the published tables", () => {
   });
 });
 
-describe("the published method", () => {
+describe("the published scoring method", () => {
   const [{ method, inUse }] = answers as [(typeof answers)[number]];
 
-  it("has the newest tables of each class, and any that a stored answer names", () => {
+  it("includes the newest tables of each class, and older tables on request by version", () => {
     expect(method.tables.map(({ version }) => version.split("/")[0])).toEqual(["stock", "crypto"]);
     for (const { version } of method.tables) {
       const query = MethodQuery.parse({ tables: version });
@@ -108,13 +111,13 @@ describe("the published method", () => {
     expect(inUse.tables.length).toBeGreaterThan(method.tables.length);
   });
 
-  it("is not found under another version, and expired tables are reported as such", () => {
+  it("is not found under an unknown version, and reports expired tables as not available", () => {
     expect(() => methodAnswer("0.0.9", {}, inUse)).toThrow("not_found");
     const query = { tables: "stock/2001-01-01T00:00:00.000Z/0123456789abcdef" };
     expect(() => methodAnswer(METHOD_VERSION, query, inUse)).toThrow("not_available_then");
   });
 
-  it("names every weight, threshold and half-life as the code has them", () => {
+  it("lists the weights, thresholds and half-lives that the code uses", () => {
     expect(method.parameters).toMatchObject({
       weights: {
         stock: { momentum: 0.33, valuation: 0.28, social: 0.21, darkpool: 0.18 },

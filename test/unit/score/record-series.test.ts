@@ -6,7 +6,7 @@ import {
   type Bar,
   FEEDS,
   type InstrumentRecords,
-  type Known,
+  type PointInTimeRecord,
 } from "../../../src/market/records.ts";
 import { RecordSeries } from "../../../src/score/record-series.ts";
 import { ScoringEngine } from "../../../src/score/scoring-engine.ts";
@@ -15,13 +15,13 @@ import { closeOf, DAYS, METHOD_MARKET } from "../../method/market.ts";
 
 const END = closeOf(DAYS);
 
-/** Records of a market, changed. */
+/** The market with `change` applied to its records. */
 const changed = (change: (one: InstrumentRecords) => InstrumentRecords): Market => ({
   ...METHOD_MARKET,
   recordsUntil: (at) => METHOD_MARKET.recordsUntil(at).map(change),
 });
 
-/** The records of an instrument that became known in (after, until]. */
+/** The records of an instrument that became known in (after, until], Unix milliseconds. */
 function between(one: InstrumentRecords, after: number, until = END): InstrumentRecords {
   const lists = FEEDS.flatMap((feed) => {
     const list = one[feed];
@@ -32,7 +32,7 @@ function between(one: InstrumentRecords, after: number, until = END): Instrument
   return { ...one, ...Object.fromEntries(lists) };
 }
 
-/** What is said of every session by the id that it is said under. */
+/** Returns the figures of every session by snapshot id. */
 function saidBy(market: Market, at = END): ReadonlyMap<string, string> {
   const archive = createSnapshotArchive();
   const engine = new ScoringEngine({ ...market, servedFrom: () => 0 }, archive);
@@ -51,26 +51,26 @@ function saidBy(market: Market, at = END): ReadonlyMap<string, string> {
   );
 }
 
-/** Ids of both under which different things are said. */
+/** Entries of `one` whose id exists in `other` with different figures. */
 const contradictions = (one: ReadonlyMap<string, string>, other: ReadonlyMap<string, string>) =>
   [...one].filter(([id, said]) => other.has(id) && other.get(id) !== said);
 
 const withoutSeries = (id: string) => id.slice(0, id.lastIndexOf("/"));
 
-it("the ids of a record that begins earlier differ wherever its content differs", {
+it("the snapshot ids of a record that begins earlier differ wherever the figures differ", {
   tags: ["full"],
 }, () => {
   const whole = saidBy(METHOD_MARKET);
   const beginnings: readonly ((one: InstrumentRecords) => InstrumentRecords)[] = [
     (one) => between(one, closeOf(150)),
-    // A single instrument, or a feed other than prices.
+    // Shorten a single instrument, or every feed except prices.
     (one) => (one.instrument.symbol === "S0" ? between(one, closeOf(150)) : one),
     (one) => ({ ...between(one, closeOf(150)), bars: one.bars }),
   ];
   for (const begin of beginnings) {
     const later = saidBy(changed(begin));
     expect(contradictions(whole, later)).toEqual([]);
-    // The test would say nothing if no figure depended on the beginning.
+    // The test would prove nothing if no figure depended on where the record begins.
     const bySession = new Map([...whole].map(([id, said]) => [withoutSeries(id), said]));
     const others = [...later].filter(([id, said]) => bySession.get(withoutSeries(id)) !== said);
     expect(others.length).toBeGreaterThan(0);
@@ -78,7 +78,7 @@ it("the ids of a record that begins earlier differ wherever its content differs"
   }
 });
 
-it("an id does not depend on the end of the record, nor on instruments that are listed later", () => {
+it("a snapshot id does not depend on where the record ends or on instruments that are listed later", () => {
   const whole = saidBy(METHOD_MARKET);
   const until = closeOf(DAYS - 60);
   const shorter = saidBy(
@@ -91,7 +91,7 @@ it("an id does not depend on the end of the record, nor on instruments that are 
 
 const CLOSES = Array.from({ length: DAYS + 1 }, (_, day) => closeOf(day));
 
-/** The series of a list that is read to its end at once. */
+/** The series of records that are read to their end at once. */
 function seriesOf(list: readonly InstrumentRecords[], reader = "lexicon"): RecordSeries {
   const series = new RecordSeries(reader);
   for (const _ of series.extend(list, [CLOSES, []], END));
@@ -100,7 +100,7 @@ function seriesOf(list: readonly InstrumentRecords[], reader = "lexicon"): Recor
 
 const nameOf = (...of: Parameters<typeof seriesOf>) => seriesOf(...of).at(END);
 
-it("the series differs by reader of texts, instruments and sector", () => {
+it("the series id depends on the sentiment model, the instruments and their sectors", () => {
   const records = METHOD_MARKET.recordsUntil(END);
   const name = nameOf(records);
   expect(name).toMatch(/^[0-9a-f]{16}$/);
@@ -115,7 +115,7 @@ it("the series differs by reader of texts, instruments and sector", () => {
   expect(new Set([name, ...others]).size).toBe(1 + others.length);
 });
 
-it("the series does not depend on the order of the instruments, nor on that of the members of a record", () => {
+it("the series id does not depend on the order of instruments or of the members of a record", () => {
   const records = METHOD_MARKET.recordsUntil(END);
   const name = nameOf(records);
   expect(nameOf([...records].reverse())).toBe(name);
@@ -128,13 +128,13 @@ it("the series does not depend on the order of the instruments, nor on that of t
   expect(nameOf(turned)).toBe(name);
 });
 
-it("the series does not depend on how many records a process reads at a time", {
+it("the series id does not depend on how many records a process reads at a time", {
   tags: ["full"],
 }, () => {
   const once = seriesOf(METHOD_MARKET.recordsUntil(END));
   const steps = new RecordSeries("lexicon");
   for (let day = 0; day <= DAYS; day++) {
-    // Between two closes as well, and from a list of its own every time.
+    // Reads also between two closes, each time from a new list.
     for (const at of [closeOf(day) - 7_200_000, closeOf(day)]) {
       const known = METHOD_MARKET.recordsUntil(at).map((one) => between(one, 0, at));
       for (const _ of steps.extend(known, [CLOSES, []], at));
@@ -143,13 +143,13 @@ it("the series does not depend on how many records a process reads at a time", {
   }
 });
 
-/** The last 30 days. */
+/** The records of the last 30 days. */
 const recent = METHOD_MARKET.recordsUntil(END).map((one) => between(one, closeOf(DAYS - 30)));
 const recentCloses = CLOSES.slice(-30);
 
 type Change = "corrected" | "removed" | "added";
 
-/** A change of one record, drawn from all. */
+/** A random change of one record. */
 const changes = fc
   .record({
     place: fc.nat(recent.length - 1),
@@ -160,14 +160,14 @@ const changes = fc
   })
   .filter(({ place, feed }) => (recent[place]?.[feed]?.length ?? 0) > 0);
 
-/** A record with another value in one of its members, but for the instant at which it is known. */
-function corrected(record: Known, member: number): Known {
+/** A record with another value in one of its members, except the time at which it is known. */
+function corrected(record: PointInTimeRecord, member: number): PointInTimeRecord {
   const names = Object.keys(record).filter(
     (name) => name !== "availableAt" && name !== "logReturn",
   );
   const name = names[member % names.length] as string;
   const value = (record as unknown as Readonly<Record<string, unknown>>)[name];
-  return { ...record, [name]: otherThan(value) } as Known;
+  return { ...record, [name]: otherThan(value) } as PointInTimeRecord;
 }
 
 function otherThan(value: unknown): unknown {
@@ -176,15 +176,15 @@ function otherThan(value: unknown): unknown {
   return value === null ? "1" : !value;
 }
 
-it("a changed record changes the series from the instant at which it is known, and not before", {
+it("a changed record changes the series id only from the time at which the record is known", {
   tags: ["full"],
 }, () => {
   const before = seriesOf(recent);
   const property = fc.property(changes, ({ place, feed, share, member, change }) => {
     const one = recent[place] as InstrumentRecords;
-    const list: readonly Known[] = [...(one[feed] ?? [])];
+    const list: readonly PointInTimeRecord[] = [...(one[feed] ?? [])];
     const at = Math.floor(share * list.length);
-    const record = list[at] as Known;
+    const record = list[at] as PointInTimeRecord;
     const put = change === "removed" ? [] : [corrected(record, member)];
     const changedList = list.toSpliced(at, change === "added" ? 0 : 1, ...put);
     const after = seriesOf(recent.with(place, { ...one, [feed]: changedList }));
@@ -195,14 +195,14 @@ it("a changed record changes the series from the instant at which it is known, a
   fc.assert(property, { numRuns: 150, seed: 19 });
 });
 
-it("the series does not depend on weekly volumes, which are never scored", () => {
+it("the series id does not depend on weekly volumes, which are never scored", () => {
   const week = { weekStart: "2001-01-01", atsShares: 1, otcShares: 2, availableAt: closeOf(50) };
   const records = METHOD_MARKET.recordsUntil(END);
   const shown = records.map((one) => ({ ...one, weeklyVolumes: [week] }));
   expect(nameOf(shown)).toBe(nameOf(records));
 });
 
-it("the series differs by calendar", () => {
+it("the series id depends on the calendar", () => {
   const records = METHOD_MARKET.recordsUntil(END);
   const holiday = new RecordSeries("lexicon");
   for (const _ of holiday.extend(records, [CLOSES.toSpliced(DAYS - 10, 1), []], END));

@@ -11,10 +11,10 @@ import {
 
 const DAY_MS = 86_400_000;
 
-/** From 24 days before the expected day to 24 days after it. */
+/** Report windows that extend from 24 days before to 24 days after the expected day. */
 const WINDOWS = reportWindows({ simulated: true });
 
-/** Quarters of 91 days filed after these lags. */
+/** Filings of 91-day quarters, each with the given lag in days. */
 const filedAfter = (...lags: readonly number[]): readonly QuarterlyFiling[] =>
   quarterlyFilings(
     lags.map((lag, index): Fundamental => {
@@ -29,7 +29,7 @@ const filedAfter = (...lags: readonly number[]): readonly QuarterlyFiling[] =>
     DAY_MS,
   );
 
-/** Looks at a session a day. @returns The events with their days. */
+/** Evaluates one session per day. @returns The events with their days. */
 function eventsOf(
   filings: readonly QuarterlyFiling[],
   {
@@ -58,11 +58,14 @@ function eventsOf(
 const named = (events: ReturnType<typeof eventsOf>) =>
   events.map(([day, what]) => `${day} ${what}`);
 
-/** Expected on day 455 + 30, filed on day 455 + 33; then expected on 546 + 31. */
+/**
+ * The report expected on day 455 + 30 is filed on day 455 + 33, and the next is expected on day 546
+ * + 31.
+ */
 const USUAL = filedAfter(30, 31, 32, 45, 33);
 
 describe("a report event", () => {
-  it("is sent some sessions before the date and on filing, once each", () => {
+  it("is sent once some sessions before the expected date and once on filing", () => {
     expect(named(eventsOf(USUAL, { from: 420, to: 540 }))).toEqual([
       "480 report_ahead",
       "488 report_filed",
@@ -73,7 +76,7 @@ describe("a report event", () => {
     );
   });
 
-  it("contains what was expected and what was filed", () => {
+  it("contains the expected report and the filing", () => {
     const [ahead, filed] = eventsOf(USUAL, { from: 420, to: 540 }).map(([, , event]) => event);
     expect(ahead).toMatchObject({ sessionsUntil: 5, filing: null });
     expect(ahead?.report?.expected).toBe(485 * DAY_MS);
@@ -81,7 +84,7 @@ describe("a report event", () => {
     expect(filed?.filing).toEqual({ periodEnd: 455 * DAY_MS, availableAt: 488 * DAY_MS });
   });
 
-  it("is sent when the report is late, and when it is filed at last", () => {
+  it("is sent when the report is late, and again when it is finally filed", () => {
     expect(named(eventsOf(filedAfter(30, 31, 32, 45, 70), { from: 420, to: 540 }))).toEqual([
       "480 report_ahead",
       "510 report_late",
@@ -89,13 +92,13 @@ describe("a report event", () => {
     ]);
   });
 
-  it("is not sent for a state that was already there when the alert began", () => {
+  it("is not sent for a state that already existed when the alert was created", () => {
     expect(named(eventsOf(USUAL, { from: 482, to: 500 }))).toEqual(["488 report_filed"]);
     const late = filedAfter(30, 31, 32, 45, 70);
     expect(named(eventsOf(late, { from: 515, to: 530 }))).toEqual(["525 report_filed"]);
   });
 
-  it("is not sent for history that arrives late", () => {
+  it("is not sent for historical filings that arrive late", () => {
     const state: ReportState = { periodEnd: null, told: "nothing" };
     const at = 520 * DAY_MS;
     const session = {

@@ -3,7 +3,7 @@
 import { expect, it } from "vitest";
 import { FACTORS } from "../../../src/factors/reading.ts";
 import { ScoringEngine } from "../../../src/score/scoring-engine.ts";
-import { evidenceOf } from "../../../src/score/snapshot.ts";
+import { factorEvidenceOf } from "../../../src/score/snapshot.ts";
 import { createSnapshotArchive, type MemoryArchive } from "../../../src/score/snapshot-archive.ts";
 import { createSandbox } from "../../../src/sources/sandbox/sandbox.ts";
 
@@ -13,7 +13,7 @@ const WALK_DAYS = 63;
 
 const YEAR_START = Math.floor(Date.UTC(2026, 10, 21) / DAY_MS / YEAR_DAYS) * YEAR_DAYS;
 
-/** Everything that is remembered at an instant. */
+/** Returns the archive of everything served at an instant. */
 function rememberedAt(at: number): MemoryArchive {
   const archive = createSnapshotArchive();
   new ScoringEngine(createSandbox({ seed: 7, sessionSeconds: 60 }), archive).refresh(at);
@@ -21,7 +21,7 @@ function rememberedAt(at: number): MemoryArchive {
 }
 
 it.each([1, 2, 3])(
-  "quarter %i of a sandbox year has the same signals when it is replayed from its first instant",
+  "the signals before quarter %i of a sandbox year are the same when the replay moves on to that quarter",
   (quarter) => {
     const turn = (YEAR_START + quarter * WALK_DAYS) * DAY_MS;
     const [before, after] = [rememberedAt(turn - 1), rememberedAt(turn)];
@@ -30,7 +30,7 @@ it.each([1, 2, 3])(
       [...archive.history(symbol, beginning, turn - 1)].map((record) => ({
         ...record,
         evidence: FACTORS.map((factor) => {
-          const { z, confidence } = evidenceOf(record)?.[factor] ?? {};
+          const { z, confidence } = factorEvidenceOf(record)?.[factor] ?? {};
           return { z, confidence };
         }),
         tables: null,

@@ -10,10 +10,13 @@ import { createSandbox } from "../../../src/sources/sandbox/sandbox.ts";
 const DAY_MS = 60_000;
 const YEAR_DAYS = 252;
 
-/** First instant of a sandbox year. */
+/** First instant of a sandbox year, Unix milliseconds. */
 const NEW_YEAR = Math.floor(Date.UTC(2026, 10, 21) / DAY_MS / YEAR_DAYS) * YEAR_DAYS * DAY_MS;
 
-/** A process, and what it says of every session that is served: figures by id. */
+/**
+ * Starts a process. @returns A function that returns the figures of every served session by
+ * snapshot id.
+ */
 function start() {
   const market = createSandbox({ seed: 7, sessionSeconds: DAY_MS / 1_000 });
   const archive = createSnapshotArchive();
@@ -32,7 +35,7 @@ function start() {
 const figuresOf = ({ status, score, confidence, coverage, signal, price }: PastSnapshot): string =>
   JSON.stringify([status, score, confidence, coverage, signal, price]);
 
-it("a sandbox that runs through New Year gives the same answers as one that starts afterwards, and no id has two meanings", () => {
+it("a sandbox that runs through New Year gives the same answers as one started afterwards, and never reuses a snapshot id", () => {
   const process = start();
   const before = process(NEW_YEAR - 1.5 * DAY_MS);
   expect(before.size).toBeGreaterThan(8_000);
@@ -43,7 +46,7 @@ it("a sandbox that runs through New Year gives the same answers as one that star
   const closed = [...before].filter(([id]) => eve.has(id));
   expect(closed.length).toBeGreaterThan(0.95 * before.size);
   for (const [id, figures] of closed) expect(eve.get(id)).toBe(figures);
-  // The new year is a record of its own, which begins a year later.
+  // The new year is served from a different record, which begins a year later.
   const told = [...eve].filter(([id]) => after.has(id));
   expect(told).toEqual([]);
 });

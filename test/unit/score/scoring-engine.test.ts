@@ -7,7 +7,7 @@ import { instrument } from "../../support/instruments.ts";
 
 const DAY_MS = 86_400_000;
 const DAYS = 90;
-/** Sessions close at 20:00 of their UTC day. */
+/** Time after UTC midnight at which sessions close, in milliseconds: 20:00 UTC. */
 const CLOSE_MS = 20 * 3_600_000;
 const closeOf = (day: number) => day * DAY_MS + CLOSE_MS;
 const label = (day: number) => String(day).padStart(4, "0");
@@ -25,7 +25,7 @@ const bar = (day: number): Bar => ({
   logReturn: day === 0 ? null : Math.log((100 + (day % 3)) / (100 + ((day - 1) % 3))),
 });
 
-/** A block at noon and, on every third day, one that is reported after the close. */
+/** One block at noon and, on every third day, another block reported after the close. */
 const printsOf = (day: number): Print[] =>
   [12, ...(day % 3 === 0 ? [21] : [])].map((hour) => ({
     id: `${day}-${hour}`,
@@ -42,7 +42,7 @@ const printsOf = (day: number): Print[] =>
     signable: true,
   }));
 
-/** Messages around the clock, some after the close. */
+/** Messages at various hours, some of them after the close. */
 const mentionsOf = (day: number): Mention[] =>
   [3, 9, 15, 19, 22].map((hour) => ({
     id: `${day}-${hour}`,
@@ -72,7 +72,7 @@ const market: Market = {
   servedFrom: () => closeOf(30),
 };
 
-/** Refreshes at every instant in turn and gives the last state. */
+/** Refreshes at each instant in turn, and returns the final state. */
 function refreshed(instants: readonly number[]) {
   const archive = createSnapshotArchive();
   const engine = new ScoringEngine(market, archive);
@@ -90,7 +90,7 @@ const everyHour = (until: number, step: number) =>
   );
 
 describe("the scoring engine", () => {
-  it("gives the same result in steps of one session, and after an abandoned refresh", () => {
+  it("gives the same result in steps of one session, even after an abandoned refresh", () => {
     const archive = createSnapshotArchive();
     const engine = new ScoringEngine(market, archive);
     const givenUp = engine.refreshInSteps(closeOf(60));
@@ -116,7 +116,7 @@ describe("the scoring engine", () => {
       expect(refreshed([...everyHour(at, step), at])).toEqual(direct);
   });
 
-  it("decides signals at closes, and holds each until the next close", () => {
+  it("determines signals at closes, and keeps each signal until the next close", () => {
     const { newest: closed } = refreshed([closeOf(80)]);
     const { newest: later } = refreshed([closeOf(80) + 3 * HOUR_MS]);
     expect(later?.at).toBe(closeOf(80) + 3 * HOUR_MS);
@@ -132,7 +132,7 @@ describe("the scoring engine", () => {
     expect(epochAt(closeOf(80) + 4 * HOUR_MS)).toBe(closeOf(80));
   });
 
-  it("ends a signal after a long halt", () => {
+  it("changes a signal to WAIT after a long trading halt", () => {
     const { newest } = refreshed([closeOf(DAYS + 20)]);
     expect(newest).toMatchObject({
       status: "stale",
@@ -141,7 +141,7 @@ describe("the scoring engine", () => {
     });
   });
 
-  it("records one snapshot per session from the start of scoring on", () => {
+  it("records one snapshot per session from the first scored session", () => {
     const { history } = refreshed([closeOf(80) + HOUR_MS]);
     expect(history.map(({ at }) => at)).toEqual(days.slice(30, 81).map(closeOf));
   });
@@ -149,7 +149,7 @@ describe("the scoring engine", () => {
 
 describe("the scoring engine with several instruments", () => {
   const symbols = ["A", "B", "C"];
-  /** Three instruments; bars of the last one come an hour late from day 79 on. */
+  /** Three instruments. The bars of C arrive one hour late from day 79 on. */
   const several: readonly InstrumentRecords[] = symbols.map((symbol) => ({
     ...records,
     instrument: { ...records.instrument, symbol },
@@ -181,7 +181,7 @@ describe("the scoring engine with several instruments", () => {
     }
   });
 
-  it("treats a late bar as late, not as a session of its own", () => {
+  it("treats a late bar as late, not as another session", () => {
     const { archive, engine } = start();
     engine.refresh(closeOf(80));
     expect(archive.newest("C")).toMatchObject({ status: "stale", signal: { frozen: true } });
@@ -192,14 +192,14 @@ describe("the scoring engine with several instruments", () => {
     expect(archive.history("A", closeOf(80), closeOf(80) + HOUR_MS)).toHaveLength(1);
   });
 
-  it("treats a session of the calendar without any bar as missed", () => {
+  it("treats a calendar session without a bar as missed", () => {
     const { archive, engine } = start();
     engine.refresh(closeOf(DAYS) + 1);
     expect(archive.newest("A")).toMatchObject({ status: "stale", signal: { frozen: true } });
     expect(archive.newest("A")?.at).toBe(closeOf(DAYS) + 1);
   });
 
-  it("keeps running sums equal to their recomputation", () => {
+  it("keeps running sums equal to a full recomputation, except for rounding", () => {
     const { engine } = start();
     engine.refresh(closeOf(88));
     expect(engine.drift()).toBeLessThan(1e-12);

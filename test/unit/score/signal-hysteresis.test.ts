@@ -16,14 +16,14 @@ const session = (score: number, values: Partial<SessionScore> = {}): SessionScor
   ...values,
 });
 
-/** Runs a series of scores; the first one seeds the smoothing. */
+/** Evaluates a series of scores, the first of which initializes the smoothing. */
 const run = (scores: readonly number[], values: Partial<SessionScore> = {}) =>
   scores.reduce<SignalState | undefined>(
     (state, score, index) => nextSignal(state, session(score, { ...values, at: index })),
     undefined,
   );
 
-describe("the signal", () => {
+describe("the signal of an instrument", () => {
   it("enters LONG at 70 and SHORT at 30", () => {
     expect(run([70])?.direction).toBe("LONG");
     expect(run([69.99])?.direction).toBe("WAIT");
@@ -31,7 +31,7 @@ describe("the signal", () => {
     expect(run([30.01])?.direction).toBe("WAIT");
   });
 
-  it("stays LONG down to a smoothed score of 55, and SHORT up to 45", () => {
+  it("stays LONG while the smoothed score is at least 55, and SHORT while it is at most 45", () => {
     const long = run([80]);
     const steps = (target: number) => {
       let state = long;
@@ -42,12 +42,12 @@ describe("the signal", () => {
     expect(steps(54.9)).toBe("WAIT");
   });
 
-  it("smooths with a half-life of two sessions for stocks and half a session for coins", () => {
+  it("is smoothed with a half-life of two sessions for stocks and half a session for coins", () => {
     expect(run([50, 90])?.smoothed).toBeCloseTo(50 + 40 * (1 - 2 ** -0.5), 9);
     expect(run([50, 90], { assetClass: "crypto" })?.smoothed).toBeCloseTo(80, 9);
   });
 
-  it("changes from LONG to SHORT directly only when SHORT's entry condition is met", () => {
+  it("changes directly from LONG to SHORT only if the condition to enter SHORT is met", () => {
     const long = run([80], { assetClass: "crypto" });
     const turned = nextSignal(long, session(0, { assetClass: "crypto", at: 9 }));
     expect(turned).toMatchObject({ direction: "SHORT", previous: "LONG", since: 9 });
@@ -55,7 +55,7 @@ describe("the signal", () => {
     expect(low.direction).toBe("WAIT");
   });
 
-  it("needs confidence .30 to enter and .25 to stay", () => {
+  it("requires a confidence of .30 to enter a direction and .25 to stay in it", () => {
     expect(run([80], { confidence: 0.29 })?.direction).toBe("WAIT");
     const long = run([80]);
     expect(nextSignal(long, session(80, { confidence: 0.26 })).direction).toBe("LONG");
@@ -65,7 +65,7 @@ describe("the signal", () => {
     });
   });
 
-  it("needs a coverage of .60 both to enter and to stay", () => {
+  it("requires a coverage of .60 both to enter a direction and to stay in it", () => {
     expect(run([80], { coverage: 0.59 })).toMatchObject({
       direction: "WAIT",
       forcedWait: "low_coverage",
@@ -75,12 +75,12 @@ describe("the signal", () => {
     expect(nextSignal(long, session(80, { coverage: 0.59 })).direction).toBe("WAIT");
   });
 
-  it("waits while an instrument is younger than 60 sessions", () => {
+  it("is WAIT for an instrument with fewer than 60 sessions", () => {
     expect(run([80], { bars: 59 })).toMatchObject({ direction: "WAIT", forcedWait: "too_young" });
     expect(run([80], { bars: 60 })?.direction).toBe("LONG");
   });
 
-  it("keeps its direction for one session without trading, and is WAIT after two", () => {
+  it("keeps its direction for one session without trading, and becomes WAIT after two", () => {
     const long = run([80]);
     const halted = nextSignal(long, session(10, { missedSessions: 1 }));
     expect(halted).toEqual({ ...long, frozen: true });
@@ -96,7 +96,7 @@ describe("the signal", () => {
     expect(nextSignal(gone, session(80)).direction).toBe("LONG");
   });
 
-  it("records when it began and what preceded it", () => {
+  it("records when it began and which signal preceded it", () => {
     const state = run([50, 90, 90, 90, 90]);
     expect(state).toMatchObject({ direction: "LONG", previous: "WAIT", since: 2 });
   });

@@ -4,7 +4,7 @@ import { SignalUpdates } from "../../../src/score/refresh.ts";
 import type { Snapshot } from "../../../src/score/snapshot.ts";
 import { snapshotOf } from "../../support/scripted-market.ts";
 
-/** Updates, and what a listener is told of. */
+/** Signal updates with a listener whose notifications are recorded. */
 function listened() {
   const updates = new SignalUpdates();
   const told: string[] = [];
@@ -18,7 +18,7 @@ function listened() {
 }
 
 describe("notices of changed signals", () => {
-  it("report signals that changed since the last check, and none at the first", () => {
+  it("report signals that changed since the last check, and none at the first check", () => {
     const { look } = listened();
     expect(look(snapshotOf("A", 1), snapshotOf("B", 1))).toEqual([]);
     expect(look(snapshotOf("A", 2), snapshotOf("B", 2, { score: 60 }))).toEqual(["B"]);
@@ -33,7 +33,7 @@ describe("notices of changed signals", () => {
     ["another signal", snapshotOf("A", 1), snapshotOf("A", 1, { direction: "LONG" }), true],
     ["another status", snapshotOf("A", 1), snapshotOf("A", 1, { status: "stale" }), true],
     ["another confidence", snapshotOf("A", 1), { ...snapshotOf("A", 1), confidence: 0.7 }, true],
-  ])("report a change that a reader can see, and no other: %s", (_, before, after, isNews) => {
+  ])("report only a change that is visible in an answer: %s", (_, before, after, isNews) => {
     const { look } = listened();
     look(before);
     expect(look(after)).toEqual(isNews ? ["A"] : []);
@@ -64,7 +64,7 @@ describe("notices of changed signals", () => {
     expect(told).toEqual(["A", "A", "A"]);
   });
 
-  it("report each change once, for any series of snapshots", () => {
+  it("report each change exactly once, for any series of snapshots", () => {
     const series = fc.array(fc.integer({ min: 0, max: 3 }), { minLength: 1, maxLength: 60 });
     const changesOf = (scores: readonly number[]) =>
       scores.slice(1).filter((score, index) => score !== scores[index]).length;

@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { FACTORS, missingReading } from "../../../src/factors/reading.ts";
 import { DIRECTIONS, FORCED_WAITS } from "../../../src/score/signal-hysteresis.ts";
-import { type Snapshot, STATUSES } from "../../../src/score/snapshot.ts";
+import { SNAPSHOT_STATUSES, type Snapshot } from "../../../src/score/snapshot.ts";
 import { createSnapshotArchive } from "../../../src/score/snapshot-archive.ts";
 import { instrument } from "../../support/instruments.ts";
 
@@ -28,8 +28,8 @@ const snapshot = (symbol: string, at: number): Snapshot => ({
   factors: { momentum: missing, valuation: missing, social: missing, darkpool: missing },
 });
 
-describe("the archive of snapshots", () => {
-  it("returns the last one at or before an instant and none before the first", () => {
+describe("the snapshot archive", () => {
+  it("returns the latest snapshot at or before an instant, and none before the first", () => {
     const archive = createSnapshotArchive();
     for (const at of [10, 20, 30]) archive.addClosed(snapshot("A", at));
     expect(archive.lastAt("A", 9)).toBeUndefined();
@@ -39,7 +39,7 @@ describe("the archive of snapshots", () => {
     expect(archive.lastAt("B", 99)).toBeUndefined();
   });
 
-  it("replaces an interim snapshot and keeps it out of the history", () => {
+  it("replaces an interim snapshot and excludes it from the history", () => {
     const archive = createSnapshotArchive();
     archive.addClosed(snapshot("A", 10));
     archive.setNewest(snapshot("A", 12));
@@ -50,7 +50,7 @@ describe("the archive of snapshots", () => {
     expect([...archive.history("A", 11, 20)].map(({ at }) => at)).toEqual([20]);
   });
 
-  it("keeps factors for the last 30 sessions, and the signal for all", () => {
+  it("keeps factors for the last 30 sessions, and signals for all sessions", () => {
     const archive = createSnapshotArchive();
     for (let at = 1; at <= 100; at++) archive.addClosed(snapshot("A", at));
     const kept = [...archive.history("A", 0, 100)].filter((record) => "factors" in record);
@@ -58,7 +58,7 @@ describe("the archive of snapshots", () => {
     expect(archive.history("A", 0, 100)).toHaveLength(100);
   });
 
-  it("holds the same snapshots whether or not the number of following sessions is given", () => {
+  it("contains the same snapshots whether or not the number of following sessions is given", () => {
     const [told, untold] = [createSnapshotArchive(), createSnapshotArchive()];
     for (let at = 1; at <= 100; at++) {
       told.addClosed(snapshot("A", at), 100 - at);
@@ -68,7 +68,7 @@ describe("the archive of snapshots", () => {
     expect(told.newest("A")).toEqual(untold.newest("A"));
   });
 
-  it("keeps the factors of the newest 30 sessions readable while it is filled in bulk", () => {
+  it("keeps the factors of the newest 30 sessions readable during a bulk load", () => {
     const archive = createSnapshotArchive();
     for (let at = 1; at <= 40; at++) archive.addClosed(snapshot("A", at));
     for (let at = 41; at <= 100; at++) {
@@ -77,14 +77,14 @@ describe("the archive of snapshots", () => {
     }
   });
 
-  it("preserves every figure of an old signal", () => {
+  it("preserves every figure of an old snapshot except its factors", () => {
     const orNull = <T>(some: fc.Arbitrary<T>) => fc.option(some, { nil: null });
     const figure = fc.double();
     const result = fc
       .record({ z: orNull(fc.double({ noNaN: true })), confidence: figure })
       .map((drawn) => ({ ...missing, ...drawn }));
     const record = fc.record({
-      status: fc.constantFrom(...STATUSES),
+      status: fc.constantFrom(...SNAPSHOT_STATUSES),
       score: figure,
       confidence: figure,
       coverage: figure,
@@ -124,7 +124,7 @@ describe("the archive of snapshots", () => {
     );
   });
 
-  it("returns snapshots that closed after an instant, with or without factors", () => {
+  it("returns the snapshots that closed after an instant, with or without factors", () => {
     const archive = createSnapshotArchive();
     for (let at = 1; at <= 40; at++) archive.addClosed(snapshot("A", at));
     const closedAfter = (at: number) => archive.closedAfter("A", at).map((closed) => closed.at);
@@ -135,7 +135,7 @@ describe("the archive of snapshots", () => {
     expect(archive.closedAfter("B", 0)).toEqual([]);
   });
 
-  it("lists the newest by symbol", () => {
+  it("lists the newest snapshot of each instrument, sorted by symbol", () => {
     const archive = createSnapshotArchive();
     for (const symbol of ["B", "A", "C"]) archive.addClosed(snapshot(symbol, 1));
     expect(archive.allNewest().map(({ instrument }) => instrument.symbol)).toEqual(["A", "B", "C"]);

@@ -1,13 +1,14 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { figure } from "../../../src/sources/files/columns.ts";
+import { figureColumn } from "../../../src/sources/files/columns.ts";
 import { readCsv } from "../../../src/sources/files/csv-table.ts";
 
-/** What `figure` reads of a cell that stands within a longer text. */
-const read = (cell: string): number | undefined => figure.parse(`1,${cell},2`, 2, 2 + cell.length);
+/** Returns what `figureColumn` parses from a cell within a longer text. */
+const read = (cell: string): number | undefined =>
+  figureColumn.parse(`1,${cell},2`, 2, 2 + cell.length);
 
-describe("a number of a table", () => {
-  it("is the double nearest to its text, bit for bit", () => {
+describe("a number in a CSV table", () => {
+  it("is parsed to the nearest double, bit for bit", () => {
     const digits = (min: number, max: number) =>
       fc.string({ unit: fc.constantFrom(..."0123456789"), minLength: min, maxLength: max });
     const text = fc
@@ -22,22 +23,22 @@ describe("a number of a table", () => {
   });
 
   it.each(["0", "-0", "0.1", "645.57", "1e5", "-2.5E-7", "123456789012345.6", "0.000000000000001"])(
-    "may be %s",
+    "may be written as %s",
     (cell) => {
       expect(read(cell)).toBe(Number(cell));
     },
   );
 
   it.each(["", "-", ".5", "5.", "1.2.3", "1,5", "+1", "0x10", "1e", " 1", "NaN", "1e19", "٣"])(
-    "cannot be '%s'",
+    "must not be written as '%s'",
     (cell) => {
       expect(read(cell)).toBeUndefined();
     },
   );
 });
 
-describe("a table", () => {
-  const columns = { first: figure, second: figure };
+describe("a CSV table", () => {
+  const columns = { first: figureColumn, second: figureColumn };
   const rows = (content: string) => readCsv({ path: "table.csv", content }, columns, (row) => row);
   const expected = [
     { first: 1, second: 2 },
@@ -62,7 +63,7 @@ describe("a table", () => {
     ["first,second\n1,2,3\n", "table.csv:2: the line has 3 of 2 columns"],
     ["first,second\n\n1,2\n", "table.csv:2: the line has 1 of 2 columns"],
     ['first,second\n1,2\n"3",x\n', 'table.csv:3: second is "x"'],
-  ])("rejects %j", (content, message) => {
+  ])("is rejected if its content is %j", (content, message) => {
     expect(() => rows(content)).toThrow(message);
   });
 });

@@ -8,7 +8,7 @@ const line = (id: string, author: string | null) =>
 const read = (...lines: readonly string[]) =>
   readMentions({ path: "messages.jsonl", content: lines.join("\n") });
 
-it("messages that are hashed alike have the same author", () => {
+it("messages with the same content hash have the same author", () => {
   const authorOf = (author: string | null) => read(line("1", author))[0]?.author;
   const hashed = (author: string | null) => {
     const [mention] = read(line("1", author));
@@ -31,6 +31,6 @@ it("messages that are hashed alike have the same author", () => {
   expect(authorOf("a \u{1f600}")).toBe("a \u{1f600}");
 });
 
-it("ids that differ in half of a surrogate pair are the same id", () => {
+it("ids that differ only in half of a surrogate pair are treated as duplicates", () => {
   expect(() => read(line("\ud800", "a"), line("\udc00", "b"))).toThrow(/messages\.jsonl:2/);
 });

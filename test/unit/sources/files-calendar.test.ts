@@ -19,21 +19,21 @@ describe("the bars that are due in a market folder", () => {
     expect(due("2012-10-26T20:15:00Z", "2012-10-31T20:00:00Z", "stock")).toEqual([]);
   });
 
-  it("are due after the start and up to and including the end", () => {
+  it("are those due after the start and up to and including the end", () => {
     expect(due("2014-06-09T20:14:59Z", "2014-06-09T20:15:00Z", "stock")).toHaveLength(1);
     expect(due("2014-06-09T20:15:00Z", "2014-06-09T20:15:00Z", "stock")).toEqual([]);
     expect(due("2014-06-09T23:59:59.999Z", "2014-06-10T00:00:00Z", "crypto")).toHaveLength(1);
     expect(due("2014-06-10T00:00:00Z", "2014-06-10T00:00:00Z", "crypto")).toEqual([]);
   });
 
-  it("follow New York time in every season", () => {
+  it("follow New York time throughout the year", () => {
     expect(due("2015-03-06T12:00:00Z", "2015-03-09T23:00:00Z", "stock")).toEqual([
       "2015-03-06T21:15:00.000Z",
       "2015-03-09T20:15:00.000Z",
     ]);
   });
 
-  it("are one per UTC day for a coin, at its end", () => {
+  it("are one per UTC day for a coin, at the end of the day", () => {
     expect(due("2014-07-03T12:00:00Z", "2014-07-06T12:00:00Z", "crypto")).toEqual([
       "2014-07-04T00:00:00.000Z",
       "2014-07-05T00:00:00.000Z",

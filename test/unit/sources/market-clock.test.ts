@@ -24,7 +24,7 @@ describe("the clock of a replay", () => {
     expect(clock.untilNext(START + 3_600_000)).toBe(250);
   });
 
-  it("plays four steps a second at the requested speed", () => {
+  it("advances in four steps per second at the requested speed", () => {
     const clock = twoDays();
     clock.start(START);
     expect(clock.advance(START + 249)).toBe(from);
@@ -32,11 +32,11 @@ describe("the clock of a replay", () => {
     expect(clock.untilNext(START + 251)).toBe(249);
     expect(clock.advance(START + 503)).toBe(from + 0.5 * DAY_MS);
     expect(clock.now(START + 504)).toBe(from + 0.5 * DAY_MS);
-    // A timer that fires a little late does not make the replay slower.
+    // A timer that fires slightly late does not slow down the replay.
     expect(clock.untilNext(START + 503)).toBe(247);
   });
 
-  it("skips nothing when a step is late, and does not catch up", () => {
+  it("skips no time when a step is late, and does not catch up", () => {
     const clock = twoDays();
     clock.start(START);
     expect(clock.advance(START + 10_000)).toBe(from + 0.25 * DAY_MS);
@@ -46,7 +46,7 @@ describe("the clock of a replay", () => {
     expect(clock.advance(START + 10_251)).toBe(from + 0.75 * DAY_MS);
   });
 
-  it("ends exactly at its last instant, and stands still there", () => {
+  it("ends exactly at its last instant and stays there", () => {
     const to = from + 2 * DAY_MS - 1;
     const clock: MarketClock = new ReplayClock({ from, to, daysPerSecond: 4 });
     clock.start(START);
@@ -58,7 +58,7 @@ describe("the clock of a replay", () => {
     expect(clock.now(START + 750)).toBe(to);
   });
 
-  it("counts whole milliseconds at any speed, and does not drift", () => {
+  it("counts whole milliseconds at any speed without drifting", () => {
     const clock: MarketClock = new ReplayClock({ from, to: from + DAY_MS, daysPerSecond: 0.00003 });
     clock.start(START);
     for (let step = 1; step <= 1_000; step++) {
@@ -67,22 +67,22 @@ describe("the clock of a replay", () => {
   });
 });
 
-describe("the other clocks of a market", () => {
-  it("have data up to the start of the current day in a market that never closes", () => {
+describe("the data time of the other market clocks", () => {
+  it("is the start of the current day in a market that never closes", () => {
     const clock = dailyClock(60_000);
     expect(clock.now(125_000)).toBe(125_000);
     expect(clock.advance(125_000)).toBe(120_000);
     expect(clock.untilNext(125_000)).toBe(55_000);
   });
 
-  it("have data of a live market up to two seconds ago, and check again every five seconds", () => {
+  it("is two seconds ago in a live market, which checks again every five seconds", () => {
     const clock: MarketClock = new LiveClock({ confirmedAt: () => Number.NEGATIVE_INFINITY });
     clock.start(START);
     expect([clock.now(START), clock.advance(START)]).toEqual([START, START - 2_000]);
     expect(clock.untilNext(START)).toBe(5_000);
   });
 
-  it("follow the drift of the machine's clock, and a jump only once data confirm it", () => {
+  it("follows the drift of the machine's clock, but a jump only when data confirm it", () => {
     let [steady, confirmedAt] = [START, START];
     const clock: MarketClock = new LiveClock({
       steady: () => steady,
@@ -92,25 +92,25 @@ describe("the other clocks of a market", () => {
     steady += DAY_MS;
     expect(clock.now(steady + 50_000)).toBe(steady + 50_000);
     expect(clock.now(steady + 100_000)).toBe(steady + 100_000);
-    // For a minute it is 40 days ahead.
+    // For one minute, the machine's clock is 40 days ahead.
     const wrong = steady + 40 * DAY_MS;
     expect(clock.now(wrong)).toBe(steady + 100_000);
     steady += 60_000;
     expect(clock.advance(wrong + 60_000)).toBe(steady + 98_000);
     expect(clock.now(steady + 100_000)).toBe(steady + 100_000);
-    // The machine slept, which its steady clock does not see.
+    // The machine slept, which its monotonic clock does not include.
     const awake = steady + 8 * HOUR_MS;
     expect(clock.now(awake)).toBe(steady + 100_000);
     confirmedAt = awake;
     expect(clock.now(awake + 5_000)).toBe(awake + 5_000);
-    // It had been ahead from the start, and is put right.
+    // The machine's clock had been ahead from the start, and is then corrected.
     const right = awake - 365 * DAY_MS;
     expect(clock.now(right)).toBe(awake + 5_000);
     confirmedAt = right;
     expect(clock.now(right)).toBe(right);
   });
 
-  it("stand still where history ends", () => {
+  it("stands still when history has ended", () => {
     const clock = stoppedClock(from);
     expect([clock.now(START), clock.advance(START)]).toEqual([from, from]);
     expect(clock.untilNext(START)).toBeUndefined();

@@ -3,12 +3,12 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { Market } from "../../../src/market/market.ts";
-import type { InstrumentRecords, Known } from "../../../src/market/records.ts";
+import type { InstrumentRecords, PointInTimeRecord } from "../../../src/market/records.ts";
 import { readMarketFolder } from "../../../src/sources/files/market-folder.ts";
 import { arraysOf } from "../../support/records.ts";
 import { sharedFolder } from "../../support/shared.ts";
 
-/** Real data beside the project; see its own README for where they come from. */
+/** Real data in the shared folder, whose README states their origin. */
 const real = sharedFolder("market", "the reader on the real market folder");
 
 const HEADERS = {
@@ -55,7 +55,7 @@ type Files = Readonly<Record<string, string>>;
 
 const folders: string[] = [];
 
-/** A folder with the stock and the coin, and the files given. */
+/** Writes a market folder with one stock, one coin and the given files. */
 async function folderOf(files: Files): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), "market-folder-"));
   folders.push(folder);
@@ -80,26 +80,26 @@ afterAll(async () => {
 });
 
 describe("a market folder", () => {
-  it("reports its mode, and makes the owner responsible for the licenses", async () => {
+  it("states its mode, and that the owner is responsible for the licenses of the data", async () => {
     const market = await readMarketFolder(await folderOf({}));
     expect(market).toMatchObject({ mode: "files", dayMs: 86_400_000 });
     expect(market.source).toMatchObject({ id: "market-folder", simulated: false });
     expect(market.source.terms).toMatch(/licenses/);
   });
 
-  it("starts scoring at the first moment of the previous year in New York", async () => {
+  it("is scored from the start of the previous year in New York", async () => {
     const { servedFrom } = await readMarketFolder(await folderOf({}));
     expect(servedFrom(utc("2015-06-30T21:00:00Z"))).toBe(utc("2014-01-01T05:00:00Z"));
     expect(servedFrom(utc("2015-01-01T04:59:59Z"))).toBe(utc("2013-01-01T05:00:00Z"));
     expect(servedFrom(utc("2015-01-01T05:00:00Z"))).toBe(utc("2014-01-01T05:00:00Z"));
   });
 
-  it("has instruments in one order, whatever the order of the lines", async () => {
+  it("lists instruments in the same order, whatever the order of the lines", async () => {
     const records = await read({ "instruments.csv": csv("instruments", COIN, STOCK) });
     expect(records.map(({ instrument }) => instrument.symbol)).toEqual(["ACME", "DOGE-USD"]);
   });
 
-  it("reads instruments with quoted names and no exchange or sector", async () => {
+  it("may contain instruments with quoted names and without an exchange or sector", async () => {
     const rows = [COIN, 'BRK-B,"Berk, Shire ""B""",stock,NYSE,USD,Financials'];
     const records = await read({ "instruments.csv": csv("instruments", ...rows) });
     expect(records.map(({ instrument }) => instrument)).toEqual([
@@ -122,7 +122,7 @@ describe("a market folder", () => {
     ]);
   });
 
-  it("has no list where there is no file, no row or no row known so far", async () => {
+  it("has no list of a feed when there is no file, no row or no row known yet", async () => {
     const files = {
       "bars/ACME.csv": csv("bars", "2014-06-09,1,2,1,2,10,0,1"),
       "prints/ACME.csv": csv("prints"),
@@ -138,7 +138,7 @@ describe("a market folder", () => {
     expect(await listsKnown(posted)).toMatchObject({ bars: [], mentions: [{ id: TWEET.id }] });
   });
 
-  it("reads the same from Windows lines, a byte order mark and a last line without an end", async () => {
+  it("is read identically with Windows line endings, a byte order mark or an unterminated last line", async () => {
     const unix = csv("bars", "2014-06-09,1,2,1,2,10,0,1", "2014-06-10,2,3,2,3,10,0,1");
     const windows = `\uFEFF${unix.trimEnd().replaceAll("\n", "\r\n")}`;
     const mentions = jsonLines(TWEET, TAGGED);
@@ -161,13 +161,13 @@ describe("a market folder", () => {
     ]);
   });
 
-  it("ignores hidden files, files beside the record folders and market-wide ones", async () => {
+  it("may contain hidden files, unrelated files and market-wide files, which are ignored", async () => {
     const files = { "bars/.DS_Store": "x", "README.md": "x", "DIX.csv": "x" };
     expect(await read(files)).toHaveLength(2);
   });
 });
 
-describe("bars", () => {
+describe("bars in a market folder", () => {
   const rows = [
     "2014-03-07,640,650,639,645.57,1000,0,1",
     "2014-03-10,92,94,91,93.7,7000,0,7",
@@ -175,7 +175,7 @@ describe("bars", () => {
     "2014-03-12,1e1,1.2E+1,0.9e1,10,0,83.2,1",
   ];
 
-  it("of a stock are known at 16:15 New York time on their date, summer and winter", async () => {
+  it("are known at 16:15 New York time on their date for a stock, in summer and winter", async () => {
     const { bars } = await readStock({ "bars/ACME.csv": csv("bars", ...rows) });
     expect(bars.map(({ session }) => session)).toEqual(rows.map((row) => row.slice(0, 10)));
     expect(bars.slice(0, 2).map(({ availableAt }) => availableAt)).toEqual([
@@ -184,12 +184,12 @@ describe("bars", () => {
     ]);
   });
 
-  it("of a coin are known when their UTC day is over", async () => {
+  it("are known at the end of their UTC day for a coin", async () => {
     const { bars } = await readCoin({ "bars/DOGE-USD.csv": csv("bars", ...rows) });
     expect(bars[1]?.availableAt).toBe(utc("2014-03-11T00:00:00Z"));
   });
 
-  it("keep prices as traded; returns are those of a holder over splits and dividends", async () => {
+  it("have unadjusted prices, and returns adjusted for splits and dividends", async () => {
     const { bars } = await readStock({ "bars/ACME.csv": csv("bars", ...rows) });
     const [first, split, dividend, spinOff] = bars;
     expect(first).toMatchObject({ close: 645.57, volume: 1000, split: 1, logReturn: null });
@@ -201,7 +201,7 @@ describe("bars", () => {
     expect(spinOff?.logReturn).toBeCloseTo(0, 12);
   });
 
-  it("that are impossible are left out and listed as doubted", async () => {
+  it("are excluded and listed as suspect when they are impossible", async () => {
     const rows = [
       "2014-06-06,1,2,1,2,9,0,1",
       "2014-06-09,1,1,2,2,9,0,1",
@@ -223,7 +223,7 @@ describe("bars", () => {
     expect(market.recordsUntil(until)[0]?.doubtedBars).toBeUndefined();
   });
 
-  it("that become known after the requested end are validated but not kept", async () => {
+  it("are validated but not kept when they become known after the requested end", async () => {
     const folder = await folderOf({ "bars/ACME.csv": csv("bars", ...rows) });
     const until = utc("2014-03-10T20:15:00Z");
     const market = await readMarketFolder(folder, { until });
@@ -239,11 +239,11 @@ describe("bars", () => {
   });
 });
 
-describe("fundamentals", () => {
+describe("fundamentals in a market folder", () => {
   const readFigures = async (...rows: readonly string[]) =>
     (await readStock({ "fundamentals/ACME.csv": csv("fundamentals", ...rows) })).fundamentals;
 
-  it("are available from the New York midnight after the filing date, in that order", async () => {
+  it("are known from the New York midnight after the filing date, and sorted by it", async () => {
     const figures = await readFigures(
       "netIncome,2014-12-31,2015-03-07,-5.5",
       "equity,2014-09-30,2014-11-01,2e9",
@@ -264,7 +264,7 @@ describe("fundamentals", () => {
     ]);
   });
 
-  it("keep a filing whatever its lag, without the figures that the method does not use", async () => {
+  it("include filings with any delay, but only the metrics that the method uses", async () => {
     const figures = await readFigures(
       "equity,2013-12-31,2015-02-03,1",
       "revenue,2014-12-31,2015-02-03,2",
@@ -273,7 +273,7 @@ describe("fundamentals", () => {
     expect(figures?.map(({ value }) => value)).toEqual([1]);
   });
 
-  it("prefer shares outstanding to diluted shares within the same filing only", async () => {
+  it("use shares outstanding instead of diluted shares, but only within the same filing", async () => {
     const figures = await readFigures(
       "dilutedShares,2014-12-31,2015-02-03,110",
       "sharesOutstanding,2014-12-31,2015-02-03,100",
@@ -288,11 +288,11 @@ describe("fundamentals", () => {
   });
 });
 
-describe("prints", () => {
+describe("prints in a market folder", () => {
   const readPrints = async (...rows: readonly string[]) =>
     (await readStock({ "prints/ACME.csv": csv("prints", ...rows) })).prints;
 
-  it("are known when traded, in the session of their New York date", async () => {
+  it("are known when traded, and belong to the session of their New York date", async () => {
     const prints = await readPrints("2013-10-12T03:59:59.051Z,181.51,596,FINRA-TRF,20000020,,a-1");
     const tradedAt = utc("2013-10-12T03:59:59.051Z");
     expect(prints).toEqual([
@@ -313,7 +313,7 @@ describe("prints", () => {
     ]);
   });
 
-  it("are put in order of time, equal times in the order of their ids", async () => {
+  it("are sorted by time, and by id when the times are equal", async () => {
     const at = (time: string, id: string) => `2013-10-07T${time}Z,1,1,TRF,,,${id}`;
     const prints = await readPrints(
       at("14:00:01", "a"),
@@ -325,8 +325,8 @@ describe("prints", () => {
   });
 });
 
-describe("short volumes and on-chain figures", () => {
-  it("of a share are published at 18:00 New York time", async () => {
+describe("short volumes and on-chain figures in a market folder", () => {
+  it("are known at 18:00 New York time for a stock", async () => {
     const rows = ["2019-11-01,40,3,100", "2019-11-04,0,0,0"];
     const { shortVolumes } = await readStock({
       "offexchange/ACME.csv": csv("offexchange", ...rows),
@@ -347,7 +347,7 @@ describe("short volumes and on-chain figures", () => {
     ]);
   });
 
-  it("of a coin are published at 06:00 UTC on the next day, and null where they are missing", async () => {
+  it("are known at 06:00 UTC on the next day for a coin, and null where missing", async () => {
     const rows = ["2020-02-28,,,,,,0,0", "2020-02-29,0.13,4.3e+09,2e9,1.75,8.3,15,66"];
     const { onChain } = await readCoin({ "onchain/DOGE-USD.csv": csv("onchain", ...rows) });
     expect(onChain).toEqual([
@@ -363,11 +363,11 @@ describe("short volumes and on-chain figures", () => {
   });
 });
 
-describe("mentions", () => {
+describe("mentions in a market folder", () => {
   const readMentions = async (...rows: readonly unknown[]) =>
     (await readStock({ "mentions/ACME.jsonl": jsonLines(...rows) })).mentions;
 
-  it("of both sources are known when posted, in order of time", async () => {
+  it("from both sources are known when posted, and sorted by time", async () => {
     expect(await readMentions(TAGGED, TWEET)).toEqual([
       {
         id: TWEET.id,
@@ -397,7 +397,7 @@ describe("mentions", () => {
   });
 });
 
-describe("a malformed market folder is refused with file and line", () => {
+describe("a malformed market folder is rejected with the file and line", () => {
   const bar = (row: string) => ({ "bars/ACME.csv": csv("bars", "2014-06-06,1,2,1,2,9,0,1", row) });
   const figure = (row: string) => ({ "fundamentals/ACME.csv": csv("fundamentals", row) });
   const print = (row: string) => ({ "prints/ACME.csv": csv("prints", row) });
@@ -499,14 +499,14 @@ describe("a malformed market folder is refused with file and line", () => {
     expect(text.slice(folder.length)).toMatch(/^\/[\w./-]+(:\d+)?: .+: .+$/);
   });
 
-  it("when the folder or the list of instruments does not exist", async () => {
+  it("when the folder or the file instruments.csv does not exist", async () => {
     const folder = await folderOf({});
     await rm(join(folder, "instruments.csv"));
     await expect(readMarketFolder(folder)).rejects.toThrow(`${folder}/instruments.csv: `);
     await expect(readMarketFolder(`${folder}/none`)).rejects.toThrow(`${folder}/none`);
   });
 
-  it("with a long or strange cell shortened and escaped", async () => {
+  it("with a long or unprintable cell shortened and escaped", async () => {
     const cell = `\u0007${"9".repeat(100)}`;
     const reading = read(bar(`2014-06-09,1,2,1,${cell},9,0,1`));
     await expect(reading).rejects.toThrow(`close is "\\u0007${"9".repeat(39)}…"`);
@@ -532,7 +532,7 @@ describe.skipIf(real.isMissing)("the real market folder", { tags: ["full"] }, ()
     expect(records.filter(({ bars }) => bars.length === 0)).toEqual([]);
   });
 
-  it("has AAPL as traded on both sides of its 7 for 1 split, and a return without a jump", () => {
+  it("has unadjusted prices of AAPL before and after its 7-for-1 split, and a return without a jump", () => {
     const { bars } = bySymbol("AAPL");
     const split = bars.findIndex(({ session }) => session === "2014-06-09");
     expect(bars[split - 1]).toMatchObject({ session: "2014-06-06" });
@@ -548,11 +548,11 @@ describe.skipIf(real.isMissing)("the real market folder", { tags: ["full"] }, ()
     expect(prints?.reduce((sum, { sizeShares }) => sum + sizeShares, 0)).toBe(1_228_746);
   });
 
-  it("has every list in the order in which its records were known", () => {
+  it("lists records of every feed in the order in which they became known", () => {
     const lists = market
       .recordsUntil(0)
       .flatMap(({ instrument: _, ...records }) =>
-        Object.values(records).map((list) => Array.from<Known>(list)),
+        Object.values(records).map((list) => Array.from<PointInTimeRecord>(list)),
       );
     const isAscending = (known: readonly { readonly availableAt: number }[]) =>
       known.every((one, index) => one.availableAt >= (known[index - 1]?.availableAt ?? 0));
@@ -560,7 +560,7 @@ describe.skipIf(real.isMissing)("the real market folder", { tags: ["full"] }, ()
     expect(lists.every(isAscending)).toBe(true);
   });
 
-  it("has messages with and without a stance tag, each with the number of instruments it names", () => {
+  it("has messages with and without a stance, each with the number of instruments it mentions", () => {
     const mentions = bySymbol("AAPL").mentions ?? [];
     expect(new Set(mentions.map(({ stance }) => stance))).toEqual(
       new Set(["bullish", "bearish", null]),

@@ -1,8 +1,8 @@
 import { isDeepStrictEqual } from "node:util";
 import { beforeAll, describe, expect, it } from "vitest";
 import type { Market } from "../../../src/market/market.ts";
-import { countKnown } from "../../../src/market/point-in-time.ts";
-import type { Known } from "../../../src/market/records.ts";
+import { countKnownRecords } from "../../../src/market/point-in-time.ts";
+import type { PointInTimeRecord } from "../../../src/market/records.ts";
 import { createSandbox } from "../../../src/sources/sandbox/sandbox.ts";
 import { arraysOf } from "../../support/records.ts";
 
@@ -11,10 +11,10 @@ const YEAR_DAYS = 252;
 const WALK_DAYS = 63;
 const QUARTER_DAYS = 91;
 
-/** First day of a sandbox year that lies in November 2026 when a day lasts a minute. */
+/** First day of a sandbox year that lies in November 2026 when a day lasts one minute. */
 const YEAR_START = Math.floor(Date.UTC(2026, 10, 21) / DAY_MS / YEAR_DAYS) * YEAR_DAYS;
 
-/** Somewhere inside a day. */
+/** An instant within a day, Unix milliseconds. */
 const instant = (day: number) => day * DAY_MS + 12_345;
 
 const open = (seed = 7): Market => createSandbox({ seed, sessionSeconds: 60 });
@@ -31,7 +31,7 @@ const stocks = records.filter(({ instrument }) => instrument.assetClass === "sto
 const coins = records.filter(({ instrument }) => instrument.assetClass === "crypto");
 
 const listsOf = ({ instrument: _, ...lists }: Records) =>
-  Object.entries(lists) as (readonly [string, readonly Known[]])[];
+  Object.entries(lists) as (readonly [string, readonly PointInTimeRecord[]])[];
 
 const bySymbol = (all: readonly Records[], symbol: string) =>
   all.find(({ instrument }) => instrument.symbol === symbol) as Records;
@@ -39,12 +39,15 @@ const bySymbol = (all: readonly Records[], symbol: string) =>
 const mean = (values: readonly number[]) =>
   values.reduce((sum, value) => sum + value, 0) / values.length;
 
-const ageDays = (list: readonly Known[] | undefined, at: number): number | undefined => {
-  const newest = list?.[countKnown(list, at) - 1];
+const ageDays = (
+  list: readonly PointInTimeRecord[] | undefined,
+  at: number,
+): number | undefined => {
+  const newest = list?.[countKnownRecords(list, at) - 1];
   return newest && (at - newest.availableAt) / DAY_MS;
 };
 
-/** Days on which an instrument that was listed before and after had no bar, as lengths of runs. */
+/** Lengths in days of the gaps between an instrument's bars. */
 const haltsOf = ({ bars }: Records) =>
   bars
     .slice(1)
@@ -52,7 +55,7 @@ const haltsOf = ({ bars }: Records) =>
     .filter((missed) => missed > 0);
 
 describe("the simulated market", () => {
-  it("names sessions by dates where they are days, and by instants where they are shorter", () => {
+  it("identifies sessions by date if they are whole days, and otherwise by timestamp", () => {
     const at = Date.UTC(2026, 10, 21, 5, 0, 30);
     const named = [86_400, 86_399, 60].map((sessionSeconds) =>
       createSandbox({ seed: 7, sessionSeconds }).sessionAt(at, "stock"),
@@ -62,7 +65,7 @@ describe("the simulated market", () => {
     expect(odd).toHaveLength("2026-11-21T05:00:00.000Z".length);
   });
 
-  it("states that it is simulated, and how long its day is", () => {
+  it("states that it is simulated, and the length of its day", () => {
     expect(market).toMatchObject({
       mode: "sandbox",
       dayMs: DAY_MS,
@@ -81,11 +84,11 @@ describe("the simulated market", () => {
     expect(records.every(({ instrument }) => instrument.currency === "USD")).toBe(true);
   });
 
-  it("has no bar that is doubted", () => {
+  it("has no suspect bars", () => {
     expect(records.flatMap(({ doubtedBars = [] }) => doubtedBars)).toEqual([]);
   });
 
-  it("starts scoring a year before the first moment of a quarter", () => {
+  it("is scored from one year before the start of a quarter", () => {
     const start = (YEAR_START - YEAR_DAYS) * DAY_MS;
     const next = YEAR_START + WALK_DAYS;
     expect(market.servedFrom(YEAR_START * DAY_MS)).toBe(start);
@@ -93,7 +96,7 @@ describe("the simulated market", () => {
     expect(market.servedFrom(next * DAY_MS)).toBe((next - YEAR_DAYS) * DAY_MS);
   });
 
-  it("has three years of bars and 70 days of feeds before the first scored day of the year", () => {
+  it("has three years of bars and 70 days of other feeds before the first scored day of the year", () => {
     const start = (YEAR_START - YEAR_DAYS) * DAY_MS;
     const alder = bySymbol(records, "ALDER.SIM");
     expect(alder.bars[0]?.session).toBe(new Date(start - 756 * DAY_MS).toISOString());
@@ -106,8 +109,10 @@ describe("the simulated market", () => {
   });
 });
 
-describe("a world of one seed", () => {
-  it("is the same when read once or day by day across a year's end", { tags: ["full"] }, () => {
+describe("the simulated market of one seed", () => {
+  it("is the same whether it is read once or day by day across the end of a year", {
+    tags: ["full"],
+  }, () => {
     const walked = open();
     for (let day = YEAR_START + YEAR_DAYS - 3; day < YEAR_START + YEAR_DAYS + 4; day++) {
       const seen = recordsOf(walked, instant(day));
@@ -131,7 +136,7 @@ describe("a world of one seed", () => {
     expect(isDeepStrictEqual(recordsOf(used, early), recordsOf(open(), early))).toBe(true);
   });
 
-  it("differs from the world of another seed", () => {
+  it("differs from the market of another seed", () => {
     const at = instant(YEAR_START);
     const one = bySymbol(recordsOf(open(1), at), "ALDER.SIM");
     const other = bySymbol(recordsOf(open(2), at), "ALDER.SIM");
@@ -140,7 +145,7 @@ describe("a world of one seed", () => {
     }
   });
 
-  it("grows in place within a year and never rewrites the past", () => {
+  it("extends its lists within a year and never changes the past", () => {
     const growing = open();
     const before = growing.recordsUntil(instant(YEAR_START + WALK_DAYS - 1));
     const copies = before.map(arraysOf);
@@ -156,10 +161,10 @@ describe("a world of one seed", () => {
     }
   });
 
-  it("contains everything known at an instant, and nothing later than a day after it", () => {
+  it("contains everything known at an instant, and nothing known more than a day later", () => {
     const day = YEAR_START + 200;
     const lengthsKnown = (all: readonly Records[], at: number) =>
-      all.map((each) => listsOf(each).map(([name, list]) => [name, countKnown(list, at)]));
+      all.map((each) => listsOf(each).map(([name, list]) => [name, countKnownRecords(list, at)]));
     for (const at of [day * DAY_MS, instant(day), (day + 1) * DAY_MS - 1]) {
       const now = recordsOf(open(), at);
       expect(lengthsKnown(now, at)).toEqual(lengthsKnown(records, at));
@@ -168,28 +173,25 @@ describe("a world of one seed", () => {
     }
   });
 
-  it.each([1, 60, 86_400])(
-    "lists records in order of availability with days of %i seconds",
-    (seconds) => {
-      const at = Date.UTC(2026, 10, 21, 12);
-      const all = recordsOf(createSandbox({ seed: 3, sessionSeconds: seconds }), at);
-      for (const each of all) {
-        for (const [name, list] of listsOf(each)) {
-          const isAscending = list.every(
-            ({ availableAt }, index) =>
-              Number.isInteger(availableAt) && availableAt >= (list[index - 1]?.availableAt ?? 0),
-          );
-          expect(isAscending, `${each.instrument.symbol} ${name}`).toBe(true);
-        }
+  it.each([1, 60, 86_400])("sorts records by availability when a day has %i seconds", (seconds) => {
+    const at = Date.UTC(2026, 10, 21, 12);
+    const all = recordsOf(createSandbox({ seed: 3, sessionSeconds: seconds }), at);
+    for (const each of all) {
+      for (const [name, list] of listsOf(each)) {
+        const isAscending = list.every(
+          ({ availableAt }, index) =>
+            Number.isInteger(availableAt) && availableAt >= (list[index - 1]?.availableAt ?? 0),
+        );
+        expect(isAscending, `${each.instrument.symbol} ${name}`).toBe(true);
       }
-    },
-  );
+    }
+  });
 });
 
 describe("simulated bars", () => {
   const bars = records.flatMap((each) => each.bars);
 
-  it("are consistent and end with their session", () => {
+  it("are consistent and become known at the end of their session", () => {
     const isConsistent = bars.every(
       (bar) =>
         bar.low > 0 &&
@@ -201,7 +203,7 @@ describe("simulated bars", () => {
     expect(isConsistent).toBe(true);
   });
 
-  it("have returns that include dividends, splits and halts", () => {
+  it("have returns adjusted for dividends, splits and halts", () => {
     for (const each of records) {
       expect(each.bars[0]?.logReturn ?? null).toBeNull();
       for (const [index, bar] of each.bars.slice(1).entries()) {
@@ -233,7 +235,7 @@ describe("simulated bars", () => {
     expect(gaps.every((gap) => gap % (QUARTER_DAYS * DAY_MS) === 0)).toBe(true);
   });
 
-  it("have occasional jumps, never beyond .8", () => {
+  it("have occasional jumps of at most .8", () => {
     const sizes = bars.map(({ logReturn }) => Math.abs(logReturn ?? 0));
     const jumps = sizes.filter((size) => size > 0.1).length;
     expect(jumps).toBeGreaterThan(30);
@@ -241,7 +243,7 @@ describe("simulated bars", () => {
     expect(sizes.every((size) => size < 0.8)).toBe(true);
   });
 
-  it("have trends of months", () => {
+  it("have trends that last for months", () => {
     const yearly = stocks
       .filter(({ bars: own }) => own.length > 252)
       .map(({ bars: own }) => {
@@ -254,8 +256,8 @@ describe("simulated bars", () => {
   });
 });
 
-describe("missing data", () => {
-  it("has no list where there is no feed", () => {
+describe("missing data in the simulated market", () => {
+  it("includes whole feeds that some instruments lack", () => {
     const without = (list: keyof Records) =>
       stocks.filter((each) => each[list] === undefined).length;
     expect(without("mentions")).toBeGreaterThanOrEqual(2);
@@ -273,20 +275,20 @@ describe("missing data", () => {
   const daysOfYear = [0, 9, 10, 11, 60, 75, 110, 160, 209, 210, 251];
   const instants = years.flatMap((year) => daysOfYear.map((day) => instant(year + day)));
 
-  /** What one market has at each of the instants, read in their order. */
+  /** What one market contains at each of the instants, read in order. */
   let walked: readonly {
-    /** Known bars of each instrument. */
+    /** Number of known bars of each instrument. */
     readonly known: readonly number[];
-    /** Instruments with a record from before their listing. */
+    /** Number of instruments with a record dated before their listing. */
     readonly early: number;
-    /** Instruments that are observed, but not mentioned. */
+    /** Number of instruments with a message feed but no recent messages. */
     readonly silent: number;
   }[];
   beforeAll(() => {
     const market = open();
     walked = instants.map((at) => {
       const all = recordsOf(market, at);
-      const known = all.map(({ bars }) => countKnown(bars, at));
+      const known = all.map(({ bars }) => countKnownRecords(bars, at));
       const early = all.filter(({ bars }) => bars.length < 60).filter(startsBeforeItsListing);
       const silent = all.filter(({ mentions, bars }) => {
         const age = ageDays(mentions, at);
@@ -301,7 +303,7 @@ describe("missing data", () => {
     return listsOf(each).some(([, list]) => (list[0]?.availableAt ?? first) < first);
   }
 
-  it("always has an instrument listed for fewer than 60 sessions, with nothing before its listing", () => {
+  it("always includes an instrument listed for fewer than 60 sessions, without data before its listing", () => {
     for (const { known, early } of walked) {
       expect(known.filter((count) => count > 0 && count < 60).length).toBeGreaterThan(0);
       expect(known.filter((count) => count >= 252).length).toBeGreaterThan(34);
@@ -309,11 +311,11 @@ describe("missing data", () => {
     }
   });
 
-  it("always has an instrument that is observed but not mentioned", () => {
+  it("always includes an instrument whose messages are observed but that is not mentioned", () => {
     for (const { silent } of walked) expect(silent).toBeGreaterThan(0);
   });
 
-  it("has a stock whose filings stopped, sometimes 100 to 200 days ago, sometimes longer", () => {
+  it("includes stocks whose filings stopped, sometimes for 100 to 200 days, sometimes for longer", () => {
     const ages = Array.from({ length: 720 }, (_, index) => instant(LAST_DAY - index)).flatMap(
       (at) =>
         ["BORUN.SIM", "CRANO.SIM"].map((symbol) =>
@@ -325,7 +327,7 @@ describe("missing data", () => {
     expect(ages.some((age) => age !== undefined && age > 200)).toBe(true);
   });
 
-  it("halts one instrument at a time for one to four days", () => {
+  it("includes trading halts of one to four days, about one instrument at a time", () => {
     const halts = records.flatMap(haltsOf);
     expect(new Set(halts)).toEqual(new Set([1, 2, 3, 4]));
     const haltedPerDay = halts.reduce((sum, days) => sum + days, 0) / (5 * YEAR_DAYS);
@@ -343,7 +345,7 @@ describe("simulated prints", () => {
   const share = (matching: (print: (typeof prints)[number]) => boolean) =>
     prints.filter(matching).length / prints.length;
 
-  it("trade inside quotes that lie within the day's range", () => {
+  it("are inside quotes that lie within the day's range", () => {
     for (const { print, bar } of quoted) {
       const [bid, ask] = [print.bid ?? 0, print.ask ?? 0];
       const isPlausible =
@@ -358,7 +360,7 @@ describe("simulated prints", () => {
     }
   });
 
-  it("mix mid, inside and at-quote prices, blocks, unsignable and canceled trades", () => {
+  it("include midpoint, inside and at-quote prices, blocks, prints without a side and canceled prints", () => {
     const place = ({ price, bid, ask }: (typeof prints)[number]) =>
       (price - (bid ?? 0)) / ((ask ?? 0) - (bid ?? 0));
     expect(share((print) => Math.abs(place(print) - 0.5) < 1e-6)).toBeGreaterThan(0.2);
@@ -376,7 +378,7 @@ describe("simulated prints", () => {
     expect(prints.every(({ sizeShares }) => sizeShares >= 100 && sizeShares <= 60_000)).toBe(true);
   });
 
-  it("are reported shortly after the trade, within their session", () => {
+  it("are known shortly after the trade, within their session", () => {
     for (const print of prints) {
       const start = Date.parse(print.session);
       const delay = print.availableAt - print.tradedAt;
@@ -387,7 +389,7 @@ describe("simulated prints", () => {
     expect(new Set(prints.map(({ id }) => id)).size).toBe(prints.length);
   });
 
-  it("are reported several times a day for most stocks", () => {
+  it("occur several times a day for most stocks", () => {
     const perDay = stocks
       .filter(({ prints: own, bars }) => own !== undefined && bars.length > 1000)
       .map(({ prints: own }) => (own?.length ?? 0) / (70 + YEAR_DAYS + 250));
@@ -395,7 +397,7 @@ describe("simulated prints", () => {
     expect(perDay.filter((rate) => rate < 0.5)).toHaveLength(1);
   });
 
-  it("are accompanied by short volumes of about 47 %, published after the close", () => {
+  it("come with short volumes of about 47 %, published after the close", () => {
     const volumes = stocks.flatMap(({ shortVolumes }) => shortVolumes ?? []);
     const ratios = volumes.map(({ shortShares, totalShares }) => shortShares / totalShares);
     const average = mean(ratios);
@@ -435,13 +437,13 @@ describe("simulated messages", () => {
     expect(mentions.some(({ author }) => author === null)).toBe(true);
   });
 
-  it("include floods of one sentence by one author", () => {
+  it("include floods of the same sentence by one author", () => {
     const floods = mentions.filter(({ author }) => author === "sim-promoter");
     expect(floods.length).toBeGreaterThan(24);
     expect(floods.length / mentions.length).toBeLessThan(0.05);
   });
 
-  it("are more often bullish after a rise than after a fall", () => {
+  it("are bullish more often after a rise than after a fall", () => {
     const bullishShare = (low: number, high: number) => {
       const stances = records.flatMap(({ mentions: own, bars }) => {
         const rises = new Set(
@@ -462,8 +464,8 @@ describe("simulated messages", () => {
   });
 });
 
-describe("simulated figures", () => {
-  it("are filed each quarter, 20 to 50 days after its end", () => {
+describe("simulated fundamentals and network figures", () => {
+  it("are filed each quarter, 20 to 50 days after the end of the quarter", () => {
     const filings = stocks.flatMap(({ fundamentals }) => fundamentals ?? []);
     const lags = filings.map(({ availableAt, periodEnd }) => (availableAt - periodEnd) / DAY_MS);
     expect(Math.min(...lags)).toBeGreaterThanOrEqual(20);
@@ -476,7 +478,7 @@ describe("simulated figures", () => {
     );
   });
 
-  it("include earnings of a few per cent of market value, and some losses", () => {
+  it("include earnings of a few percent of market value, and some losses", () => {
     const yields = stocks.flatMap(({ fundamentals, bars }) => {
       const of = (metric: string) => (fundamentals ?? []).filter((each) => each.metric === metric);
       const shares = of("shares").at(-1)?.value;
@@ -493,7 +495,7 @@ describe("simulated figures", () => {
     expect(yields.filter((each) => each < 0).length).toBeGreaterThanOrEqual(2);
   });
 
-  it("include share counts that are multiplied after a split", () => {
+  it("include share counts that are adjusted after a split", () => {
     const split = stocks.flatMap(({ bars, fundamentals }) =>
       bars.flatMap((bar) => {
         const counts = (fundamentals ?? []).filter(({ metric }) => metric === "shares");
@@ -511,7 +513,7 @@ describe("simulated figures", () => {
     }
   });
 
-  it("include a coin's network valuation, published a quarter of a day after its day ends", () => {
+  it("include a coin's network valuation, published a quarter of a day after the end of its day", () => {
     const figures = coins.flatMap(({ onChain }) => onChain ?? []);
     expect(figures.length).toBeGreaterThan(1000);
     expect(

@@ -1,32 +1,35 @@
 import { randomBytes } from "node:crypto";
 import { describe, expect, it } from "vitest";
-import { audited } from "../../../src/store/audit/entry.ts";
+import { auditSteps } from "../../../src/store/audit/entry.ts";
 import { keyUses } from "../../../src/store/keys/key-uses.ts";
 import { openKeyring } from "../../../src/store/keys/keyring.ts";
-import { cleanUp } from "../../../src/store/maintenance.ts";
+import { purgeExpiredData } from "../../../src/store/maintenance.ts";
 import { put } from "../../../src/store/port/operations.ts";
 import { collection } from "../../../src/store/port/records.ts";
 import { auditOf, sealAll } from "../../support/audit.ts";
 import { embedded, openStore } from "../../support/stores.ts";
 
 const DAY_MS = 86_400_000;
-/** Keys that a new keyring makes, each with an audit row. */
+/** Number of keys that a new keyring creates, each with an audit row. */
 const KEYS_MADE = Object.keys(keyUses).length;
 const masterKey = randomBytes(32);
 const tokens = collection<number>("tokens");
 
-describe("cleanup", () => {
+describe("the cleanup of a store", () => {
   async function open() {
     const store = await openStore(embedded);
     const now = () => store.clock.now;
     const keyring = await openKeyring({ records: store.records, masterKey, now });
     const retentionMs = { event: 30 * DAY_MS };
     const tick = () =>
-      cleanUp({ records: store.records, archive: store.archive, retentionMs, keyring }, now());
+      purgeExpiredData(
+        { records: store.records, archive: store.archive, retentionMs, keyring },
+        now(),
+      );
     return { store, keyring, tick };
   }
 
-  it("deletes expired records in bounded steps, and preserves the rest", async () => {
+  it("deletes expired records in steps of at most 1,000, and keeps the other records", async () => {
     const { store, tick } = await open();
     const expiring = Array.from({ length: 2_500 }, (_, value) =>
       put(tokens, { key: `expiring ${value}`, value, ttlMs: 1_000 }),
@@ -43,12 +46,12 @@ describe("cleanup", () => {
     expect(await store.records.get(tokens, "lasting")).toBeDefined();
   });
 
-  it("removes audit rows after 400 days and preserves the tree", async () => {
+  it("removes audit rows after 400 days and keeps the tree intact", async () => {
     const { store, tick } = await open();
     await sealAll(store);
     store.clock.now += 400 * DAY_MS;
     await store.records.commit(
-      audited({ action: "tested", actor: "system", target: "late" }, store.clock.now),
+      auditSteps({ action: "tested", actor: "system", target: "late" }, store.clock.now),
     );
     await sealAll(store);
     await tick();
@@ -60,7 +63,7 @@ describe("cleanup", () => {
     expect(await auditOf(store)).toMatchObject(late);
   });
 
-  it("removes no audit rows while the oldest was not written by the service", async () => {
+  it("removes no audit rows while the oldest row was not written by the service", async () => {
     const { store, tick } = await open();
     const row = { kind: "audit", at: store.clock.now, id: "other", body: { action: "inserted" } };
     await store.archive.append([row]);
@@ -69,7 +72,7 @@ describe("cleanup", () => {
     expect(await store.archive.read("audit", { order: "oldest", limit: 1 })).toEqual([row]);
   });
 
-  it("preserves rows of kinds without a retention period", async () => {
+  it("keeps rows of kinds without a retention period", async () => {
     const { store, tick } = await open();
     await store.archive.append([{ kind: "bar", at: 0, id: "1", body: {} }]);
     store.clock.now += 4_000 * DAY_MS;
@@ -103,14 +106,15 @@ describe("cleanup", () => {
     expect(keyring.keys("token-signing")).toHaveLength(1);
   });
 
-  it("gives the same result when another process runs it too", async () => {
+  it("gives the same result when several processes run it concurrently", async () => {
     const { store, keyring, tick } = await open();
     await keyring.rotate("token-signing", { actor: "operator" });
     await sealAll(store);
     store.clock.now += 401 * DAY_MS;
     await Promise.all([tick(), tick(), tick()]);
     await sealAll(store);
-    // The rows of the first keys and of the rotation went; that of the key's removal is left.
+    // The rows of the first keys and of the rotation were removed, and the row of the key's removal
+    // remains.
     const removal = { rows: 1, firstPosition: KEYS_MADE + 2, problems: [] };
     expect(await auditOf(store)).toMatchObject(removal);
   });

@@ -6,7 +6,7 @@ import { describeEngines, openStore, type TestStore } from "../../support/stores
 
 const masterKey = randomBytes(32);
 
-/** A process that counts the rounds of its work; two ticks of each round find something. */
+/** Starts a process that counts the rounds of its work. Two ticks of each round find work. */
 async function start({ records, archive, clock }: TestStore) {
   const now = () => clock.now;
   const keyring = await openKeyring({ records, masterKey, now });
@@ -21,7 +21,7 @@ async function start({ records, archive, clock }: TestStore) {
 }
 
 describeEngines("a leader job", (engine) => {
-  it("is run repeatedly by the leader, and by the next leader once the first has stopped", async () => {
+  it("is run repeatedly by the leader, and by the next leader once the first leader has stopped", async () => {
     const store = await openStore(engine);
     const first = await start(store);
     await vi.waitUntil(() => first.done.ticks > 7, { timeout: 2_500 });

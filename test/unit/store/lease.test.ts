@@ -8,21 +8,24 @@ import { storeUnavailable } from "../../../src/store/port/unavailable.ts";
 import { describeEngines, model, openStore, type TestStore } from "../../support/stores.ts";
 import { type ManualTimers, manualTimers } from "../../support/timers.ts";
 
-/** How the store is reached; a silent link gives up after 20 s, long after the lease. */
+/**
+ * State of the connection to the store. Calls on a silent link fail after 20 s, long after the
+ * lease has expired.
+ */
 type Link = "open" | "refused" | "silent";
 
-/** A process that takes part. */
+/** A process that competes for the lease. */
 interface Member {
   readonly lease: Lease;
   readonly link: { is: Link };
-  /** What `isHeld` was whenever a change was told. */
+  /** The value of `isHeld` at each notified change. */
   readonly told: boolean[];
   readonly errors: unknown[];
-  /** Waits until the store has answered everything. */
+  /** Waits until the store has responded to all calls. */
   idle(): Promise<void>;
 }
 
-/** Records behind a link that can break. */
+/** Wraps records in a connection that the test can interrupt. */
 function linked(records: Records, link: { readonly is: Link }, timers: ManualTimers) {
   const underWay = new Set<Promise<unknown>>();
   const through = async <T>(call: () => Promise<T>): Promise<T> => {
@@ -63,7 +66,7 @@ function join(
   return { lease, link, told, errors, idle };
 }
 
-/** Lets time pass for the store and for every member. */
+/** Advances the time of the store and of every member in steps of 500 ms. */
 async function pass(
   { clock }: TestStore,
   timers: ManualTimers,
@@ -79,7 +82,7 @@ async function pass(
 
 const held = (members: readonly Member[]) => members.filter(({ lease }) => lease.isHeld());
 
-describeEngines("the lease", (engine) => {
+describeEngines("the lease of the leader", (engine) => {
   async function open(...holders: string[]) {
     const store = await openStore(engine);
     const timers = manualTimers();
@@ -89,13 +92,13 @@ describeEngines("the lease", (engine) => {
     return { store, timers, members: members as [Member, Member, ...Member[]], wait };
   }
 
-  it("is held by one of several concurrent candidates", async () => {
+  it("is held by exactly one of several concurrent candidates", async () => {
     const names = Array.from({ length: 20 }, (_, number) => `process ${number}`);
     const { members } = await open(...names);
     expect(held(members)).toHaveLength(1);
   });
 
-  it("is held as long as it is renewed", async () => {
+  it("is held for as long as it is renewed", async () => {
     const { members, wait } = await open("a", "b");
     const [a] = held(members);
     await wait(60_000);
@@ -103,7 +106,7 @@ describeEngines("the lease", (engine) => {
     expect(a?.told).toEqual([true]);
   });
 
-  it("passes on when the holder ends, not before it expires", async () => {
+  it("passes to another process when it expires after its holder has ended, and not earlier", async () => {
     const { store } = await open("ended");
     const timers = manualTimers();
     const other = join(store, timers, "other");
@@ -114,19 +117,20 @@ describeEngines("the lease", (engine) => {
     expect(other.lease.isHeld()).toBe(true);
   });
 
-  it("passes at once to a process of the same name", async () => {
+  it("passes immediately to a process with the same holder name", async () => {
     const { store } = await open("ended");
     const again = join(store, manualTimers(), "ended");
     await again.idle();
     expect(again.lease.isHeld()).toBe(true);
   });
 
-  it("passes at once when it is released", async () => {
+  it("passes to another process immediately when it is released", async () => {
     const { members, wait } = await open("a", "b");
     const [a] = held(members) as [Member];
     await a.lease.release();
     expect(a.told).toEqual([true, false]);
-    // An announcement of PostgreSQL takes a moment; the lease alone would take longer than these 4 s.
+    // A PostgreSQL announcement takes a moment, but passing on by expiry would take more than these 4
+    // s.
     for (let waits = 0; held(members).length === 0 && waits < 8; waits++) await wait(500);
     const [next] = held(members);
     expect(next).not.toBe(a);
@@ -135,7 +139,7 @@ describeEngines("the lease", (engine) => {
     expect(held(members)).toEqual([next]);
   });
 
-  it("stays with its holder when another process releases", async () => {
+  it("stays with its holder when another process calls release", async () => {
     const { members, wait } = await open("a", "b");
     const [a] = held(members);
     await members.find((member) => member !== a)?.lease.release();
@@ -143,7 +147,7 @@ describeEngines("the lease", (engine) => {
     expect(held(members)).toEqual([a]);
   });
 
-  it("cannot be released while the store fails, and then passes on when it expires", async () => {
+  it("cannot be released while the store fails, and passes to another process when it expires", async () => {
     const { members, wait } = await open("a", "b");
     const [a] = held(members) as [Member];
     a.link.is = "refused";
@@ -153,7 +157,7 @@ describeEngines("the lease", (engine) => {
     expect(held(members)).toHaveLength(1);
   });
 
-  it("is given up in time by a holder when the store fails or does not answer", async () => {
+  it("is given up by its holder before it expires when the store fails or does not respond", async () => {
     for (const link of ["refused", "silent"] as const) {
       const { members, wait } = await open("a", "b");
       const [a] = held(members) as [Member];
@@ -173,7 +177,7 @@ describeEngines("the lease", (engine) => {
     }
   });
 
-  it("is lost to another process that holds it by the store's clock", async () => {
+  it("is lost when the store says that another process holds it", async () => {
     const { store, members, wait } = await open("a");
     const value = { holder: "other" };
     await store.records.commit([put(leases, { key: "leader", value, ttlMs: 10_000 })]);
@@ -183,7 +187,7 @@ describeEngines("the lease", (engine) => {
     expect(members[0].told).toEqual([true, false, true]);
   });
 
-  it("is not considered held after an answer that arrived too late", async () => {
+  it("is not considered held when the response arrived too late", async () => {
     const { records, clock } = await openStore(engine);
     const timers = manualTimers();
     const late = Promise.withResolvers<void>();

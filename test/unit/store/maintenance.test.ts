@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { expect, it, onTestFinished, vi } from "vitest";
-import { audited } from "../../../src/store/audit/entry.ts";
+import { auditSteps } from "../../../src/store/audit/entry.ts";
 import { keyUses } from "../../../src/store/keys/key-uses.ts";
 import { openKeyring } from "../../../src/store/keys/keyring.ts";
 import { startMaintenance } from "../../../src/store/maintenance.ts";
@@ -8,16 +8,19 @@ import type { Store } from "../../../src/store/port/store.ts";
 import { auditOf } from "../../support/audit.ts";
 import { describeEngines, type Engine, openStore, type TestStore } from "../../support/stores.ts";
 
-/** Timeout shorter than every pause but the sealer's, so that only immediate notifications are in time. */
+/**
+ * Timeout in milliseconds, shorter than every pause except the sealer's, so that only immediate
+ * announcements are in time.
+ */
 const AT_ONCE = { timeout: 2_500 };
 
-/** Keys that a new keyring makes, each with an audit row. */
+/** Number of keys that a new keyring creates, each with an audit row. */
 const KEYS_MADE = Object.keys(keyUses).length;
 
 const masterKey = randomBytes(32);
 const entry = { action: "tested", actor: "system", target: "a row" };
 
-/** One process of a service. */
+/** Starts the maintenance in one process of a service. */
 async function start(of: TestStore, engine: Store["engine"]) {
   const { records, archive } = of;
   const now = () => of.clock.now;
@@ -41,10 +44,10 @@ async function twoProcesses(engine: Engine) {
   return { store, leader, other };
 }
 
-const record = (store: TestStore) => store.records.commit(audited(entry, store.clock.now));
+const record = (store: TestStore) => store.records.commit(auditSteps(entry, store.clock.now));
 
 describeEngines("the maintenance of a store", (engine) => {
-  it("seals recorded rows, and continues with later ones", async () => {
+  it("seals recorded rows, and later rows as well", async () => {
     const store = await openStore(engine);
     const { maintenance, errors } = await start(store, "embedded");
     const sealed = (rows: number) =>
@@ -57,7 +60,7 @@ describeEngines("the maintenance of a store", (engine) => {
     expect(errors).toEqual([]);
   });
 
-  it("does nothing once it is stopped", async () => {
+  it("does nothing after it is stopped", async () => {
     const store = await openStore(engine);
     const { maintenance, leads } = await start(store, "embedded");
     await vi.waitUntil(leads, AT_ONCE);
@@ -70,14 +73,14 @@ describeEngines("the maintenance of a store", (engine) => {
     expect((await auditOf(store)).unsealed).toBeGreaterThanOrEqual(2);
   });
 
-  it("is led by a restarted embedded store immediately", async () => {
+  it("is led immediately by a restarted process of an embedded store", async () => {
     const store = await openStore(engine);
     await vi.waitUntil((await start(store, "embedded")).leads, AT_ONCE);
     const again = await start(store, "embedded");
     await vi.waitUntil(again.leads, AT_ONCE);
   });
 
-  it("is led by one of several processes, and by another once the leader has stopped", async () => {
+  it("is led by one of several processes, and by another process once the leader has stopped", async () => {
     const { leader, other } = await twoProcesses(engine);
     expect([leader.leads(), other.leads()]).toEqual([true, false]);
     await leader.maintenance.stop();
@@ -85,7 +88,7 @@ describeEngines("the maintenance of a store", (engine) => {
     expect([...leader.errors, ...other.errors]).toEqual([]);
   });
 
-  it("gives every process the keys that one of them created", async () => {
+  it("loads the keys created by one process into every other process", async () => {
     const { leader, other } = await twoProcesses(engine);
     const kid = await other.keyring.rotate("cookie-signing", { actor: "operator" });
     const newest = () => leader.keyring.keys("cookie-signing")[0].kid;

@@ -4,16 +4,19 @@ import type { Market } from "../../../src/market/market.ts";
 import { ScoringEngine } from "../../../src/score/scoring-engine.ts";
 import { METHOD_VERSION, type PastSnapshot } from "../../../src/score/snapshot.ts";
 import { createSnapshotArchive } from "../../../src/score/snapshot-archive.ts";
-import { createSessionArchive, serveRecorded } from "../../../src/store/session-archive.ts";
+import {
+  createSessionArchive,
+  serveRecordedSnapshots,
+} from "../../../src/store/session-archive.ts";
 import { closeOf, DAYS, METHOD_MARKET } from "../../method/market.ts";
 import { model, openStore } from "../../support/stores.ts";
 
-/** The last recorded session, and one long before it. */
+/** The close of the last recorded session, and a much earlier close. */
 const LAST = closeOf(DAYS - 5);
 const EARLY = closeOf(DAYS - 80);
 const range = { from: METHOD_MARKET.servedFrom(LAST), to: LAST };
 
-/** The market after a correction: the closes of one stock were 20 % higher for 60 days. */
+/** The market after a correction that raised the closes of one stock by 20 % for 60 days. */
 const CORRECTED: Market = {
   ...METHOD_MARKET,
   recordsUntil: (at) =>
@@ -29,7 +32,7 @@ const CORRECTED: Market = {
     }),
 };
 
-/** Snapshots in memory after a walk, and the record of them. */
+/** Scores a market up to an instant, and returns the snapshots in memory. */
 async function walked(market: Market, at: number) {
   const snapshots = createSnapshotArchive();
   new ScoringEngine(market, snapshots).refresh(at);
@@ -45,7 +48,7 @@ const signalsOf = (list: Iterable<PastSnapshot>) =>
     price,
   }));
 
-it("sessions are served as they were recorded, even after their records were corrected", async () => {
+it("sessions are served as they were recorded, even after the market data were corrected", async () => {
   const { archive } = await openStore(model);
   const before = await walked(METHOD_MARKET, LAST);
   const record = createSessionArchive({
@@ -62,7 +65,7 @@ it("sessions are served as they were recorded, even after their records were cor
   const recordedFrom = LAST - 30 * METHOD_MARKET.dayMs;
   const unrecorded = signalsOf(after.history("S0", recordedFrom, LAST));
   expect(unrecorded).not.toEqual(signalsOf(before.history("S0", recordedFrom, LAST)));
-  await serveRecorded(archive, after, range);
+  await serveRecordedSnapshots(archive, after, range);
   for (const { instrument } of before.allNewest()) {
     const told = after.history(instrument.symbol, recordedFrom, LAST);
     expect(signalsOf(told)).toEqual(
@@ -71,16 +74,16 @@ it("sessions are served as they were recorded, even after their records were cor
     const last = after.lastAt(instrument.symbol, LAST);
     expect(last?.score).toBe(before.lastAt(instrument.symbol, LAST)?.score);
   }
-  // What was not recorded is told as it is known now.
+  // Sessions that were not recorded are served as they are known now.
   const fresh = await walked(CORRECTED, closeOf(DAYS));
   expect(after.newest("S0")).toEqual(fresh.newest("S0"));
   expect(after.lastAt("S0", EARLY)?.score).toBe(fresh.lastAt("S0", EARLY)?.score);
 });
 
-it("sessions are served by the method that recorded them, and name it", async () => {
+it("a session is served with the method version that recorded it, unless the current method has recorded it too", async () => {
   const { archive } = await openStore(model);
   const snapshots = await walked(METHOD_MARKET, LAST);
-  // Recorded before series had names.
+  // This snapshot was recorded before series had ids.
   const { series: _, ...said } = snapshots.lastAt("S2", EARLY) as PastSnapshot;
   const row = (methodVersion: string, score: number) => ({
     kind: "snapshot",
@@ -90,15 +93,15 @@ it("sessions are served by the method that recorded them, and name it", async ()
     body: { ...said, score, tables: undefined, tablesEpoch: null },
   });
   await archive.append([row("0.9.0", 12)]);
-  await serveRecorded(archive, snapshots, range);
+  await serveRecordedSnapshots(archive, snapshots, range);
   const old = snapshots.lastAt("S2", EARLY) as PastSnapshot;
   expect(old).toMatchObject({ score: 12, methodVersion: "0.9.0" });
   expect(snapshotId(old)).toBe(`S2/${new Date(EARLY).toISOString()}/0.9.0`);
   expect(commonMembers({ market: METHOD_MARKET }, old).methodVersion).toBe("0.9.0");
 
-  // One that was recorded by the method in use holds before it.
+  // A record of the current method takes precedence over a record of an earlier method.
   await archive.append([row(METHOD_VERSION, 34)]);
-  await serveRecorded(archive, snapshots, range);
+  await serveRecordedSnapshots(archive, snapshots, range);
   expect(snapshots.lastAt("S2", EARLY)).toMatchObject({ score: 34 });
   expect(
     commonMembers({ market: METHOD_MARKET }, snapshots.lastAt("S2", EARLY) as PastSnapshot),
@@ -107,7 +110,7 @@ it("sessions are served by the method that recorded them, and name it", async ()
   });
 });
 
-/** The market as a record that begins later has it. */
+/** The market with a record that begins later. */
 const LATER: Market = {
   ...METHOD_MARKET,
   recordsUntil: (at) =>
@@ -117,7 +120,7 @@ const LATER: Market = {
     })),
 };
 
-it("sessions keep the id and figures with which they were recorded, whatever the series is later", async () => {
+it("sessions keep the id and figures with which they were recorded, even if the series id changes later", async () => {
   const { archive } = await openStore(model);
   const later = await walked(LATER, LAST);
   const record = createSessionArchive({
@@ -130,20 +133,20 @@ it("sessions keep the id and figures with which they were recorded, whatever the
   });
   while ((await record()) > 0);
 
-  // Earlier years arrive.
+  // The records of earlier years arrive.
   const whole = await walked(METHOD_MARKET, closeOf(DAYS));
   const computed = whole.lastAt("S0", LAST) as PastSnapshot;
   const said = later.lastAt("S0", LAST) as PastSnapshot;
   expect(snapshotId(computed)).not.toBe(snapshotId(said));
   const newest = whole.newest("S0")?.series;
-  await serveRecorded(archive, whole, range);
+  await serveRecordedSnapshots(archive, whole, range);
   const told = whole.lastAt("S0", LAST) as PastSnapshot;
   expect(snapshotId(told)).toBe(snapshotId(said));
   expect(signalsOf([told])).toEqual(signalsOf([said]));
-  // What was not recorded is of the series that is computed now.
+  // Sessions that were not recorded belong to the series that is computed now.
   expect(whole.newest("S0")?.series).toBe(newest);
 
-  // What was recorded once is not recorded again by another series.
+  // A recorded session is not recorded again under another series.
   const rows = async () =>
     (await archive.read("snapshot", { order: "oldest", limit: 5_000 })).length;
   const before = await rows();
@@ -159,20 +162,20 @@ it("sessions keep the id and figures with which they were recorded, whatever the
   expect(await rows()).toBe(before);
 });
 
-it("a session recorded without a series keeps its id when its figures are unchanged", async () => {
+it("a session recorded without a series id keeps its snapshot id if its figures are unchanged", async () => {
   const { archive } = await openStore(model);
   const snapshots = await walked(METHOD_MARKET, LAST);
   const { series: _, ...said } = snapshots.lastAt("S2", LAST) as PastSnapshot;
   const id = `S2/${new Date(LAST).toISOString()}/${METHOD_VERSION}`;
   const body = { ...said, tables: undefined, tablesEpoch: null };
   await archive.append([{ kind: "snapshot", at: LAST, id, subject: "S2", body }]);
-  await serveRecorded(archive, snapshots, range);
+  await serveRecordedSnapshots(archive, snapshots, range);
   expect(snapshotId(snapshots.lastAt("S2", LAST) as PastSnapshot)).toBe(id);
   expect(snapshotId(snapshots.history("S2", LAST, LAST).at(0) as PastSnapshot)).toBe(id);
   expect(snapshotId(snapshots.lastAt("S2", EARLY) as PastSnapshot)).toMatch(/\/[0-9a-f]{16}$/);
 });
 
-it("a session recorded in another series is served with the factors and candidate of the record", async () => {
+it("a session recorded under another series id is served with its recorded factors and candidate", async () => {
   const { archive } = await openStore(model);
   const snapshots = await walked(METHOD_MARKET, LAST);
   const changes: Readonly<Record<string, [at: number, (one: PastSnapshot) => PastSnapshot]>> = {
@@ -181,7 +184,7 @@ it("a session recorded in another series is served with the factors and candidat
       ({ candidate, ...one }) => ({ ...one, candidate: candidate && { ...candidate, z: 9 } }),
     ],
     S2: [LAST, ({ candidate: _, ...one }) => one],
-    // In memory are only z and confidence of the factors.
+    // The snapshot in memory has only the z-scores and confidences of its factors.
     S3: [EARLY, (one) => ({ ...one, evidence: otherMomentum(one.evidence) })],
     S4: [LAST, (one) => ({ ...one, factors: otherMomentum(one.factors) })],
     S8: [LAST, (one) => one],
@@ -195,14 +198,14 @@ it("a session recorded in another series is served with the factors and candidat
     const row = { kind: "snapshot", at, id: snapshotId(said), subject: instrument.symbol };
     await archive.append([{ ...row, body: { ...said, tablesEpoch: null } }]);
   }
-  await serveRecorded(archive, snapshots, range);
+  await serveRecordedSnapshots(archive, snapshots, range);
   for (const said of recorded) {
     const { at, instrument } = said;
     const { tables: _, ...told } = snapshots.lastAt(instrument.symbol, at) as PastSnapshot;
     expect(JSON.parse(JSON.stringify(told))).toEqual(JSON.parse(JSON.stringify(said)));
   }
   expect(recorded[0]?.candidate?.z).toBe(9);
-  // What is equal is not held twice.
+  // A recorded snapshot that equals the computed one is not stored in memory twice.
   expect(snapshots.lastAt("S8", LAST)?.tables).toBeDefined();
 });
 

@@ -3,13 +3,13 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import pino from "pino";
 import { expect, it, onTestFinished, vi } from "vitest";
-import { ATTEMPT_KIND, EVENT_KIND } from "../../../src/alerts/delivery/delivery.ts";
+import { ATTEMPT_ARCHIVE_KIND, EVENT_ARCHIVE_KIND } from "../../../src/alerts/delivery/delivery.ts";
 import { openState } from "../../../src/state.ts";
 
 const DAY_MS = 86_400_000;
 const NOW = Date.UTC(2026, 10, 21, 12);
 
-it("the service stores events and attempts for 30 days, and other rows indefinitely", async () => {
+it("the service keeps events and delivery attempts for 30 days, and other rows indefinitely", async () => {
   const folder = await mkdtemp(join(tmpdir(), "retention-"));
   onTestFinished(() => rm(folder, { recursive: true }));
   const state = await openState({
@@ -20,7 +20,7 @@ it("the service stores events and attempts for 30 days, and other rows indefinit
   });
   onTestFinished(() => state.close());
   const { archive } = state.store;
-  const kinds = [EVENT_KIND, ATTEMPT_KIND, "snapshot"];
+  const kinds = [EVENT_ARCHIVE_KIND, ATTEMPT_ARCHIVE_KIND, "snapshot"];
   await archive.append(
     kinds.flatMap((kind) => [
       { kind, at: NOW - 30 * DAY_MS - 1, id: "old", body: {} },

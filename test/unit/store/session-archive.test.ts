@@ -16,12 +16,12 @@ interface Final {
   readonly tables: { readonly epoch: number; readonly momentum: ReadonlyMap<string, number> };
 }
 
-/** Scores in memory, and how far they are known. */
+/** Scores in memory that are known up to an instant. */
 function memory(symbols: readonly string[]) {
   const finals: Final[] = [];
   let until = 0;
   return {
-    /** A session of every symbol closes. */
+    /** Closes a session of every symbol. */
     close(day: number, score = 50) {
       const tables = { epoch: at(day - 1), momentum: new Map([["", score]]) };
       for (const symbol of symbols) {
@@ -51,7 +51,9 @@ function recorder({ snapshots, knownUntil }: Memory, archive: Archive, hasWholeH
   });
 }
 
-/** @returns What each step found, without the last, which found nothing. */
+/**
+ * @returns The number of snapshots that each step wrote, without the final step, which wrote none.
+ */
 async function run(step: () => Promise<number>): Promise<readonly number[]> {
   const found: number[] = [];
   for (;;) {
@@ -66,8 +68,8 @@ async function recorded({ archive }: TestStore) {
   return rows.map(({ at, subject }) => `${new Date(at).toISOString().slice(0, 10)} ${subject}`);
 }
 
-describeEngines("the record of sessions", (engine) => {
-  it("stores every final snapshot once, in the order of the closes", async () => {
+describeEngines("the recorder of sessions", (engine) => {
+  it("stores every final snapshot once, in the order of closes", async () => {
     const store = await openStore(engine);
     const market = memory(["A", "B"]);
     market.close(0, 61);
@@ -97,7 +99,7 @@ describeEngines("the record of sessions", (engine) => {
     expect(await recorded(store)).toHaveLength(6);
   });
 
-  it("starts recording at the first start when history arrives gradually", async () => {
+  it("starts with the first close after its first start when history arrives gradually", async () => {
     const store = await openStore(engine);
     const market = memory(["A"]);
     market.close(0);
@@ -112,7 +114,7 @@ describeEngines("the record of sessions", (engine) => {
     expect(await recorded(store)).toEqual(["2014-01-03 A", "2014-01-04 A"]);
   });
 
-  it("works in bounded steps", async () => {
+  it("writes at most 200 snapshots per step", async () => {
     const store = await openStore(engine);
     const market = memory(Array.from({ length: 350 }, (_, index) => `S${index}`));
     market.close(0);
@@ -132,13 +134,13 @@ describeEngines("the record of sessions", (engine) => {
     const reopened = await store.reopen();
     market.close(2);
     const step = recorder(market, reopened.archive);
-    // What is complete already is not written again.
+    // Completed sessions are not written again.
     expect(await run(step)).toEqual([200, 200, 200, 100]);
     expect(await recorded(reopened)).toHaveLength(1_050);
     expect(await run(step)).toEqual([]);
   });
 
-  it("preserves what was recorded first", async () => {
+  it("keeps the snapshot of a session that was recorded first", async () => {
     const store = await openStore(engine);
     const believed = memory(["A"]);
     believed.close(0, 70);
@@ -150,7 +152,7 @@ describeEngines("the record of sessions", (engine) => {
     expect(rows.map(({ body }) => (body as Final).score)).toEqual([70]);
   });
 
-  it("catches up at most 30 days", async () => {
+  it("catches up on at most 30 days", async () => {
     const store = await openStore(engine);
     const market = memory(["A"]);
     for (let day = 0; day <= 100; day++) market.close(day);
@@ -159,7 +161,7 @@ describeEngines("the record of sessions", (engine) => {
     expect([days.length, days[0], days.at(-1)]).toEqual([31, "2014-03-12 A", "2014-04-11 A"]);
   });
 
-  it("records a past before the existing records", async () => {
+  it("records a session that is earlier than the existing records", async () => {
     const store = await openStore(engine);
     const later = memory(["A"]);
     later.close(200);
@@ -170,7 +172,7 @@ describeEngines("the record of sessions", (engine) => {
     expect(await recorded(store)).toEqual(["2014-01-11 A", "2014-07-20 A"]);
   });
 
-  it("retries failed writes", async () => {
+  it("repeats failed writes", async () => {
     const store = await openStore(engine);
     const market = memory(["A", "B"]);
     market.close(0);
@@ -191,7 +193,7 @@ describeEngines("the record of sessions", (engine) => {
     expect(await recorded(store)).toHaveLength(4);
   });
 
-  it("tolerates two concurrent recorders", async () => {
+  it("writes no duplicates when two recorders run concurrently", async () => {
     const store = await openStore(engine);
     const market = memory(["A", "B"]);
     for (let day = 0; day < 20; day++) market.close(day);

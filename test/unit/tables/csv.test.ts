@@ -11,13 +11,13 @@ const texts = fc.oneof(
 const cells = fc.oneof(texts, fc.double({ noNaN: true }), fc.boolean(), fc.constant(null));
 
 describe("a line of CSV", () => {
-  it("ends with CRLF, and quotes what RFC 4180 asks for", () => {
+  it("ends with CRLF, and quotes cells as required by RFC 4180", () => {
     expect(csvLine(["a", 'say "b"', "c,d", "e\nf", true, 1.5, null])).toBe(
       'a,"say ""b""","c,d","e\nf",true,1.5,\r\n',
     );
   });
 
-  it("puts an apostrophe before text that begins a formula, but not before a number", () => {
+  it("escapes text that looks like a formula with an apostrophe, but not numbers", () => {
     expect(csvLine(["=1+1", "+1", "-1", "@a", "\ta", "\ra", "a=b"])).toBe(
       "'=1+1,'+1,'-1,'@a,'\ta,\"'\ra\",a=b\r\n",
     );
@@ -48,7 +48,7 @@ describe("a line of CSV", () => {
 });
 
 describe("the rows of a table", () => {
-  it("are created as they are read, so that the table is never held in memory", () => {
+  it("are created only as they are read, so that the table is never held in memory", () => {
     let made = 0;
     const double = (record: number) => {
       made += 1;

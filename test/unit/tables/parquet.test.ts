@@ -16,7 +16,7 @@ const rows: readonly (readonly Cell[])[] = [
   ["", -1, -1e-300, false, "1969-12-31", "1969-12-31T23:59:59.999Z"],
 ];
 
-/** Writes rows as Parquet, some of them at a time. @returns The file. */
+/** Writes rows as Parquet in groups of `rowsPerGroup`. @returns The path of the file. */
 async function written(all: typeof rows, rowsPerGroup: number): Promise<string> {
   const encoder = await parquetEncoder(columns, { rowsPerGroup });
   const parts = [...all.map((row) => encoder.add([row])), encoder.end()];
@@ -27,9 +27,9 @@ async function written(all: typeof rows, rowsPerGroup: number): Promise<string> 
   return file;
 }
 
-describe("a table as Parquet", () => {
+describe("a table in Parquet format", () => {
   it.each([1, 2, 100])(
-    "is read by DuckDB with the same content, in groups of %d rows",
+    "is read by DuckDB with the same content when written in groups of %d rows",
     async (rowsPerGroup) => {
       const file = await written(rows, rowsPerGroup);
       const read = await duckdb(

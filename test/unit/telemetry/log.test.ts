@@ -15,7 +15,7 @@ function logOf(secrets: readonly string[] = []) {
   return { ...opened, lines, last: () => JSON.parse(lines.at(-1) ?? "{}") };
 }
 
-describe("the log", () => {
+describe("the service log", () => {
   it.each([
     ["the password in an address", "cannot reach smtp://mailer:hunter2@mail.example:25"],
     ["a name in an address", "cannot reach https://hunter2@mail.example/"],
@@ -31,7 +31,7 @@ describe("the log", () => {
     expect(lines.join()).not.toContain("hunter2");
   });
 
-  it("hides long tokens in errors and their causes, but not ids", () => {
+  it("redacts long tokens in errors and their causes, but not ids", () => {
     const { log, last, lines } = logOf();
     const cause = new Error(`refused ${TOKEN}`);
     const id = "1cf0a5a2-52c3-4f0c-9a55-6d3c3f0b7d11";
@@ -44,7 +44,7 @@ describe("the log", () => {
     expect(last().clientId).toBe("agt_1");
   });
 
-  it("logs the message, stack and code of an error, not what libraries attach to it", () => {
+  it("includes the message, stack and code of an error, but not what libraries attach to it", () => {
     const { log, last } = logOf();
     const error = Object.assign(new TypeError("no"), { code: "E_NO", response: { body: "x" } });
     log.error({ err: error }, "failed");
@@ -52,7 +52,7 @@ describe("the log", () => {
     expect(last().err).toMatchObject({ type: "TypeError", reason: "E_NO" });
   });
 
-  it("redacts members by name, and logs few header fields", () => {
+  it("redacts secret members by name, and includes only a few HTTP headers", () => {
     const { log, last } = logOf();
     log.info({ password: "a1", form: { client_secret: "a2", code: "a3" } });
     expect(last()).toMatchObject({ password: "[hidden]", form: { client_secret: "[hidden]" } });
@@ -60,7 +60,7 @@ describe("the log", () => {
     expect(last().headers).toEqual({ accept: "text/html" });
   });
 
-  it("hides secrets of the settings in every encoding, but not short values", () => {
+  it("redacts secret settings in every encoding, but not short values", () => {
     const secret = "p@ss word/1";
     const forms = ["utf8", "base64", "base64url", "hex"] as const;
     const hide = withoutKnownSecrets([secret, "abc"]);
@@ -70,7 +70,7 @@ describe("the log", () => {
     expect(hide(encodeURIComponent(secret))).toBe("[hidden]");
   });
 
-  it("finds every secret of the settings, also the password in a URL", () => {
+  it("recognizes every secret setting, including the password in a URL", () => {
     const env = {
       SMTP_URL: "smtp://mailer:s%2Fecret1@mail.example",
       MASTER_KEY: "key",
@@ -81,7 +81,7 @@ describe("the log", () => {
     );
   });
 
-  it("keeps the ten latest errors for the operator, as they were logged", () => {
+  it("keeps the ten latest errors for the operator, as redacted in the log", () => {
     const { log, lastErrors } = logOf();
     log.warn("no error");
     for (let at = 1; at <= 12; at++) log.error({ err: new Error(`a@b.example ${at}`) }, "failed");
@@ -90,7 +90,7 @@ describe("the log", () => {
     );
   });
 
-  it("hides secrets at the start of a line and inside JSON text", () => {
+  it("redacts secrets at the start of a line and inside JSON text", () => {
     const { log, last, lastErrors } = logOf(['"msg":"fa']);
     const told = "\nmsv_test_hunter2\n\tBearer hunter2\nhunter2@example.com";
     log.error({ note: "\nwhsec_hunter2=" }, `failed${told}`);
@@ -99,7 +99,7 @@ describe("the log", () => {
     expect(lastErrors().map(({ text }) => text)).toEqual([hidden]);
   });
 
-  it("hides secrets that are member names or numbers", () => {
+  it("redacts secrets that are member names or numbers", () => {
     const { log, last } = logOf(["hunter2", "12345678"]);
     log.info({ seen: { hunter2: 1, "jane@example.com": 2 }, by: 12_345_678, left: 3 });
     expect(last()).toMatchObject({ seen: { "[hidden]": 2 }, by: "[hidden]", left: 3 });
@@ -115,14 +115,14 @@ describe("the log", () => {
 });
 
 describe("a request id", () => {
-  it("is the caller's when it is well formed, otherwise new", () => {
+  it("is taken from the caller if well formed, and otherwise generated", () => {
     expect(requestIdFrom("a.B_c-9")).toBe("a.B_c-9");
     const made = [undefined, "", "a b", "a".repeat(65), "ä", ["a", "b"]].map(requestIdFrom);
     for (const id of made) expect(id).toMatch(/^[0-9a-f-]{36}$/);
     expect(new Set(made).size).toBe(made.length);
   });
 
-  it("is available to everything the handler calls, and nowhere else", async () => {
+  it("is available to everything that the handler calls, and nowhere else", async () => {
     const both = ["a", "b"].map((id) =>
       underRequestId(id, async () => {
         await Promise.resolve();

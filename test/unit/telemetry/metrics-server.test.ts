@@ -7,7 +7,7 @@ import { freePort } from "../../support/process.ts";
 
 const HOST = "127.0.0.1";
 
-/** Offers metrics until the test is over. */
+/** Serves metrics until the end of the test. */
 function offer(port: number, more: Partial<MetricsServerOptions> = {}) {
   const told: string[] = [];
   const metrics = serveMetrics({
@@ -19,8 +19,8 @@ function offer(port: number, more: Partial<MetricsServerOptions> = {}) {
   return told;
 }
 
-describe("the metrics port", () => {
-  it("is retried while another process holds it, and the failure is reported once", async () => {
+describe("the server of the metrics port", () => {
+  it("retries to bind the port while another process uses it, and reports the failure once", async () => {
     const other = createServer((_req, res) => void res.end("another")).listen(0, HOST);
     await once(other, "listening");
     const { port } = other.address() as AddressInfo;
@@ -33,7 +33,7 @@ describe("the metrics port", () => {
     expect(told).toEqual(["METRICS_PORT cannot be bound; it is retried"]);
   });
 
-  it("answers 500 when a scrape fails, and serves the next one", async () => {
+  it("responds with 500 when a scrape fails, and serves the next scrape", async () => {
     const port = Number(await freePort());
     let isBroken = true;
     const text = async () => {

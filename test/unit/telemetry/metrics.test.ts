@@ -15,7 +15,7 @@ const VALUES: GaugeValues = {
   ],
 };
 
-/** The samples of the service itself, by name and labels. */
+/** Returns the service's own samples by name and labels. */
 async function samples(metrics: ReturnType<typeof createMetrics>, standing = VALUES) {
   const text = await metrics.text(standing);
   const own = text.split("\n").filter((line) => line.startsWith("market_signal_"));
@@ -24,8 +24,8 @@ async function samples(metrics: ReturnType<typeof createMetrics>, standing = VAL
   );
 }
 
-describe("metrics", () => {
-  it("contain the current values at each scrape", async () => {
+describe("the metrics output", () => {
+  it("contains the current values at each scrape", async () => {
     expect(await samples(createMetrics())).toEqual({
       market_signal_leader: 1,
       market_signal_open_streams: 2,
@@ -45,7 +45,7 @@ describe("metrics", () => {
     });
   });
 
-  it("omit gauges that the store cannot provide, instead of old values", async () => {
+  it("omits gauges that the store cannot provide, instead of repeating old values", async () => {
     const metrics = createMetrics();
     await samples(metrics);
     const { deliveries: _, size: __, providers: ___, ...silent } = VALUES;
@@ -56,7 +56,7 @@ describe("metrics", () => {
     ]);
   });
 
-  it("count durations in cumulative buckets, by label", async () => {
+  it("counts durations in cumulative buckets by label", async () => {
     const metrics = createMetrics();
     const { meters } = metrics;
     for (const seconds of [0.0005, 0.0006, 3, 60]) meters.attempt("2xx", seconds);
@@ -80,7 +80,7 @@ describe("metrics", () => {
     }
   });
 
-  it("have a type each, and include process metrics", async () => {
+  it("declares a type for each metric, and includes process metrics", async () => {
     const metrics = createMetrics();
     metrics.meters.commit("ok", 1);
     const text = await metrics.text(VALUES);
@@ -91,8 +91,8 @@ describe("metrics", () => {
   });
 });
 
-describe("a rate cap", () => {
-  it("allows a number per second, and reports how many it suppressed", () => {
+describe("a cap on the rate of log lines", () => {
+  it("allows a fixed number per second, and reports how many were suppressed", () => {
     const { take } = createRateCap(2);
     expect([0, 1, 2, 999].map(take)).toEqual([0, 0, undefined, undefined]);
     expect([1_000, 1_001, 1_002].map(take)).toEqual([2, 0, undefined]);

@@ -20,8 +20,10 @@ const rules = [
 const panels: readonly Panel[] = JSON.parse(read("grafana-dashboard.json")).panels;
 const targets = panels.flatMap(({ title, targets }) => targets.map((one) => [title, one] as const));
 
-/** What a scrape of a process with something of everything has: names of samples, and labels of each
- *  metric. `up`, `job` and `instance` are Prometheus's own. */
+/**
+ * Returns the names of all samples and the labels of each metric in a scrape. `up`, `job` and
+ * `instance` are added by Prometheus.
+ */
 async function scrape() {
   const metrics = createMetrics();
   const { meters } = metrics;
@@ -48,7 +50,7 @@ async function scrape() {
 
 const samples = await scrape();
 
-/** The metrics and labels that an expression of PromQL uses. */
+/** Returns the metrics and labels that a PromQL expression uses. */
 function namesIn(expr: string) {
   const bare = expr.replaceAll(/"[^"]*"/g, '""').replaceAll(/\[[^\]]*\]/g, "");
   const grouped = [...bare.matchAll(/\bby \(([^)]*)\)/g)].flatMap(([, list = ""]) =>
@@ -60,7 +62,7 @@ function namesIn(expr: string) {
   return { metrics, labels: [...grouped, ...matched] };
 }
 
-/** Expects that every name in an expression exists, and that its brackets are closed. */
+/** Asserts that every name in an expression exists, and that its brackets are balanced. */
 function expectKnown(expr: string, others: readonly string[] = []): void {
   const { metrics, labels } = namesIn(expr);
   expect(metrics.length).toBeGreaterThan(0);
@@ -73,7 +75,7 @@ function expectKnown(expr: string, others: readonly string[] = []): void {
 }
 
 describe("the check of a PromQL expression", () => {
-  it("names a metric or label that does not exist", () => {
+  it("rejects a metric or label that does not exist, and an unbalanced parenthesis", () => {
     expect(() => expectKnown("sum(rate(market_signal_none_total[5m]))")).toThrow("none_total");
     expect(() => expectKnown("sum by (colour) (market_signal_deliveries)")).toThrow("colour");
     expect(() => expectKnown('market_signal_leader{role="x"}')).toThrow("role");
@@ -81,7 +83,7 @@ describe("the check of a PromQL expression", () => {
   });
 });
 
-describe("the rules for Prometheus", () => {
+describe("the Prometheus alerting rules", () => {
   it.each(rules.map((rule) => [rule.alert, rule] as const))(
     "%s uses only metrics and labels that exist",
     (_, rule) => {
@@ -93,13 +95,13 @@ describe("the rules for Prometheus", () => {
     },
   );
 
-  it("have the same form, and unique names", () => {
+  it("are all recognized by the test, and have unique names", () => {
     const named = rulesText.match(/ alert:/g) ?? [];
     expect(new Set(rules.map(({ alert }) => alert)).size).toBe(named.length);
   });
 });
 
-describe("the dashboard for Grafana", () => {
+describe("the Grafana dashboard", () => {
   it.each(targets)(
     "uses only metrics and labels that exist: %s",
     (_title, { expr, legendFormat }) => {

@@ -1,8 +1,8 @@
 type Members = Readonly<Record<string, unknown>>;
 
-/** What a scanner reads of a service to see whether agents can register. */
-export interface Scanned {
-  /** Address that the scan began with, without a trailing slash. */
+/** The documents from which a scanner determines whether agents can register. */
+export interface ScannedDocuments {
+  /** URL at which the scan began, without a trailing slash. */
   readonly origin: string;
   /** Protected resource metadata. */
   readonly resource: Members;
@@ -16,7 +16,7 @@ const membersIn = (value: unknown): Members =>
 
 const isFilled = (value: unknown): boolean => Array.isArray(value) && value.length > 0;
 
-/** Members that are addresses. */
+/** Members of `agent_auth` whose values are URLs. */
 const addresses = [
   "skill",
   "register_uri",
@@ -32,12 +32,19 @@ const pairs = [
   ["claim_uri", "claim_endpoint"],
 ];
 
-/** Names that scanners were seen to refuse. */
+/** Member names that scanners were observed to reject. */
 const refused = ["supported_identity_types", "credential_types"];
 
-/** The rules that scanners hold `agent_auth` to, and those that keep it in itself consistent. @returns
- *  One line per rule that is broken. */
-export function agentAuthFaults({ origin, resource, server, authMd }: Scanned): readonly string[] {
+/**
+ * Checks `agent_auth` by the rules of scanners, and by rules of internal consistency. @returns One
+ * line for each violated rule.
+ */
+export function agentAuthFaults({
+  origin,
+  resource,
+  server,
+  authMd,
+}: ScannedDocuments): readonly string[] {
   const auth = membersIn(server.agent_auth);
   const types = (auth.identity_types_supported ?? []) as readonly string[];
   const credentialsOf = (type: string) => membersIn(auth[type]).credential_types_supported;

@@ -5,7 +5,7 @@ const text = (maxLength: number) => ({ type: "string", minLength: 1, maxLength }
 const uri = { type: "string", format: "uri" };
 const strings = { type: "array", items: { type: "string" } };
 
-/** What a header or variable of a remote is set from. */
+/** Schema of the value of a header or variable of a remote. */
 const input = {
   type: "object",
   properties: {
@@ -21,8 +21,10 @@ const input = {
   },
 };
 
-/** The rules of version 1 of the server card (SEP-2127 as of 2026-07-24), put down from its table of
- *  members. Objects are open. */
+/**
+ * Schema of version 1 of the server card (SEP-2127 as of 2026-07-24), written from its table of
+ * members. Additional members are allowed.
+ */
 const schema = {
   type: "object",
   required: ["$schema", "name", "version", "description"],
@@ -83,7 +85,7 @@ const ajv = new Ajv2020({ allErrors: true });
 addFormats.default(ajv);
 const validate = ajv.compile(schema);
 
-/** What of a server card breaks the schema. */
+/** Returns the schema violations of a server card. */
 export function cardFaults(card: unknown): readonly string[] {
   validate(card);
   return (validate.errors ?? []).map(({ instancePath, message }) => `${instancePath} ${message}`);

@@ -1,24 +1,27 @@
-/** A command of a document, and the status that the document promises. */
+/** A command in a document, and the status that the document promises. */
 interface Step {
-  /** The heading that it stands under. */
+  /** The heading above the command. */
   readonly under: string;
   readonly command: string;
   readonly status: number;
 }
 
-/** Values of the names in commands; some are found out when they are needed. */
+/** Values of the variables in commands, some of which are determined only when needed. */
 export type Variables = Record<string, string | (() => Promise<string>)>;
 
-/** What a step was answered with. */
+/** The response to a command. */
 export interface Outcome {
   readonly step: Step;
   readonly status: number;
   readonly headers: Headers;
-  /** The body, parsed where it is JSON. */
+  /** The response body, parsed if it is JSON. */
   readonly body: unknown;
 }
 
-/** The commands of a document in their order. @throws {Error} When one promises no status. */
+/**
+ * Returns the commands of a document in order. @throws {Error} When a command has no promised
+ * status.
+ */
 export function stepsOf(markdown: string): readonly Step[] {
   const parts = markdown.split(/^```/m);
   return parts.flatMap((part, at) => {
@@ -31,7 +34,7 @@ export function stepsOf(markdown: string): readonly Step[] {
   });
 }
 
-/** Runs steps as curl would, and learns the variables that answers have. */
+/** Runs commands like curl, and stores the string members of responses as variables. */
 export async function run(steps: readonly Step[], variables: Variables) {
   const outcomes: Outcome[] = [];
   for (const step of steps) {
@@ -46,7 +49,10 @@ export async function run(steps: readonly Step[], variables: Variables) {
   return outcomes as readonly Outcome[];
 }
 
-/** Members by their name in capitals; what is nested deeper gives way, as do later items. */
+/**
+ * Stores string members under their name in capitals. Outer members take precedence over nested
+ * ones, and only the first item of a list is used.
+ */
 function learn(body: unknown, variables: Variables): void {
   const found: Variables = {};
   const visit = (value: unknown): void => {
@@ -63,7 +69,7 @@ function learn(body: unknown, variables: Variables): void {
   Object.assign(variables, found);
 }
 
-/** A command with its names replaced, save in single quotes. */
+/** Replaces the variables in a command, except in single quotes. */
 async function expanded(command: string, variables: Variables): Promise<string> {
   let result = "";
   for (const part of command.split(/('[^']*'|\$[A-Z_]+)/)) {
@@ -78,7 +84,7 @@ async function expanded(command: string, variables: Variables): Promise<string> 
   return result;
 }
 
-/** The request of a curl command. @throws {Error} For an option that is not supported here. */
+/** Parses a curl command into a request. @throws {Error} For an unsupported option. */
 function requestOf(command: string) {
   const [line = "", document = ""] = command.split(/ <<END\n(.*)\nEND$/s);
   const words = wordsIn(line);

@@ -9,7 +9,7 @@ import { cardFaults } from "./card-schema.ts";
 import { stepsOf } from "./commands.ts";
 import { means, sites, textOf } from "./sites.ts";
 
-/** Names of versions and formats, and places in examples, which nobody opens. */
+/** URLs that identify versions and formats or appear in examples, and are never requested. */
 const IDENTIFIERS =
   /^https?:\/\/(static\.modelcontextprotocol\.io\/schemas\/v1|schemas\.agentskills\.io\/discovery\/0\.2\.0|www\.sitemaps\.org\/schemas\/sitemap\/0\.9|www\.w3\.org\/2000\/svg|agent\.example\/|hooks\.example\.com\/)/;
 
@@ -31,15 +31,15 @@ describe.each(everywhere)("the documents of an instance %s", (_what, site) => {
     expect(text).not.toMatch(/undefined|\[object|NaN/);
   });
 
-  it("are deterministic", () => {
+  it("are identical whenever they are rendered", () => {
     for (const { path } of documents) expect(textOf(path, site)).toBe(textOf(path, site));
   });
 
-  it("have a card that is valid by the schema", () => {
+  it("include an MCP server card that is valid by its schema", () => {
     expect(cardFaults(jsonOf("/.well-known/mcp/server-card.json", site))).toEqual([]);
   });
 
-  it("describe agent registration in the form that scanners expect", () => {
+  it("describe agent registration in the format that agent scanners expect", () => {
     const { baseUrl } = site;
     const server = {
       issuer: baseUrl,
@@ -58,7 +58,7 @@ it("every document has a unique URL", () => {
   expect(all).toEqual([...new Set(all)]);
 });
 
-describe("the document rules", () => {
+describe("the validation rules for documents", () => {
   it.each([
     [{ name: "market-signal" }, "/name"],
     [{ name: "a/b/c" }, "/name"],
@@ -70,12 +70,12 @@ describe("the document rules", () => {
     ],
     [{ websiteUrl: "signals" }, "/websiteUrl"],
     [{ remotes: [{ type: "http", url: "https://signals.example" }] }, "/remotes/0/type"],
-  ])("reject a card with %j", (changes, where) => {
+  ])("reject a server card with %j", (changes, where) => {
     const card = { ...jsonOf("/.well-known/mcp/server-card.json"), ...changes };
     expect(cardFaults(card).join()).toContain(where);
   });
 
-  it("report what the first and the last generation of readers would miss", () => {
+  it("report what readers of the oldest and the newest metadata format would miss", () => {
     const { baseUrl } = ordinary;
     const { agent_auth } = authorizationServerExtras(ordinary.baseUrl);
     const { claim_uri: _, ...lacking } = agent_auth;
@@ -100,18 +100,18 @@ describe("the document rules", () => {
   });
 });
 
-describe("the server card", () => {
+describe("the MCP server card", () => {
   it.each([
     ["https://signals.example", "example.signals/market-signal"],
     ["https://a.b.co.example:8443", "example.co.b.a/market-signal"],
     ["http://localhost:3000", "localhost/market-signal"],
     ["http://127.0.0.1:3000", "127.0.0.1/market-signal"],
     ["http://[::1]:3000", "---1-/market-signal"],
-  ])("of %s is named %s", (baseUrl, name) => {
+  ])("for %s has the name %s", (baseUrl, name) => {
     expect(jsonOf("/mcp/server-card", { ...ordinary, baseUrl }).name).toBe(name);
   });
 
-  it("lists the revisions that the endpoint supports, and no secret", () => {
+  it("lists the protocol revisions that the endpoint supports, and contains no secret", () => {
     const { remotes } = jsonOf("/mcp/server-card");
     expect(remotes).toMatchObject([
       {
@@ -125,7 +125,7 @@ describe("the server card", () => {
 });
 
 describe("the AI catalog", () => {
-  it("has entries that every draft accepts", () => {
+  it("has entries that are valid in every draft of the specification", () => {
     const { specVersion, host, entries } = jsonOf("/.well-known/ai-catalog.json");
     expect(specVersion).toBe("1.0");
     expect(host.displayName).toBe("Market Signal and Verification Service");
@@ -142,7 +142,7 @@ describe("the AI catalog", () => {
 });
 
 describe("the API catalog", () => {
-  it("describes every endpoint that it lists, including those of the tools", () => {
+  it("describes every endpoint that it lists, including the endpoints of the tools", () => {
     const [catalog, ...members] = jsonOf("/.well-known/api-catalog").linkset;
     const items = catalog.item.map(({ href }: { href: string }) => href);
     expect(members.map(({ anchor }: { anchor: string }) => anchor)).toEqual(items);
@@ -161,7 +161,7 @@ describe("the API catalog", () => {
 });
 
 describe("robots.txt", () => {
-  /** Groups of rules by the agents that they are for (RFC 9309 section 2.1). */
+  /** Parses groups of rules with the user agents they apply to (RFC 9309 section 2.1). */
   const groupsIn = (text: string) =>
     text
       .split("\n\n")
@@ -171,7 +171,7 @@ describe("robots.txt", () => {
         rules: lines.filter(([name]) => name !== "User-agent"),
       }));
 
-  it("has the same rules and signals for everyone and for AI agents by name", () => {
+  it("has the same rules and content signals for all crawlers and for the listed AI agents", () => {
     const text = textOf("/robots.txt");
     const [all, named] = groupsIn(text);
     expect(all?.agents).toEqual(["*"]);
@@ -186,7 +186,7 @@ describe("robots.txt", () => {
     expect(text).toContain("\nSitemap: https://signals.example/sitemap.xml\n");
   });
 
-  it("blocks nobody from public pages", () => {
+  it("does not block public pages", () => {
     const closed = (groupsIn(textOf("/robots.txt"))[0]?.rules ?? [])
       .filter(([name]) => name === "Disallow")
       .map(([, path = ""]) => path);
@@ -203,7 +203,7 @@ describe("security.txt", () => {
   };
 
   it.each(["2026-11-21T00:00:00.000Z", "2026-11-21T23:59:59.999Z"])(
-    "has the members that RFC 9116 requires, created at %s",
+    "has the fields required by RFC 9116 when created at %s",
     (today) => {
       expect(fields(today)).toEqual({
         Contact: "https://signals.example/contact",
@@ -215,13 +215,13 @@ describe("security.txt", () => {
   );
 });
 
-describe("the skills", () => {
+describe("the published agent skills", () => {
   const { $schema, skills } = jsonOf("/.well-known/agent-skills/index.json") as {
     $schema: string;
     skills: readonly Readonly<Record<"name" | "type" | "description" | "url" | "digest", string>>[];
   };
 
-  it("are listed in the format of version 0.2.0", () => {
+  it("are listed in the format of discovery version 0.2.0", () => {
     expect($schema).toBe("https://schemas.agentskills.io/discovery/0.2.0/schema.json");
     expect(skills.map(({ name }) => name)).toEqual([
       "market-signals",
@@ -230,24 +230,27 @@ describe("the skills", () => {
     ]);
   });
 
-  it.each(skills)("$name matches its entry and its directory", (skill) => {
-    const { name, type, description, url, digest } = skill;
-    expect(name).toMatch(/^[a-z0-9]+(-[a-z0-9]+)*$/);
-    expect(name.length).toBeLessThanOrEqual(64);
-    expect(type).toBe("skill-md");
-    expect(description.length).toBeLessThanOrEqual(1024);
-    expect(url).toBe(`/.well-known/agent-skills/${name}/SKILL.md`);
-    const text = textOf(url);
-    expect(digest).toBe(`sha256:${means.sha256(text)}`);
-    const [, front = "", body = ""] = /^---\n(.*?)\n---\n\n(.*)$/s.exec(text) ?? [];
-    expect(front.split("\n").slice(0, 2)).toEqual([
-      `name: ${name}`,
-      `description: ${JSON.stringify(description)}`,
-    ]);
-    expect(body.startsWith("# ")).toBe(true);
-    // About four characters a token; the format asks for fewer than 5,000 tokens.
-    expect(body.length).toBeLessThan(20_000);
-  });
+  it.each(skills)(
+    "include $name, whose file matches its index entry and its directory",
+    (skill) => {
+      const { name, type, description, url, digest } = skill;
+      expect(name).toMatch(/^[a-z0-9]+(-[a-z0-9]+)*$/);
+      expect(name.length).toBeLessThanOrEqual(64);
+      expect(type).toBe("skill-md");
+      expect(description.length).toBeLessThanOrEqual(1024);
+      expect(url).toBe(`/.well-known/agent-skills/${name}/SKILL.md`);
+      const text = textOf(url);
+      expect(digest).toBe(`sha256:${means.sha256(text)}`);
+      const [, front = "", body = ""] = /^---\n(.*?)\n---\n\n(.*)$/s.exec(text) ?? [];
+      expect(front.split("\n").slice(0, 2)).toEqual([
+        `name: ${name}`,
+        `description: ${JSON.stringify(description)}`,
+      ]);
+      expect(body.startsWith("# ")).toBe(true);
+      // A token has about four characters, and the format recommends fewer than 5,000 tokens.
+      expect(body.length).toBeLessThan(20_000);
+    },
+  );
 });
 
 describe("llms.txt", () => {
@@ -287,18 +290,21 @@ describe("sitemap.xml", () => {
 describe("texts for agents", () => {
   const texts = documents.map(({ path }) => path).filter((path) => path.endsWith(".md"));
 
-  it.each(texts)("%s has well-formed tables, and commands whose answers are described", (path) => {
-    const text = textOf(path);
-    expect(stepsOf(text).length).toBeGreaterThan(0);
-    const rows = text.split("\n").filter((line) => line.startsWith("| "));
-    const counts = rows.map((row) => row.split(" | ").length);
-    for (const [at, row] of rows.entries()) {
-      const isHead = !rows[at - 1] || row.startsWith("| ---");
-      if (!isHead && !rows[at + 1]?.startsWith("| ---")) expect(counts[at]).toBe(counts[at - 1]);
-    }
-  });
+  it.each(texts)(
+    "in %s have well-formed tables, and commands with a description of the response",
+    (path) => {
+      const text = textOf(path);
+      expect(stepsOf(text).length).toBeGreaterThan(0);
+      const rows = text.split("\n").filter((line) => line.startsWith("| "));
+      const counts = rows.map((row) => row.split(" | ").length);
+      for (const [at, row] of rows.entries()) {
+        const isHead = !rows[at - 1] || row.startsWith("| ---");
+        if (!isHead && !rows[at + 1]?.startsWith("| ---")) expect(counts[at]).toBe(counts[at - 1]);
+      }
+    },
+  );
 
-  it("offer no registration where nobody could use it", () => {
+  it("do not offer registration when unclaimed agents have no scopes", () => {
     const { "for people only": closed } = sites;
     for (const path of ["/auth.md", "/.well-known/agent-skills/register-agent/SKILL.md"]) {
       const text = textOf(path, closed);

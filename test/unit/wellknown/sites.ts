@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { anonymousCeiling } from "../../../src/auth/scopes.ts";
+import { anonymousScopeCeiling } from "../../../src/auth/scopes.ts";
 import { documents } from "../../../wellknown/index.ts";
 import type { RenderContext, Site } from "../../../wellknown/site.ts";
 
@@ -7,12 +7,12 @@ const site: Site = {
   baseUrl: "https://signals.example",
   name: "Market Signal and Verification Service",
   version: "1.0.0",
-  anonymousScopes: anonymousCeiling,
+  anonymousScopes: anonymousScopeCeiling,
   market: "sandbox",
   mcp: { versions: ["2026-07-28", "2025-11-25"], capabilities: { tools: {} } },
 };
 
-/** Instances of every kind, by what is special about each. */
+/** Instances with different configurations, by what is special about each. */
 export const sites = {
   ordinary: site,
   "on this machine": { ...site, baseUrl: "http://127.0.0.1:3000" },
@@ -27,7 +27,7 @@ export const means: RenderContext = {
   sha256: (text) => createHash("sha256").update(text).digest("hex"),
 };
 
-/** One document of an instance as it is sent. */
+/** Returns the text of one document of an instance. */
 export function textOf(path: string, of: Site = site): string {
   const document = documents.find((each) => each.path === path);
   if (document === undefined) throw new Error(`no document at ${path}`);

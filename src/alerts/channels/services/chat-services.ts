@@ -3,15 +3,15 @@ import { discord } from "./discord.ts";
 import { ntfy } from "./ntfy.ts";
 import type { ChatService } from "./service.ts";
 import { slack } from "./slack.ts";
-import { telegramAt } from "./telegram.ts";
+import { createTelegram } from "./telegram.ts";
 
 /** The chat services by kind. */
 export type ChatServices = { readonly [K in ChatKind]: ChatService<K> };
 
-/** @param telegramUrl Origin of the server of the Telegram Bot API. */
+/** Creates the chat services. @param telegramUrl Origin of the Telegram Bot API server. */
 export const createChatServices = (telegramUrl: string): ChatServices => ({
   slack,
   discord,
-  telegram: telegramAt(telegramUrl),
+  telegram: createTelegram(telegramUrl),
   ntfy,
 });

@@ -1,25 +1,30 @@
-import { verdictByStatus } from "../../delivery/endpoint.ts";
-import { plainText } from "../message.ts";
-import { type ChatService, secondsIn } from "./service.ts";
+import { verdictOfHttpStatus } from "../../delivery/endpoint.ts";
+import { messagePlainText } from "../message.ts";
+import { type ChatService, jsonSecondsToMs } from "./service.ts";
 
-/** The webhook was deleted (code 10015), or its token is wrong (50027). */
+/**
+ * HTTP statuses after which the webhook is treated as gone: it was deleted (Discord error code
+ * 10015), or its token is wrong (50027).
+ */
 const GONE = [401, 404];
 
-/** `SUPPRESS_EMBEDS`: links get no preview (Discord, "Message Flags"). */
+/** Message flag `SUPPRESS_EMBEDS`, which turns off link previews (Discord, "Message Flags"). */
 const SUPPRESS_EMBEDS = 4;
 
-/** Characters of Discord's Markdown. */
+/** Characters that have a meaning in Discord's Markdown. */
 const MARKDOWN = /[\\*_~`|>#[\]()-]/g;
 
-/** A line that is a URL, in which a backslash would be part of it. */
+/**
+ * A line that is a URL. It is not escaped, because an added backslash would become part of the URL.
+ */
 const URL_LINE = /^https?:\/\/\S+$/;
 
-/** Discord by webhooks. */
+/** Sends messages to Discord through webhooks. */
 export const discord: ChatService<"discord"> = {
-  // `content` has at most 2,000 characters.
+  // Discord limits `content` to 2,000 characters.
   maxBytes: 2_000,
   textOf: (message) =>
-    plainText(message)
+    messagePlainText(message)
       .split("\n")
       .map((line) => (URL_LINE.test(line) ? line : line.replace(MARKDOWN, "\\$&")))
       .join("\n"),
@@ -33,8 +38,8 @@ export const discord: ChatService<"discord"> = {
     }),
   }),
   verdictOn: (response) => {
-    const verdict = verdictByStatus(response, GONE);
-    const retryAfterMs = secondsIn(response.body, ["retry_after"]) ?? verdict.retryAfterMs;
+    const verdict = verdictOfHttpStatus(response, GONE);
+    const retryAfterMs = jsonSecondsToMs(response.body, ["retry_after"]) ?? verdict.retryAfterMs;
     return { ...verdict, retryAfterMs };
   },
 };

@@ -2,14 +2,20 @@ import type { OutgoingMail } from "../../../mail/outbox.ts";
 import type { ChannelTargets } from "../channel.ts";
 import type { ChannelMessage } from "../message.ts";
 
-/** Maximum size of a message in bytes, so that it fits the bounds of `Email` with the text that is
- *  added. */
+/** Maximum size of a message in bytes. It leaves room in `Email` for the text that is added. */
 export const MAX_EMAIL_BYTES = 8_000;
 
-/** How long an email waits for the mail server, in milliseconds: as long as deliveries are retried. */
+/**
+ * How long an email may wait for the mail server, in milliseconds: as long as deliveries are
+ * retried.
+ */
 const TTL_MS = 76 * 3_600_000;
 
-/** The email of a message. @param unsubscribeUrl Absent for a message that its reader requested. */
+/**
+ * Converts a message to an email.
+ *
+ * @param unsubscribeUrl Absent for a message that the recipient requested.
+ */
 export function emailOf(
   { to }: ChannelTargets["email"],
   { title, lines, link }: ChannelMessage,

@@ -1,17 +1,22 @@
-import { verdictByStatus } from "../../delivery/endpoint.ts";
+import { verdictOfHttpStatus } from "../../delivery/endpoint.ts";
 import type { ChatService } from "./service.ts";
 
-/** The topic of an ntfy URL, and the address of its server, to which JSON is published. */
+/**
+ * Splits the URL of an ntfy topic into the topic name and the server URL, to which JSON is
+ * published.
+ */
 function topicOf(url: string): { readonly server: string; readonly topic: string } {
   const { origin, pathname } = new URL(url);
   const end = pathname.lastIndexOf("/");
   return { server: origin + pathname.slice(0, end + 1), topic: pathname.slice(end + 1) };
 }
 
-/** ntfy by publishing as JSON, which needs no escaping, unlike its headers. A topic is never
- *  reported as gone, because publishing to a topic creates it. */
+/**
+ * Publishes messages to ntfy as JSON, which needs no escaping, unlike ntfy's HTTP headers. A topic
+ * is never reported as gone, because publishing to a topic creates it.
+ */
 export const ntfy: ChatService<"ntfy"> = {
-  // A longer message becomes an attachment.
+  // ntfy turns a longer message into an attachment.
   maxBytes: 4_096,
   textOf: ({ title, lines }) => [title, ...lines].join("\n"),
   request: ({ url, token }, { title, lines, link }) => {
@@ -22,5 +27,5 @@ export const ntfy: ChatService<"ntfy"> = {
       body: JSON.stringify({ topic, title, message: lines.join("\n"), click: link }),
     };
   },
-  verdictOn: (response) => verdictByStatus(response, []),
+  verdictOn: (response) => verdictOfHttpStatus(response, []),
 };

@@ -1,19 +1,23 @@
-import type { Verdict } from "../../delivery/endpoint.ts";
-import type { SentRequest, WebhookResponse } from "../../delivery/sender.ts";
+import type { EndpointVerdict } from "../../delivery/endpoint.ts";
+import type { WebhookRequest, WebhookResponse } from "../../delivery/sender.ts";
 import type { ChannelTargets, ChatKind } from "../channel.ts";
 import type { ChannelMessage } from "../message.ts";
 
-/** How a message becomes a request of a chat service, and what its answer means. */
+/** Converts messages to requests to a chat service, and interprets the responses. */
 export interface ChatService<K extends ChatKind> {
-  /** Maximum size of an escaped message, in bytes of UTF-8; the services count characters, which
-   *  are fewer. */
+  /**
+   * Maximum size of an escaped message, in bytes of UTF-8. The services limit characters, of which
+   * there are never more than bytes.
+   */
   readonly maxBytes: number;
-  /** The text as it is sent, which `maxBytes` bounds. */
+  /** The escaped text of a message as it is sent; `maxBytes` limits its size. */
   readonly textOf: (message: ChannelMessage) => string;
-  readonly request: (target: ChannelTargets[K], message: ChannelMessage) => SentRequest;
-  readonly verdictOn: (response: WebhookResponse) => Verdict;
-  /** The target that an answer names in place of one that was moved; `undefined` if it names none.
-   *  Absent for services whose targets do not move. */
+  readonly request: (target: ChannelTargets[K], message: ChannelMessage) => WebhookRequest;
+  readonly verdictOn: (response: WebhookResponse) => EndpointVerdict;
+  /**
+   * The new target that the service reports when a target has moved; `undefined` if the response
+   * contains none. Absent for services whose targets do not move.
+   */
   readonly movedTo?: (
     target: ChannelTargets[K],
     response: WebhookResponse,
@@ -22,14 +26,19 @@ export interface ChatService<K extends ChatKind> {
 
 const SECOND_MS = 1_000;
 
-/** A number of seconds in a JSON answer, in milliseconds; `undefined` when there is none. */
-export function secondsIn(body: string, path: readonly string[]): number | undefined {
-  const found = memberOf(body, path);
+/**
+ * Reads a number of seconds from a JSON response and converts it to milliseconds; `undefined` when
+ * there is none.
+ */
+export function jsonSecondsToMs(body: string, path: readonly string[]): number | undefined {
+  const found = jsonMemberAt(body, path);
   return typeof found === "number" && found >= 0 ? Math.ceil(found * SECOND_MS) : undefined;
 }
 
-/** A member of a JSON answer; `undefined` when there is none, or the answer is not JSON. */
-export const memberOf = (body: string, path: readonly string[]): unknown =>
+/**
+ * Reads a member of a JSON response; `undefined` when there is none, or the response is not JSON.
+ */
+export const jsonMemberAt = (body: string, path: readonly string[]): unknown =>
   path.reduce<unknown>(
     (value, member) => (value as Record<string, unknown> | null | undefined)?.[member],
     parsed(body),

@@ -1,18 +1,25 @@
-import { verdictByStatus } from "../../delivery/endpoint.ts";
-import { plainText } from "../message.ts";
+import { verdictOfHttpStatus } from "../../delivery/endpoint.ts";
+import { messagePlainText } from "../message.ts";
 import type { ChatService } from "./service.ts";
 
-/** The webhook was revoked, its channel is archived, or its URL was never one (Slack, "Sending messages
- *  using incoming webhooks": `no_service`, `invalid_token`, `channel_is_archived`). */
+/**
+ * HTTP statuses after which the webhook is treated as gone: it was revoked, its channel is
+ * archived, or the URL was never valid (Slack, "Sending messages using incoming webhooks":
+ * `no_service`, `invalid_token`, `channel_is_archived`).
+ */
 const GONE = [403, 404, 410];
 
 const ENTITIES: Readonly<Record<string, string>> = { "&": "&amp;", "<": "&lt;", ">": "&gt;" };
 
-/** Slack by incoming webhooks. Only `&`, `<` and `>` are special once `mrkdwn` is off. */
+/**
+ * Sends messages to Slack through incoming webhooks. With `mrkdwn` off, only `&`, `<` and `>` need
+ * escaping.
+ */
 export const slack: ChatService<"slack"> = {
   // Slack recommends at most 4,000 characters.
   maxBytes: 4_000,
-  textOf: (message) => plainText(message).replace(/[&<>]/g, (mark) => ENTITIES[mark] ?? mark),
+  textOf: (message) =>
+    messagePlainText(message).replace(/[&<>]/g, (mark) => ENTITIES[mark] ?? mark),
   request: ({ url }, message) => ({
     url,
     headers: {},
@@ -23,5 +30,5 @@ export const slack: ChatService<"slack"> = {
       unfurl_media: false,
     }),
   }),
-  verdictOn: (response) => verdictByStatus(response, GONE),
+  verdictOn: (response) => verdictOfHttpStatus(response, GONE),
 };

@@ -1,47 +1,50 @@
-import { verdictByStatus } from "../../delivery/endpoint.ts";
+import { verdictOfHttpStatus } from "../../delivery/endpoint.ts";
 import type { WebhookResponse } from "../../delivery/sender.ts";
-import { plainText } from "../message.ts";
-import { type ChatService, memberOf, secondsIn } from "./service.ts";
+import { messagePlainText } from "../message.ts";
+import { type ChatService, jsonMemberAt, jsonSecondsToMs } from "./service.ts";
 
-/** The token was revoked (401, 404), or the bot was blocked or removed from the chat (403). */
+/**
+ * HTTP statuses after which the chat is treated as gone: the token was revoked (401, 404), or the
+ * bot was blocked or removed from the chat (403).
+ */
 const GONE = [401, 403, 404];
 
-/** The answer 400 of a chat that was deleted, or that the bot cannot see any more. */
+/** Matches the 400 response for a chat that was deleted, or that the bot can no longer see. */
 const NO_CHAT = /\bchat not found\b/;
 
-/** Number of a supergroup. */
+/** Numeric id of a supergroup. */
 const SUPERGROUP = /^-\d{1,20}$/;
 
-/** Telegram by the Bot API. @param origin Origin of the Bot API's server. */
-export const telegramAt = (origin: string): ChatService<"telegram"> => ({
-  // `text` has at most 4,096 characters.
+/** Sends messages to Telegram through the Bot API. @param origin Origin of the Bot API server. */
+export const createTelegram = (origin: string): ChatService<"telegram"> => ({
+  // Telegram limits `text` to 4,096 characters.
   maxBytes: 4_096,
-  textOf: plainText,
+  textOf: messagePlainText,
   request: ({ token, chatId }, message) => ({
     url: `${origin}/bot${token}/sendMessage`,
     headers: {},
     body: JSON.stringify({
       chat_id: chatId,
-      // Without parse_mode, so that no character is special.
-      text: plainText(message),
+      // parse_mode is not set, so that no character has a special meaning.
+      text: messagePlainText(message),
       link_preview_options: { is_disabled: true },
     }),
   }),
   verdictOn: (response) => {
-    const verdict = verdictByStatus(response, GONE);
+    const verdict = verdictOfHttpStatus(response, GONE);
     const retryAfterMs =
-      secondsIn(response.body, ["parameters", "retry_after"]) ?? verdict.retryAfterMs;
+      jsonSecondsToMs(response.body, ["parameters", "retry_after"]) ?? verdict.retryAfterMs;
     const isGone = verdict.isGone || isWithoutChat(response);
     return { ...verdict, isGone, retryAfterMs };
   },
-  // A group that becomes a supergroup gets another number (Bot API, "ResponseParameters").
+  // A group that becomes a supergroup gets a new id (Bot API, "ResponseParameters").
   movedTo: (target, { status, body }) => {
-    const chatId = String(memberOf(body, ["parameters", "migrate_to_chat_id"]));
+    const chatId = String(jsonMemberAt(body, ["parameters", "migrate_to_chat_id"]));
     return status === 400 && SUPERGROUP.test(chatId) ? { ...target, chatId } : undefined;
   },
 });
 
 function isWithoutChat({ status, body }: WebhookResponse): boolean {
-  const description = memberOf(body, ["description"]);
+  const description = jsonMemberAt(body, ["description"]);
   return status === 400 && typeof description === "string" && NO_CHAT.test(description);
 }

@@ -1,19 +1,21 @@
 import { alertFacts, watchedText } from "./alert-view.js";
-import { button, el, foreign, isKnown, withAttributes } from "./elements.js";
+import { button, el, isKnown, isolatedText, withAttributes } from "./elements.js";
 import { facts } from "./facts.js";
 
-/** Members of a wish that choose what is watched in place of symbols. */
+/** Members of a requested alert that select instruments by something other than symbols. */
 const SELECTORS = ["watchlist", "assetClass", "signal"];
 
-/** Members of a wish that the form keeps as they are. */
+/** Members of a requested alert that the form does not change. */
 const KEPT = [...SELECTORS, "cooldownDays", "expiresAt", "snoozedUntil"];
 
 /** Maximum number of symbols of an alert. */
 const MAX_SYMBOLS = 100;
 
-/** What `register_alert` was called with, or is going to be, completed by its defaults. A number is
- *  there if its kind is. */
-export function wishOf(given) {
+/**
+ * Converts the arguments of `register_alert` to a wish: the requested alert with defaults filled
+ * in. It has a number only if the kind of event that uses the number is selected.
+ */
+export function alertDraftOf(given) {
   const { symbols, delivery } = given;
   const known = [given.kinds ?? []].flat().filter((kind) => Object.hasOwn(facts.alertKinds, kind));
   const kinds = known.length > 0 ? known : facts.usualKinds;
@@ -32,23 +34,23 @@ export function wishOf(given) {
   };
 }
 
-/** The members of an object with these names that have a value. */
+/** Copies the named members of an object that have a value. */
 const pick = (object, names) =>
   Object.fromEntries(
     names.filter((name) => isKnown(object[name])).map((name) => [name, object[name]]),
   );
 
-/** Whether a value is a number, or `null` for none. */
+/** Whether a value is a finite number, or `null`, which means that no number is set. */
 const isNumber = (value) => value === null || Number.isFinite(value);
 
 /**
- * The form for an alert in two steps: what it shall be, and a question that says in full what will be
- * made. Nothing is sent before the second is answered with yes. It is no HTML form, because hosts that
- * do not allow forms would swallow its submission.
+ * The form that creates an alert in two steps: the person edits the values, then confirms a
+ * complete summary. Nothing is sent before the confirmation. It is not an HTML form, because hosts
+ * that forbid forms would block its submission.
  *
- * @param wish What to start with.
- * @param onCreate Called with the wish once the person agreed.
- * @param onLeave Called when the person does not want it.
+ * @param wish Initial values.
+ * @param onCreate Called with the entered values after the person has confirmed them.
+ * @param onLeave Called when the person cancels.
  */
 export function alertForm(wish, { onCreate, onLeave }) {
   const place = el("article");
@@ -97,7 +99,7 @@ function editStep(wish, onReview, onLeave) {
   ];
 }
 
-/** A kind of event, with its number if it has one. */
+/** The checkbox for a kind of event, with inputs for the numbers that it uses. */
 function kindChoice(kind, { text, wish }) {
   const numbers = Object.entries(facts.alertNumbers)
     .filter(([, number]) => number.kind === kind)
@@ -113,7 +115,10 @@ function kindChoice(kind, { text, wish }) {
   return choice(box, { text, isChosen: wish.kinds.includes(kind), inside: numbers });
 }
 
-/** Where events can go: to a channel only if the wish names one. */
+/**
+ * The radio buttons for the delivery. A channel is offered only if the requested alert specifies
+ * one.
+ */
 function wayChoices({ delivery, channel }) {
   const isWebhook = delivery.type === "webhook";
   const way = (value, isChosen, text, inside) =>
@@ -122,12 +127,14 @@ function wayChoices({ delivery, channel }) {
   return [
     way("poll", !isWebhook && channel === undefined, "The assistant asks for them"),
     way("webhook", isWebhook, "To my webhook", field("Address of the webhook", url)),
-    channel !== undefined && way("channel", !isWebhook, ["To my channel ", foreign(channel)]),
+    channel !== undefined && way("channel", !isWebhook, ["To my channel ", isolatedText(channel)]),
   ].filter(Boolean);
 }
 
-/** The delivery of a way that was chosen. A URL is what the browser makes of it, so that what is shown
- *  is what is sent. */
+/**
+ * The delivery that a selected radio button stands for. A webhook URL is normalized by the browser,
+ * so that the summary shows exactly the URL that is sent.
+ */
 function deliveryIn(way) {
   const [{ value }, url] = inputsOf(way);
   if (value !== "webhook") return { type: "poll" };
@@ -135,13 +142,16 @@ function deliveryIn(way) {
   return { type: "webhook", url: URL.parse(typed)?.href ?? typed };
 }
 
-/** What is wrong with a wish, in a sentence; `undefined` if nothing is. The tool checks it again. */
+/**
+ * Describes the first error in a requested alert; `undefined` if there is none. The tool validates
+ * the alert again.
+ */
 function faultOf({ symbols = [], kinds, delivery, ...wish }, isFixed) {
   if (!isFixed && symbols.length === 0) return "Name at least one instrument, such as AAPL.";
   if (kinds.length === 0) return "Choose at least one thing to be told of.";
   for (const [name, { text, min, max }] of Object.entries(facts.alertNumbers)) {
     const value = wish[name];
-    // Without points, an alert tells of new signals alone.
+    // An empty `scoreMove` is valid: the alert then reports only new signals.
     if (value === undefined || (name === "scoreMove" && value === null)) continue;
     if (value === null || !(value >= min && value <= max)) return `${text}: from ${min} to ${max}.`;
   }
@@ -162,14 +172,18 @@ const reviewStep = (wish, { onCreate, onChange }) => [
   ),
 ];
 
-/** What will happen once a person has agreed. */
+/** Text that says what the alert will do once the person has confirmed it. */
 function consequence({ delivery, channel }) {
   if (delivery.type === "webhook") {
-    const host = el("strong", foreign(new URL(delivery.url).host));
+    const host = el("strong", isolatedText(new URL(delivery.url).host));
     return ["Signed messages will be sent to ", host, " until you delete it."];
   }
   if (channel !== undefined) {
-    return ["Messages will be sent to your channel ", foreign(channel), " until you delete it."];
+    return [
+      "Messages will be sent to your channel ",
+      isolatedText(channel),
+      " until you delete it.",
+    ];
   }
   return "It is kept in your account until you delete it. Nothing is sent anywhere.";
 }
@@ -179,7 +193,7 @@ const input = (id, attributes) => withAttributes("input", { id, type: "text", ..
 const field = (text, control) =>
   el("div.field", withAttributes("label", { for: control.id }, text), control);
 
-/** A check box or radio button. What stands inside is hidden while it is not chosen. */
+/** A checkbox or radio button. The style sheet hides `inside` while the option is not selected. */
 const choice = (box, { text, isChosen: checked, inside }) =>
   el(
     "div.choice",
@@ -191,7 +205,9 @@ const choice = (box, { text, isChosen: checked, inside }) =>
 const inputsOf = (part) => [...part.querySelectorAll("input")];
 const isChosen = (part) => inputsOf(part)[0].checked;
 
-/** The numbers of a kind, by their names; `null` where nothing was typed. */
+/**
+ * The numbers entered for a kind of event, as pairs of name and value; `null` for an empty field.
+ */
 const numbersIn = (part) =>
   inputsOf(part)
     .slice(1)

@@ -1,27 +1,30 @@
-import { button, el, factList, foreign, isKnown, withAttributes } from "./elements.js";
+import { button, el, factList, isKnown, isolatedText, withAttributes } from "./elements.js";
 import { facts } from "./facts.js";
-import { label } from "./marks.js";
+import { labelOf } from "./marks.js";
 import { viewHead } from "./parts.js";
 import { timeText } from "./times.js";
 
-/** What an alert, or the wish for one, watches. */
+/** Text that says which instruments an existing or requested alert watches. */
 export function watchedText({ symbols, watchlist, assetClass, signal }) {
-  if (Array.isArray(symbols)) return foreign(symbols.join(", "));
-  if (watchlist) return ["the watchlist ", foreign(watchlist)];
+  if (Array.isArray(symbols)) return isolatedText(symbols.join(", "));
+  if (watchlist) return ["the watchlist ", isolatedText(watchlist)];
   const leads = signal ? `that become ${signal}` : "";
   return assetClass
-    ? `every instrument of the class ${label(facts.classNames, assetClass)} ${leads}`
+    ? `every instrument of the class ${labelOf(facts.classNames, assetClass)} ${leads}`
     : `all instruments ${leads}`;
 }
 
-/** What an alert, or the wish for one, is, as a list: all of it, for a person agrees to this. */
+/**
+ * Lists all settings of an existing or requested alert. The list is complete because the person
+ * confirms the alert by it.
+ */
 export function alertFacts(alert) {
   const { kinds, scoreMove, volatilityZ, reportSessions, cooldownDays, ...rest } = alert;
   const has = (kind) => kinds.includes(kind);
   return factList(
     [
       ["Watches", watchedText(alert)],
-      ["Tells of", kinds.map((kind) => label(facts.alertKinds, kind)).join("; ")],
+      ["Tells of", kinds.map((kind) => labelOf(facts.alertKinds, kind)).join("; ")],
       has("signal_shift") &&
         scoreMove !== undefined && [
           "Score",
@@ -33,7 +36,7 @@ export function alertFacts(alert) {
       has("report") && isKnown(reportSessions) && ["Reports", `${reportSessions} sessions before`],
       isKnown(cooldownDays) && ["Quiet time", `${cooldownDays} market days after an event`],
       ["Sent", deliveryText(alert)],
-      isKnown(rest.label) && ["Name", foreign(rest.label)],
+      isKnown(rest.label) && ["Name", isolatedText(rest.label)],
       isKnown(rest.snoozedUntil) && ["Silent until", timeText(rest.snoozedUntil)],
       isKnown(rest.expiresAt) && ["Ends", timeText(rest.expiresAt)],
     ],
@@ -41,24 +44,30 @@ export function alertFacts(alert) {
   );
 }
 
-/** Where events go. A wish names its channel beside the delivery, an alert in it. */
+/**
+ * Text that says where events are sent. The channel of a requested alert is its own member; an
+ * existing alert has the channel in `delivery`.
+ */
 function deliveryText({ delivery, channel }) {
   const { type, url, state, kind, channel: name = channel } = delivery;
-  const condition = state && el("span.quiet", ` ${label({}, state)}`);
-  if (type === "webhook") return ["to ", foreign(url), condition];
+  const condition = state && el("span.quiet", ` ${labelOf({}, state)}`);
+  if (type === "webhook") return ["to ", isolatedText(url), condition];
   if (type === "channel" || name !== undefined) {
-    return ["to your channel ", foreign(name), kind && ` (${label({}, kind)})`, condition];
+    return ["to your channel ", isolatedText(name), kind && ` (${labelOf({}, kind)})`, condition];
   }
   return "nowhere: the assistant reads them with get_alert_events";
 }
 
-/** An alert that was made, as `register_alert` answers. @throws {Error} If the answer has another
- *  shape. */
+/**
+ * View of a new alert, as `register_alert` returns it.
+ *
+ * @throws {Error} If the answer has an unexpected shape.
+ */
 export function alertView(answer) {
   const { secret, nextSteps = [], id, status, market } = answer;
   return el(
     "article",
-    viewHead("The alert is made", [id, " · ", label({}, status)], { market }),
+    viewHead("The alert is made", [id, " · ", labelOf({}, status)], { market }),
     el("section.card", alertFacts(answer)),
     secret &&
       el("details", el("summary", "Signing secret, shown once"), el("p", el("code", secret))),
@@ -73,10 +82,10 @@ export function alertView(answer) {
 }
 
 /**
- * Why a call failed, and what to do.
+ * View of a failed call: the reason and the next step.
  *
- * @param answer Members of the failure, if the tool gave them.
- * @param text What the tool, or the host, said.
+ * @param answer Members of the error, if the tool returned any.
+ * @param text Error text from the tool or the host.
  * @param actions Buttons.
  */
 export function problemView(answer, text, actions) {
@@ -89,18 +98,20 @@ export function problemView(answer, text, actions) {
     next && el("p.note", next),
     claim &&
       factList([
-        ["Page", foreign(claim.page)],
+        ["Page", isolatedText(claim.page)],
         ["Code", el("code", claim.code)],
       ]),
     actions.length > 0 && el("p.actions", actions),
   );
 }
 
-/** The stable name of a failure as a headline. */
+/** Headline for an error code; a general text for an empty code. */
 const headline = (code) =>
-  code === "" ? "It did not work" : label({}, code).replace(/^./, (first) => first.toUpperCase());
+  code === "" ? "It did not work" : labelOf({}, code).replace(/^./, (first) => first.toUpperCase());
 
-/** A button that asks the host to open a page of this service; nothing for any other address. */
+/**
+ * A button that asks the host to open a page of this service; `false` for a URL of another origin.
+ */
 export function linkButton(text, url, onOpen) {
   const address = URL.parse(String(url));
   const isOurs = address !== null && address.origin === new URL(facts.baseUrl).origin;

@@ -1,24 +1,24 @@
 import { readFileSync } from "node:fs";
 import { registerAlert } from "../../../../tools/register-alert.ts";
-import { DIRECTION_WORTH, SCORE_IS, SCORE_IS_NOT } from "../../../answers/meaning.ts";
+import { DIRECTION_EVIDENCE_TEXT, SCORE_CAVEAT, SCORE_MEANING } from "../../../answers/meaning.ts";
 import { CLASS_FACTORS, WEIGHTS } from "../../../score/composite.ts";
-import { THRESHOLDS } from "../../../score/signal-hysteresis.ts";
+import { SIGNAL_THRESHOLDS } from "../../../score/signal-hysteresis.ts";
 import type { ToolContext } from "../../../tool.ts";
-import { numbers } from "../../pages/alerts/alert-form.ts";
-import { KINDS } from "../../pages/alerts-section.ts";
-import { DECEPTIVE } from "../../pages/elements.ts";
+import { numberFields } from "../../pages/alerts/alert-form.ts";
+import { ALERT_KIND_LABELS } from "../../pages/alerts-section.ts";
+import { DECEPTIVE_CHARACTERS } from "../../pages/elements.ts";
 import { inputNames } from "../../pages/home/factor-cards.ts";
 import { forcedWaitTexts } from "../../pages/home/instrument-page.ts";
 import {
   answerNotes,
   classNames,
   factorNames,
-  shapes,
+  signalShapes,
   statusLabels,
 } from "../../pages/home/marks.ts";
-import { VERDICTS } from "../../pages/home/record-section.ts";
+import { TRACK_RECORD_VERDICT_TEXTS } from "../../pages/home/record-section.ts";
 
-/** The service that the document is for. */
+/** Properties of the service that the document depends on. */
 interface AppOf {
   readonly version: string;
   /** Public origin without a trailing slash. */
@@ -26,7 +26,7 @@ interface AppOf {
   readonly context: Pick<ToolContext, "market">;
 }
 
-/** The modules of the script, each after those that it imports. */
+/** The modules of the script, in an order in which each follows the modules that it imports. */
 const modules = [
   new URL("../../pages/home/figure-text.js", import.meta.url),
   new URL("./facts.js", import.meta.url),
@@ -46,7 +46,7 @@ const modules = [
   new URL("./app.js", import.meta.url),
 ];
 
-/** The style sheets of the pages that define colors. */
+/** Style sheets of the pages; they define the colors. */
 const palettes = [
   new URL("../../pages/style/base.css", import.meta.url),
   new URL("../../pages/style/home.css", import.meta.url),
@@ -58,21 +58,22 @@ const ownStyles = [
   new URL("./controls.css", import.meta.url),
 ];
 
-/** The code of a file, without comments and indentation. */
+/** Reads a source file and removes comments and indentation. */
 const read = (url: URL): string =>
   readFileSync(url, "utf8")
     .replaceAll(/^\s*(?:\/\*[\s\S]*?\*\/|\/\/.*)\n/gm, "")
     .replaceAll(/^\s+/gm, "");
 
-/** A style sheet without redundant white space. */
+/** Reads a style sheet and removes redundant white space. */
 const readStyle = (url: URL): string =>
   read(url)
     .replaceAll(/\s*([{};])\s*/g, "$1")
     .replaceAll(/([:,])\s+/g, "$1");
 
 /**
- * The app as one HTML document that loads nothing: hosts show it in a frame whose policy forbids the
- * network, and allows inline scripts and styles (MCP Apps 2026-01-26).
+ * Renders the app as one self-contained HTML document. Hosts show it in a frame whose content
+ * security policy forbids network access and allows inline scripts and styles (MCP Apps
+ * 2026-01-26).
  */
 export const appDocument = (of: AppOf): string => `<!doctype html>
 <html lang="en">
@@ -99,7 +100,7 @@ ${modules.map((url) => linked(read(url))).join("\n")}
 </html>
 `;
 
-/** A module as a part of one script, which can use the exports of the modules before it. */
+/** Wraps a module as part of one script in which later modules can use its exports. */
 function linked(module: string): string {
   const exported = Array.from(module.matchAll(EXPORT), ([, name]) => name).join(", ");
   const body = module.replaceAll(IMPORT, "").replaceAll(/^export /gm, "");
@@ -109,7 +110,10 @@ function linked(module: string): string {
 const IMPORT = /^import [^;]*;\n/gm;
 const EXPORT = /^export (?:const|function|class) (\w+)/gm;
 
-/** The colors of the pages for both themes, which follow the host, or else the system. */
+/**
+ * CSS variables for the colors of the pages. The choice between light and dark follows the theme of
+ * the host, or of the system if the host sets none.
+ */
 function colors(): string {
   const sheets = palettes.map(read);
   const light = sheets.flatMap((css) => declarationsOf(css, /^:root \{([^}]*)\}/m));
@@ -126,7 +130,11 @@ function colors(): string {
 `;
 }
 
-/** Names and values in the first matching rule. @throws {Error} If a style sheet has none. */
+/**
+ * Names and values of the declarations in the first matching rule.
+ *
+ * @throws {Error} If no rule of the style sheet matches.
+ */
 function declarationsOf(css: string, rule: RegExp): readonly (readonly [string, string])[] {
   const [, body] = rule.exec(css) ?? [];
   if (body === undefined) throw new Error("A style sheet has no colors.");
@@ -137,7 +145,8 @@ function declarationsOf(css: string, rule: RegExp): readonly (readonly [string, 
 }
 
 /**
- * The numeric inputs of an alert: the kind of events that each applies to, its label and its step.
+ * The numeric inputs of the alert form, each with the kind of event that uses it, its label and its
+ * step.
  */
 const alertNumbers = {
   scoreMove: { kind: "signal_shift", text: "Also when the score moves by, in points", step: 1 },
@@ -145,12 +154,15 @@ const alertNumbers = {
   reportSessions: { kind: "report", text: "How many sessions before", step: 1 },
 } as const;
 
-/** Sentences that the app shares with the pages, and the limits of `register_alert`. */
+/**
+ * Data for the script of the app: texts that it shares with the pages, and the defaults and limits
+ * of `register_alert`.
+ */
 function factsOf({ version, baseUrl, context }: AppOf) {
   const usual = registerAlert.input.parse({ symbols: ["ANY"] });
   const numbersOfAlert = Object.entries(alertNumbers).map(([name, number]) => {
     const id = name as keyof typeof alertNumbers;
-    const { minValue: min, maxValue: max } = numbers[id];
+    const { minValue: min, maxValue: max } = numberFields[id];
     return [id, { ...number, min, max, usual: usual[id] }];
   });
   const weights = Object.entries(CLASS_FACTORS).map(([assetClass, factors]) => [
@@ -163,21 +175,21 @@ function factsOf({ version, baseUrl, context }: AppOf) {
     version,
     baseUrl,
     isSimulated: context.market.source.simulated,
-    deceptive: DECEPTIVE.source,
-    scoreIs: SCORE_IS,
-    scoreIsNot: SCORE_IS_NOT,
-    directionWorth: DIRECTION_WORTH,
-    thresholds: THRESHOLDS,
-    shapes,
+    deceptive: DECEPTIVE_CHARACTERS.source,
+    scoreIs: SCORE_MEANING,
+    scoreIsNot: SCORE_CAVEAT,
+    directionWorth: DIRECTION_EVIDENCE_TEXT,
+    thresholds: SIGNAL_THRESHOLDS,
+    shapes: signalShapes,
     classNames,
     answerNotes,
     factorNames,
     statusLabels,
     inputNames,
     forcedWaits: forcedWaitTexts,
-    recordVerdicts: VERDICTS,
+    recordVerdicts: TRACK_RECORD_VERDICT_TEXTS,
     weights: Object.fromEntries(weights),
-    alertKinds: KINDS,
+    alertKinds: ALERT_KIND_LABELS,
     alertNumbers: Object.fromEntries(numbersOfAlert),
     usualKinds: usual.kinds,
   };

@@ -1,14 +1,14 @@
-import { alertForm, wishOf } from "./alert-form.js";
+import { alertDraftOf, alertForm } from "./alert-form.js";
 import { alertFacts, alertView, linkButton, problemView } from "./alert-view.js";
-import { button, el, foreign, withAttributes } from "./elements.js";
+import { button, el, isolatedText, withAttributes } from "./elements.js";
 import { factorsView } from "./factors-view.js";
 import { facts } from "./facts.js";
 import { historyView } from "./history-view.js";
 import { Host, isObject } from "./host.js";
 import { listView } from "./list-view.js";
-import { follow, reportSize } from "./look.js";
+import { applyHostContext, reportSize } from "./look.js";
 import { textView } from "./parts.js";
-import { recordView } from "./record-view.js";
+import { trackRecordView } from "./record-view.js";
 import { signalView } from "./signal-view.js";
 
 const content = document.getElementById("content");
@@ -17,16 +17,18 @@ const news = document.getElementById("news");
 const back = document.getElementById("back");
 const more = document.getElementById("more");
 
-/** Columns of a history that are drawn: with these alone, 250 sessions fit on a page. */
+/**
+ * Columns requested for a history chart; with only these, 250 sessions fit in one page of results.
+ */
 const HISTORY_FIELDS = ["session", "price", "scoreSmoothed"];
 
-/** Name of the tool that makes alerts. */
+/** Name of the tool that creates alerts. */
 const REGISTER = "register_alert";
 
-/** What the host said last: the tool of this view and what it was called with. */
+/** The latest tool call that the host reported: the tool's name and its arguments. */
 const call = { tool: undefined, given: {} };
 
-/** Views below the one that is shown, which the button Back returns to. */
+/** Stack of hidden views to which the Back button returns. */
 const below = [];
 
 let context = {};
@@ -52,7 +54,7 @@ function end() {
 
 function useContext(changes) {
   context = { ...context, ...changes };
-  follow(changes);
+  applyHostContext(changes);
   const tool = context.toolInfo?.tool?.name;
   if (typeof tool === "string") call.tool = tool;
   const modes = context.availableDisplayModes;
@@ -62,8 +64,10 @@ function useContext(changes) {
 
 const isFullscreen = () => context.displayMode === "fullscreen";
 
-/** Shows what the host sends. A person who has opened something else, a form for example, keeps it, and
- *  comes to this by the button Back. */
+/**
+ * Shows a view that the host caused. If the person has opened another view, such as a form, it
+ * stays visible, and the Back button leads to the new view.
+ */
 function show(view) {
   if (below.length > 0) below[0] = view;
   else replace(view);
@@ -75,7 +79,7 @@ function replace(view) {
   back.hidden = below.length === 0;
 }
 
-/** Shows a view above the one that is shown, on behalf of the person. */
+/** Shows a view that the person requested, on top of the current view. */
 function open(view) {
   below.push(place.firstElementChild);
   replace(view);
@@ -87,7 +91,7 @@ function goBack() {
   place.querySelector("h1")?.focus();
 }
 
-/** What will be shown, while the tool works. */
+/** Shows a placeholder while the tool runs: the requested alert, or a waiting text. */
 function showWaiting(given) {
   if (below.length > 0) return;
   place.setAttribute("aria-busy", "true");
@@ -96,18 +100,20 @@ function showWaiting(given) {
       ? el(
           "article",
           el("h1", "The assistant wants this alert"),
-          el("section.card", alertFacts(wishOf(given))),
+          el("section.card", alertFacts(alertDraftOf(given))),
         )
       : el(
           "h1.waiting",
           "Waiting for the answer",
-          given.symbol ? [" about ", foreign(given.symbol)] : "",
+          given.symbol ? [" about ", isolatedText(given.symbol)] : "",
           "…",
         ),
   );
 }
 
-/** Whether a call is one that makes alerts: hosts need not name the tool of this view. */
+/**
+ * Whether a call creates an alert. Hosts may omit the name of the tool; the arguments then decide.
+ */
 const isAlert = ({ tool, given }) =>
   tool === undefined ? "delivery" in given || "kinds" in given : tool === REGISTER;
 
@@ -129,14 +135,17 @@ const cancelledView = (reason) =>
 
 const canCall = () => host.can("serverTools");
 
-/** The texts of a result. */
+/** The text blocks of a tool result, joined by line breaks. */
 const saidIn = ({ content: blocks }) =>
   (Array.isArray(blocks) ? blocks : [])
     .filter((block) => block?.type === "text")
     .map(({ text }) => String(text))
     .join("\n");
 
-/** The object of a result: some hosts leave structuredContent out, and the text says the same. */
+/**
+ * The structured content of a tool result. Some hosts omit `structuredContent`; the object is then
+ * parsed from the text, which contains the same JSON.
+ */
 function answerIn({ structuredContent }, said) {
   if (isObject(structuredContent)) return structuredContent;
   try {
@@ -147,7 +156,10 @@ function answerIn({ structuredContent }, said) {
   }
 }
 
-/** The view of a tool's result: what went wrong, a picture, or the text if no picture is possible. */
+/**
+ * The view of a tool result: an error view, a graphical view, or the plain text if the result
+ * cannot be drawn.
+ */
 function viewOf(result, { tool, given }) {
   const said = saidIn(result);
   const answer = answerIn(result, said);
@@ -163,7 +175,7 @@ function viewOf(result, { tool, given }) {
 }
 
 function pictureOf(answer) {
-  if (Array.isArray(answer.records)) return recordView(answer);
+  if (Array.isArray(answer.records)) return trackRecordView(answer);
   if (isObject(answer.delivery)) return alertView(answer);
   if (isObject(answer.history)) return historyView(answer);
   if (Array.isArray(answer.items)) return listView(answer, canCall() ? openSymbol : undefined);
@@ -171,7 +183,7 @@ function pictureOf(answer) {
   return signalView(answer);
 }
 
-/** What a person can do with an answer. */
+/** Buttons for the actions that an answer allows. */
 function actionsFor({ symbol, factors, history, risk, nextCursor }, { tool, given }) {
   const ask = (text, name, asked) => button("", text, (event) => askFor(event, name, asked));
   const next =
@@ -207,7 +219,7 @@ function failure(answer, said, { tool, given }) {
 
 const openSymbol = (symbol) => askFor(undefined, "get_signal", { symbol });
 
-/** Asks a tool that only reads, on behalf of the person. */
+/** Calls a read-only tool for the person and shows its result. */
 async function askFor(event, tool, given) {
   await attempt(event?.currentTarget, async () => {
     open(viewOf(await host.callTool(tool, given), { tool, given }));
@@ -221,7 +233,10 @@ async function openLink(url) {
   });
 }
 
-/** Does something that the host may refuse, and says so if it does; else what the action returns. */
+/**
+ * Runs an action that the host may refuse. The status line then shows the reason for the refusal,
+ * or the text that the action returned.
+ */
 async function attempt(control, action) {
   say("Waiting for the host…");
   if (control) control.disabled = true;
@@ -236,15 +251,16 @@ async function attempt(control, action) {
 
 const say = (text) => news.replaceChildren(text === "" ? "" : el("span", text));
 
-/** Opens the form of an alert. */
+/** Opens the form that creates an alert. */
 function openForm(given) {
   let last;
   open(
-    alertForm(wishOf(given), {
+    alertForm(alertDraftOf(given), {
       onLeave: goBack,
       onCreate: (wish) => {
         const wanted = JSON.stringify(wish);
-        // The same wish keeps its key, so that a second try makes no second alert.
+        // A retry with unchanged values reuses the idempotency key, so that it does not create a second
+        // alert.
         if (last?.wanted !== wanted) last = { wanted, key: newKey() };
         return create({ ...wish, idempotencyKey: last.key });
       },
@@ -257,7 +273,7 @@ const newKey = () =>
     byte.toString(16).padStart(2, "0"),
   ).join("");
 
-/** Makes an alert to which the person agreed. */
+/** Creates an alert that the person has confirmed. */
 async function create(wish) {
   const control = place.querySelector("button.main");
   await attempt(control, async () => {
@@ -268,7 +284,7 @@ async function create(wish) {
     below.length = 1;
     if (!host.can("updateModelContext")) return;
     const told = `The person made the alert ${id} in the app. No further call is needed.`;
-    // The alert is made, whether or not the host tells the model.
+    // Errors are ignored: the alert exists even if the host does not inform the model.
     await host.tellModel(told).catch(() => {});
   });
 }

@@ -1,16 +1,21 @@
 import { facts } from "./facts.js";
 
-/** Maximum length of a text from a tool or the host, in characters: more than the longest URL of a
- *  webhook, which is shown whole. */
+/**
+ * Maximum length of a text from a tool or the host, in characters; the longest valid webhook URL is
+ * shorter, so it is always shown in full.
+ */
 const MAX_TEXT = 5_000;
 
-/** Maximum number of parts of an element: more than the rows of the largest page. */
+/** Maximum number of children of an element; the largest page of results has fewer rows. */
 const MAX_PARTS = 600;
 
-/** Characters that can disguise text. */
+/** Control and bidirectional characters, which can disguise text. */
 const DECEPTIVE = new RegExp(facts.deceptive, "gu");
 
-/** A text from a tool or the host: bounded, and with deceptive characters made visible. */
+/**
+ * A text from a tool or the host, truncated to `most` characters, with each deceptive character
+ * replaced by U+FFFD.
+ */
 export function textOf(value, most = MAX_TEXT) {
   const text = String(value ?? "");
   const cut = text.length > most ? `${text.slice(0, most)}…` : text;
@@ -18,10 +23,11 @@ export function textOf(value, most = MAX_TEXT) {
 }
 
 /**
- * Builds an element. Texts become text nodes, so that nothing from outside is ever read as markup.
+ * Builds an element. Strings become text nodes, so that untrusted text is never parsed as markup.
  *
  * @param name Tag and classes, as in "p.quiet.small".
- * @param contents Texts, numbers, elements, lists of them; `undefined`, `null` and `false` are left out.
+ * @param contents Texts, numbers, elements, and arrays of these; `undefined`, `null` and `false`
+ * are skipped.
  */
 export const el = (name, ...contents) => withAttributes(name, {}, ...contents);
 
@@ -50,34 +56,49 @@ function build(element, classes, attributes, contents) {
   return element;
 }
 
-/** A button with what it does. */
+/**
+ * A button with its label and click handler.
+ *
+ * @param name Classes, as in ".main"; may be empty.
+ */
 export function button(name, text, onClick) {
   const made = withAttributes(`button${name}`, { type: "button" }, text);
   made.addEventListener("click", onClick);
   return made;
 }
 
-/** A list of names and values; `false` entries are left out. @param name Tag and classes. */
+/**
+ * A list of names and values; `false` entries are skipped.
+ *
+ * @param name Tag and classes.
+ */
 export const factList = (entries, name = "dl") =>
   el(
     name,
     entries.filter(Boolean).map(([name, ...value]) => el("div", el("dt", name), el("dd", value))),
   );
 
-/** Text of a third party, set apart from its surroundings. */
-export const foreign = (value) => el("bdi", value);
+/**
+ * Text of a third party, isolated so that its writing direction does not affect the surrounding
+ * text.
+ */
+export const isolatedText = (value) => el("bdi", value);
 
-/** A number that an answer must have. @throws {Error} */
+/**
+ * Returns a value that must be a finite number.
+ *
+ * @throws {Error} If it is not.
+ */
 export function numberOf(value) {
   if (typeof value !== "number" || !Number.isFinite(value)) throw new Error("not a number");
   return value;
 }
 
-/** Whether an answer has a member; `null` says that there is no value. */
+/** Whether a member of an answer has a value: it is neither missing nor `null`. */
 export const isKnown = (value) => value !== null && value !== undefined;
 
-/** A figure that may be missing. */
-export const figure = (value, format) =>
+/** A formatted number; a dash if the value is missing or `null`. */
+export const numberOrDash = (value, format) =>
   isKnown(value)
     ? withAttributes("data", { value: numberOf(value) }, format(numberOf(value)))
     : el("span.quiet", "–");

@@ -1,11 +1,22 @@
 import { percentText, plainText, withMinus } from "../../pages/home/figure-text.js";
-import { el, figure, numberOf, withAttributes } from "./elements.js";
+import { el, numberOf, numberOrDash, withAttributes } from "./elements.js";
 import { facts } from "./facts.js";
-import { label } from "./marks.js";
-import { evidence, instrumentHead, meaning, pointsRow, scoreFigure, sumRow } from "./parts.js";
+import { labelOf } from "./marks.js";
+import {
+  backtestNote,
+  instrumentHead,
+  pointsRow,
+  scoreFigure,
+  scoreMeaningNote,
+  sumRow,
+} from "./parts.js";
 import { timeText } from "./times.js";
 
-/** The four factors, as `get_factors` answers. @throws {Error} If the answer has another shape. */
+/**
+ * View of the four factors of an instrument, as `get_factors` returns them.
+ *
+ * @throws {Error} If the answer has an unexpected shape.
+ */
 export function factorsView(answer) {
   const { score, scoreRaw, asOf, factors } = answer;
   const parts = Object.entries(factors);
@@ -14,15 +25,15 @@ export function factorsView(answer) {
     "article",
     instrumentHead(answer),
     el("section.card", scoreFigure(score, scoreRaw)),
-    evidence(answer.evidence),
+    backtestNote(answer.evidence),
     el(
       "section.card",
       el("h2", "The four factors"),
-      parts.map(([name, factor]) => factorPart(label(facts.factorNames, name), factor)),
+      parts.map(([name, factor]) => factorPart(labelOf(facts.factorNames, name), factor)),
       sumRow(sum),
     ),
     el("p.quiet.small", `As of ${timeText(asOf)}.`),
-    meaning(),
+    scoreMeaningNote(),
   );
 }
 
@@ -39,10 +50,10 @@ function factorPart(name, { z, contribution, confidence, weight, status, summary
         el(
           "span",
           "z ",
-          figure(z, (value) => withMinus(value.toFixed(2))),
+          numberOrDash(z, (value) => withMinus(value.toFixed(2))),
         ),
-      el("span", "confidence ", figure(confidence, percent)),
-      el("span", "weight ", figure(weight, percent)),
+      el("span", "confidence ", numberOrDash(confidence, percent)),
+      el("span", "weight ", numberOrDash(weight, percent)),
     ),
     inputs.length > 0 && inputTable(name, inputs),
   );
@@ -68,14 +79,14 @@ const headCell = (text) => withAttributes("th", { scope: "col" }, text);
 const inputRow = ({ name, value, unit, z }) =>
   el(
     "tr",
-    withAttributes("th", { scope: "row" }, label(facts.inputNames, name)),
+    withAttributes("th", { scope: "row" }, labelOf(facts.inputNames, name)),
     el(
       "td",
-      figure(value, (known) => withMinus(plainText(known))),
+      numberOrDash(value, (known) => withMinus(plainText(known))),
       unit && el("span.quiet", ` ${unit}`),
     ),
     el(
       "td",
-      figure(z, (known) => withMinus(known.toFixed(2))),
+      numberOrDash(z, (known) => withMinus(known.toFixed(2))),
     ),
   );

@@ -1,2 +1,5 @@
-/** What the service says in one place for its pages and this app: sentences, labels, shapes, limits. */
+/**
+ * Data that the service embeds in the document: sentences, labels, shapes and limits, which the app
+ * shares with the pages.
+ */
 export const facts = JSON.parse(document.getElementById("facts").textContent);

@@ -2,22 +2,25 @@ import { digitsText } from "../../pages/home/figure-text.js";
 import { el, numberOf, svg } from "./elements.js";
 import { facts } from "./facts.js";
 import { signalMark } from "./marks.js";
-import { evidence, instrumentHead, meaning } from "./parts.js";
+import { backtestNote, instrumentHead, scoreMeaningNote } from "./parts.js";
 import { timeText } from "./times.js";
 
-/** Height and width of the coordinates of a panel. */
+/** Width and height of a chart panel, in SVG user units. */
 const FULL = 1_000;
 
-/** Most sessions that are drawn: those of the largest page. */
+/** Maximum number of sessions drawn: the maximum page size. */
 const MAX_SESSIONS = 500;
 
-/** One instrument over time: the price above the score. @throws {Error} If the answer has another
- *  shape. */
+/**
+ * View of the history of one instrument: the price above the score.
+ *
+ * @throws {Error} If the answer has an unexpected shape.
+ */
 export function historyView({ history, signals, nextCursor, ...answer }) {
   const session = history.session.slice(-MAX_SESSIONS);
   const first = history.session.length - session.length;
   const spans = signalSpans(signals.slice(-MAX_SESSIONS), history.session, first);
-  // The signal follows the smoothed score through the thresholds, not the score itself.
+  // The signal depends on the smoothed score, so thresholds are drawn only there.
   const isSmoothed = Array.isArray(history.scoreSmoothed);
   const panels = [
     panel("Price", history.price, { first, spans, format: digitsText }),
@@ -32,7 +35,7 @@ export function historyView({ history, signals, nextCursor, ...answer }) {
   return el(
     "article",
     instrumentHead(answer),
-    evidence(answer.evidence),
+    backtestNote(answer.evidence),
     el(
       "section.card",
       panels,
@@ -45,11 +48,13 @@ export function historyView({ history, signals, nextCursor, ...answer }) {
         .slice(-12)
         .map((one) => el("li", signalMark(one.signal), ` ${timeText(one.session)}`)),
     ),
-    meaning(),
+    scoreMeaningNote(),
   );
 }
 
-/** Spans of LONG and SHORT in places from the first that is drawn. */
+/**
+ * Spans of LONG and SHORT signals, from and to session indexes relative to the first session drawn.
+ */
 function signalSpans(signals, sessions, first) {
   return signals.flatMap(({ signal, session }, at) => {
     if (signal !== "LONG" && signal !== "SHORT") return [];
@@ -61,10 +66,11 @@ function signalSpans(signals, sessions, first) {
 }
 
 /**
- * One line over the sessions.
+ * A chart panel with one line over the sessions.
  *
- * @param axis Lowest and highest value; those of the line unless given.
- * @param thresholds Where LONG and SHORT begin and end, if the line decides on them.
+ * @param axis Lowest and highest value of the axis; default: the range of the line.
+ * @param thresholds Scores at which LONG and SHORT begin and end; only for the line that determines
+ * the signal.
  */
 function panel(name, column, { first, spans, format, axis, thresholds }) {
   if (!Array.isArray(column)) return undefined;
@@ -108,7 +114,7 @@ function panel(name, column, { first, spans, format, axis, thresholds }) {
   );
 }
 
-/** A line through values, with gaps where there is none. */
+/** SVG path through values, with gaps at `null` values. */
 function pathOf(values, x, y) {
   let command = "M";
   return values

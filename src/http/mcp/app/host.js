@@ -1,16 +1,19 @@
-/** The host that shows this document: JSON-RPC 2.0 by `postMessage` (MCP Apps 2026-01-26). */
+/**
+ * Connection to the host that shows this document: JSON-RPC 2.0 over `postMessage` (MCP Apps
+ * 2026-01-26).
+ */
 
-/** Revision of MCP Apps. */
+/** Revision of the MCP Apps specification. */
 const REVISION = "2026-01-26";
 
-/** Codes of JSON-RPC 2.0. */
+/** JSON-RPC 2.0 error code for an unknown method. */
 const METHOD_NOT_FOUND = -32_601;
 
 /** Whether a value from outside is a JSON object. */
 export const isObject = (value) =>
   typeof value === "object" && value !== null && !Array.isArray(value);
 
-/** A failure that the host reports in place of a result. */
+/** An error that the host returned instead of a result, or the end of the connection. */
 export class HostError extends Error {}
 
 export class Host {
@@ -19,17 +22,25 @@ export class Host {
   #pending = new Map();
   #lastId = 0;
   #isOver = false;
-  /** What the host can do, if it says so. */
+  /** Capabilities that the host declared; `undefined` if it declared none. */
   #capabilities = undefined;
 
-  /** @param handlers Functions by method, for what the host sends. Each gets the parameters. */
+  /**
+   * @param handlers Functions for the host's requests and notifications, by method. Each is called
+   * with the parameters.
+   */
   constructor(handlers) {
     this.#window = window.parent;
     this.#handlers = handlers;
     window.addEventListener("message", (event) => this.#receive(event));
   }
 
-  /** Shakes hands. @returns The context of the host, empty if it has none. @throws {HostError} */
+  /**
+   * Performs the initialization handshake.
+   *
+   * @returns The context of the host; empty if the host sends none.
+   * @throws {HostError}
+   */
   async connect(appInfo) {
     const answer = await this.#request("ui/initialize", {
       protocolVersion: REVISION,
@@ -41,8 +52,10 @@ export class Host {
     return isObject(answer.hostContext) ? answer.hostContext : {};
   }
 
-  /** Whether the host can do something. Of hosts that declare nothing, as some do, anything may be
-   *  tried: they refuse what they cannot do. */
+  /**
+   * Whether the host has a capability. If the host declared no capabilities, as some do, every
+   * capability is assumed; such a host rejects what it does not support.
+   */
   can = (capability) =>
     this.#capabilities === undefined || isObject(this.#capabilities[capability]);
 
@@ -52,10 +65,10 @@ export class Host {
   /** Asks the host to open a page. @throws {HostError} */
   openLink = (url) => this.#request("ui/open-link", { url });
 
-  /** Asks for more or less room. @throws {HostError} */
+  /** Asks the host to change the display mode. @throws {HostError} */
   requestDisplayMode = (mode) => this.#request("ui/request-display-mode", { mode });
 
-  /** Tells the model what a person did here. @throws {HostError} */
+  /** Adds a text about the person's action to the context of the model. @throws {HostError} */
   tellModel = (text) =>
     this.#request("ui/update-model-context", { content: [{ type: "text", text }] });
 
@@ -64,7 +77,9 @@ export class Host {
     this.#send({ method, params });
   }
 
-  /** Ends all: nothing is sent or received any more. */
+  /**
+   * Ends the connection: pending requests are rejected, and no more messages are sent or received.
+   */
   end() {
     this.#isOver = true;
     for (const { reject } of this.#pending.values()) reject(new HostError("It was closed."));
@@ -79,8 +94,10 @@ export class Host {
     });
   }
 
-  /** The origin of the host is not known beforehand, and nothing secret is sent: what a person typed
-   *  here goes to the window that shows this document and to no other. */
+  /**
+   * The target origin is `*`, because the origin of the host is unknown. This discloses no secret:
+   * only the window that embeds this document receives the message.
+   */
   #send(message) {
     if (!this.#isOver) this.#window.postMessage({ jsonrpc: "2.0", ...message }, "*");
   }

@@ -1,17 +1,18 @@
 import { percentText, wholeText } from "../../pages/home/figure-text.js";
-import { button, el, figure, foreign, isKnown, numberOf } from "./elements.js";
+import { button, el, isKnown, isolatedText, numberOf, numberOrDash } from "./elements.js";
 import { pointsOf, signalMark } from "./marks.js";
-import { evidence, meaning, scoreBar, statusTag, viewHead } from "./parts.js";
+import { backtestNote, scoreBar, scoreMeaningNote, statusTag, viewHead } from "./parts.js";
 import { timeText } from "./times.js";
 
-/** Most rows that are drawn: those of the largest page. */
+/** Maximum number of rows drawn: the maximum page size. */
 const MAX_ROWS = 500;
 
 /**
- * Several instruments, as `get_signal` lists them.
+ * View of several instruments, as `get_signal` lists them.
  *
- * @param onOpen Called with the symbol of a row that is opened; absent if the host calls no tools.
- * @throws {Error} If the answer has another shape.
+ * @param onOpen Called with the symbol of a row that the person opens; absent if the host cannot
+ * call tools.
+ * @throws {Error} If the answer has an unexpected shape.
  */
 export function listView({ counts, items, failed = [], asOf, nextCursor, ...answer }, onOpen) {
   const total = numberOf(answer.total);
@@ -19,7 +20,7 @@ export function listView({ counts, items, failed = [], asOf, nextCursor, ...answ
   return el(
     "article",
     viewHead("Signals", [`${shown.length} of ${wholeText(total)}: `, countsText(counts)], answer),
-    evidence(answer.evidence),
+    backtestNote(answer.evidence),
     total === 0 && el("p", "No instrument fits."),
     shown.length > 0 &&
       el(
@@ -29,7 +30,7 @@ export function listView({ counts, items, failed = [], asOf, nextCursor, ...answ
     nextCursor && el("p.small", "The others are on the next page."),
     failed.length > 0 && failures(failed),
     el("p.quiet.small", `As of ${timeText(asOf)}.`),
-    meaning(),
+    scoreMeaningNote(),
   );
 }
 
@@ -41,7 +42,7 @@ function countsText({ insufficientData, ...counts }) {
   ];
 }
 
-/** One instrument: its score never stands without what it rests on. */
+/** One instrument of the list. Confidence and coverage always accompany the score. */
 function listItem({ symbol, name, signal, score, status, ...item }, onOpen) {
   const { scoreChange, confidence, coverage } = item;
   const percent = (value) => percentText(value, 0);
@@ -51,27 +52,32 @@ function listItem({ symbol, name, signal, score, status, ...item }, onOpen) {
       "p",
       onOpen
         ? button(".plain", symbol, () => onOpen(String(symbol)))
-        : el("strong", foreign(symbol)),
-      isKnown(name) && el("span.quiet.small", " ", foreign(name)),
+        : el("strong", isolatedText(symbol)),
+      isKnown(name) && el("span.quiet.small", " ", isolatedText(name)),
     ),
     el("p", signalMark(signal), " ", statusTag(status)),
-    el("div.value", figure(score, String), scoreBar(score)),
+    el("div.value", numberOrDash(score, String), scoreBar(score)),
     el(
       "p.measures.quiet.small",
-      el("span", "change ", figure(scoreChange, pointsOf)),
-      el("span", "confidence ", figure(confidence, percent)),
-      el("span", "coverage ", figure(coverage, percent)),
+      el("span", "change ", numberOrDash(scoreChange, pointsOf)),
+      el("span", "confidence ", numberOrDash(confidence, percent)),
+      el("span", "coverage ", numberOrDash(coverage, percent)),
     ),
   );
 }
 
-/** The symbols that have no answer, with the reason of each and what to do. */
+/** The symbols for which no answer is available, each with the reason and the next step. */
 const failures = (failed) => [
   el("h2", "Without an answer"),
   el(
     "ul.card.items",
     failed.map(({ symbol, detail, next }) =>
-      el("li.failed", el("strong", foreign(symbol)), el("p", detail), el("p.quiet.small", next)),
+      el(
+        "li.failed",
+        el("strong", isolatedText(symbol)),
+        el("p", detail),
+        el("p.quiet.small", next),
+      ),
     ),
   ),
 ];

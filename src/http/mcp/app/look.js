@@ -1,26 +1,31 @@
-import { useTimes } from "./times.js";
+import { setTimeFormat } from "./times.js";
 
 /** Names of the host's style variables (MCP Apps 2026-01-26, theming). */
 const VARIABLE = /^--(?:color|font|border|shadow)-[a-z0-9-]{1,60}$/;
 
-/** A value that loads nothing: the policy of hosts forbids it, and each try would be a message in the
- *  console. */
+/**
+ * Whether a CSS value loads no resource. The policy of the host blocks loading anyway, but each
+ * attempt would log a message in the console.
+ */
 const isSafeValue = (value) =>
   typeof value === "string" && value.length <= 300 && !/url|image|@|;/i.test(value);
 
-/** Largest inset, in CSS pixels. */
+/** Maximum safe-area inset, in CSS pixels. */
 const MAX_INSET = 200;
 
-/** Follows the host: its theme, colors and fonts, the room it leaves, language and time zone. Members
- *  that are absent stay as they are. */
-export function follow(context) {
+/**
+ * Applies the context of the host: theme, colors, fonts, safe-area insets, display mode, language
+ * and time zone. Absent members change nothing.
+ */
+export function applyHostContext(context) {
   const root = document.documentElement;
   const { theme, styles, safeAreaInsets, displayMode } = context;
   if (theme === "light" || theme === "dark") root.dataset.theme = theme;
   for (const [name, value] of Object.entries(Object(styles?.variables))) {
     if (VARIABLE.test(name) && isSafeValue(value)) root.style.setProperty(name, value);
   }
-  // Half a palette on ours could not be read: the host's is used once it has ground and text.
+  // A mix of the host's colors and the app's could be unreadable, so the host's palette is used only
+  // if it defines both background and text colors.
   root.toggleAttribute(
     "data-palette",
     ["background", "text"].every((one) => root.style.getPropertyValue(`--color-${one}-primary`)),
@@ -34,15 +39,16 @@ export function follow(context) {
   if (typeof displayMode === "string") {
     root.dataset.mode = displayMode === "fullscreen" ? "fullscreen" : "inline";
   }
-  useTimes(context);
+  setTimeFormat(context);
 }
 
 /**
- * Tells the host how high the content is. Only the content is measured, not the window: a height that
- * depends on the window makes hosts that follow it grow or shrink without end.
+ * Reports the size of the content to the host. Only the content's height is measured, not the
+ * window's: hosts that adapt the frame to a height that depends on the window would grow or shrink
+ * it endlessly.
  *
- * @param content Element around everything.
- * @returns A function that stops it.
+ * @param content Element that contains the whole app.
+ * @returns A function that stops the reports.
  */
 export function reportSize(content, notify) {
   let last = 0;

@@ -1,14 +1,14 @@
 import { pointsText, withMinus } from "../../pages/home/figure-text.js";
-import { el, foreign, svg, textOf } from "./elements.js";
+import { el, isolatedText, svg, textOf } from "./elements.js";
 import { facts } from "./facts.js";
 
-/** A label that the service has for a word of an answer; without one, the word itself. */
-export const label = (names, word) =>
+/** The label of a word in an answer; without a label, the word with spaces for underscores. */
+export const labelOf = (names, word) =>
   Object.hasOwn(names, word) ? names[word] : textOf(word).replaceAll("_", " ");
 
-/** A signal as a word with a shape, so that color is not the only cue. */
+/** A signal as a word with a shape, so that color is not the only distinction. */
 export function signalMark(signal) {
-  if (!Object.hasOwn(facts.shapes, signal)) return el("span.signal", foreign(signal));
+  if (!Object.hasOwn(facts.shapes, signal)) return el("span.signal", isolatedText(signal));
   const path = svg("path", { d: facts.shapes[signal] });
   const shape = svg("svg", { viewBox: "0 0 10 10", "aria-hidden": "true" }, path);
   return el(`span.signal.${signal.toLowerCase()}`, shape, signal);
@@ -17,7 +17,7 @@ export function signalMark(signal) {
 const rect = (name, x, width, height = 6) =>
   svg(`rect.${name}`, { x: x.toFixed(2), width: Math.max(0, width).toFixed(2), height });
 
-/** A drawing of 100 by 6 that fills its place. */
+/** A drawing of 100 by 6 SVG units, stretched to fill its container. */
 const strip = (name, ...shapes) =>
   svg(
     `svg.${name}`,
@@ -25,7 +25,10 @@ const strip = (name, ...shapes) =>
     shapes,
   );
 
-/** A bar from the middle to the right or left. A truncated bar has a gap near its end. */
+/**
+ * A bar that starts in the middle, to the right for positive values and to the left for negative
+ * ones. A value beyond `most` is truncated, which a gap near the end of the bar shows.
+ */
 export function bar(value, most = 50) {
   const width = (50 * Math.min(Math.abs(value), most)) / most;
   const isDown = value < 0;
@@ -38,7 +41,7 @@ export function bar(value, most = 50) {
   );
 }
 
-/** A share of 0 to 1 as ten segments. */
+/** A share from 0 to 1 as ten segments. */
 export function shareBar(share) {
   const segments = Array.from({ length: 10 }, (_, at) => {
     const filled = Math.max(0, Math.min(1, 10 * share - at));
@@ -47,7 +50,10 @@ export function shareBar(share) {
   return strip("cover", segments);
 }
 
-/** The factors of a class as segments as wide as their weights; those without a value are hollow. */
+/**
+ * The factors of an asset class as segments whose widths are proportional to their weights; factors
+ * without a value are hollow.
+ */
 export function coverageBar(assetClass, missing) {
   const weights = Object.entries(facts.weights[assetClass] ?? {});
   const total = weights.reduce((sum, [, weight]) => sum + weight, 0);
@@ -60,14 +66,14 @@ export function coverageBar(assetClass, missing) {
   return strip("cover", segments);
 }
 
-/** How many factors of those that a class can have are measured. */
+/** Text such as "3 of 4 factors": how many factors of the asset class have a value. */
 export function coverageText(assetClass, missing) {
   const expected = Object.keys(facts.weights[assetClass] ?? {});
   const measured = expected.filter((factor) => !missing.includes(factor));
   return `${measured.length} of ${expected.length} factors`;
 }
 
-/** A price range on a scale that all ranges of an answer share, with the price as a line. */
+/** A price range, with the current price as a line. All ranges of an answer share one scale. */
 export function rangeBar([low, high], price, [least, most]) {
   const at = (value) => (100 * (value - least)) / (most - least || 1);
   return strip(
@@ -78,5 +84,5 @@ export function rangeBar([low, high], price, [least, most]) {
   );
 }
 
-/** Points of a factor with their sign. */
+/** The points of a factor as text, with their sign. */
 export const pointsOf = (value) => withMinus(pointsText(value));

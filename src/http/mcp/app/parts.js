@@ -1,14 +1,22 @@
-import { el, figure, foreign, isKnown, numberOf, textOf, withAttributes } from "./elements.js";
+import {
+  el,
+  isKnown,
+  isolatedText,
+  numberOf,
+  numberOrDash,
+  textOf,
+  withAttributes,
+} from "./elements.js";
 import { facts } from "./facts.js";
-import { bar, label, pointsOf } from "./marks.js";
+import { bar, labelOf, pointsOf } from "./marks.js";
 
-/** Least score that is evidence of neither direction. */
+/** The score that is evidence of neither direction. */
 const NEUTRAL = 50;
 
-/** Maximum length of a text that is shown as it is, in characters. */
+/** Maximum length of a text that is shown verbatim, in characters. */
 const MAX_RAW_TEXT = 200_000;
 
-/** The head of a view: what it is about, and that a simulated market is one. */
+/** The header of a view: title, subtitle, and tags for a simulated market and an unusual status. */
 export const viewHead = (title, subtitle, answer) =>
   el(
     "header.head",
@@ -16,29 +24,32 @@ export const viewHead = (title, subtitle, answer) =>
     el("p.tags", isSimulated(answer) && el("span.tag", "simulated"), statusTag(answer.status)),
   );
 
-/** The head of a view of one instrument. */
+/** The header of a view of one instrument. */
 export const instrumentHead = (answer) =>
   viewHead(
-    foreign(answer.symbol),
-    [foreign(answer.name), ` · ${label(facts.classNames, answer.assetClass)}`],
+    isolatedText(answer.symbol),
+    [isolatedText(answer.name), ` · ${labelOf(facts.classNames, answer.assetClass)}`],
     answer,
   );
 
-/** Whether the market of an answer is simulated: if the service says so, the answer need not. */
+/**
+ * Whether an answer is from a simulated market. An answer need not say so if the whole service is
+ * simulated.
+ */
 export const isSimulated = ({ market, simulated }) =>
   facts.isSimulated || market === "sandbox" || simulated === true;
 
-/** A note on an answer whose status is not `ok`. */
+/** A tag for a status other than `ok`; `false` if the status needs no tag. */
 export const statusTag = (status) =>
   Object.hasOwn(facts.answerNotes, status) && el("span.tag", facts.answerNotes[status]);
 
-/** The score with its bar. */
+/** The score as a whole number, with a bar that shows the unrounded score. */
 export const scoreFigure = (score, exact = score) =>
   el(
     "div",
     el(
       "p.big",
-      figure(numberOf(score), (value) => String(Math.round(value))),
+      numberOrDash(numberOf(score), (value) => String(Math.round(value))),
       el("span.quiet", " of 100, where 50 is no evidence either way"),
     ),
     scoreBar(exact),
@@ -52,18 +63,18 @@ export const scoreFigure = (score, exact = score) =>
 /** A score as a bar that shows its distance from 50. */
 export const scoreBar = (score) => bar(numberOf(score) - NEUTRAL);
 
-/** A factor with its points, or why it has none. */
+/** A row with the points of a factor, or the reason why it has none. */
 export const pointsRow = (name, value) =>
   el(
     "div.row",
     el("p.name", name),
     typeof value === "number" ? bar(value) : el("span.hollow"),
     typeof value === "number"
-      ? el("p.value", figure(value, pointsOf))
-      : el("p.value.quiet", isKnown(value) ? label(facts.statusLabels, value) : "–"),
+      ? el("p.value", numberOrDash(value, pointsOf))
+      : el("p.value.quiet", isKnown(value) ? labelOf(facts.statusLabels, value) : "–"),
   );
 
-/** The sum of the points, which starts at 50. */
+/** A row that adds the sum of the points to the neutral score of 50. */
 export const sumRow = (sum) =>
   el(
     "div.row.sum",
@@ -71,33 +82,43 @@ export const sumRow = (sum) =>
     el("p.quiet.small", `50 ${sum < 0 ? "−" : "+"} ${Math.abs(sum).toFixed(1)}`),
     el(
       "p.value",
-      figure(NEUTRAL + sum, (value) => value.toFixed(1)),
+      numberOrDash(NEUTRAL + sum, (value) => value.toFixed(1)),
     ),
   );
 
-/** What directions were worth in the backtest. @param measured Its verdicts on the classes of the
- *  answer: one, several or none. */
-export const evidence = (measured) =>
+/**
+ * A note on how well LONG and SHORT performed in the backtest.
+ *
+ * @param measured Backtest verdicts for the asset classes of the answer: one verdict, an array of
+ * them, or `undefined`.
+ */
+export const backtestNote = (measured) =>
   el(
     "p.note",
     [measured ?? []]
       .flat()
       .map(({ assetClass, verdict }) =>
-        el("strong", `Backtest (${label(facts.classNames, assetClass)}): ${label({}, verdict)}. `),
+        el(
+          "strong",
+          `Backtest (${labelOf(facts.classNames, assetClass)}): ${labelOf({}, verdict)}. `,
+        ),
       ),
     facts.directionWorth,
   );
 
-/** What a score is and is not. */
-export const meaning = () => el("p.quiet.small", `${facts.scoreIs} ${facts.scoreIsNot}`);
+/** Sentences that say what a score means and what it does not mean. */
+export const scoreMeaningNote = () => el("p.quiet.small", `${facts.scoreIs} ${facts.scoreIsNot}`);
 
-/** A text as it is, where a picture is not possible. What must stand beside every picture stands
- *  beside it as well. @param answer What the text says, as far as it is known. */
+/**
+ * View that shows an answer as text when it cannot be drawn, with the same notes as a drawn view.
+ *
+ * @param answer The parsed answer, as far as it is known.
+ */
 export const textView = (text, answer) =>
   el(
     "article",
     viewHead("The answer as text", "It has no picture here.", answer),
-    evidence(),
+    backtestNote(),
     el("pre", new Text(textOf(text, MAX_RAW_TEXT))),
-    meaning(),
+    scoreMeaningNote(),
   );

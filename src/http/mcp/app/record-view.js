@@ -1,20 +1,24 @@
 import { percentText, wholeText, withMinus } from "../../pages/home/figure-text.js";
-import { el, factList, figure, numberOf } from "./elements.js";
+import { el, factList, numberOf, numberOrDash } from "./elements.js";
 import { facts } from "./facts.js";
-import { label } from "./marks.js";
-import { evidence, isSimulated, viewHead } from "./parts.js";
+import { labelOf } from "./marks.js";
+import { backtestNote, isSimulated, viewHead } from "./parts.js";
 import { timeText } from "./times.js";
 
-/** Log returns as `get_track_record` gives them, in percent. */
+/** Creates a formatter that shows a log return as a percentage. */
 const percent = (decimals) => (value) => withMinus(percentText(value, decimals));
 
 const plain = (decimals) => (value) => withMinus(value.toFixed(decimals));
 
-/** Most classes and horizons that are drawn. */
+/** Maximum number of records drawn; each covers one asset class and one horizon. */
 const MAX_RECORDS = 20;
 
-/** How the logged signals turned out. @throws {Error} If the answer has another shape. */
-export function recordView(answer) {
+/**
+ * View of the track record: how the logged signals turned out.
+ *
+ * @throws {Error} If the answer has an unexpected shape.
+ */
+export function trackRecordView(answer) {
   const { beganAt, records, note, origin } = answer;
   const shown = records.slice(0, MAX_RECORDS);
   const started = shown.filter(({ from }) => from !== null);
@@ -31,7 +35,7 @@ export function recordView(answer) {
     started.map(recordCard),
     waiting.length > 0 && waitingCard(waiting),
     note && el("p.note", note),
-    evidence(),
+    backtestNote(),
     el("p.quiet.small", origin && `Log ${origin}. `, "WAIT is counted and not graded."),
   );
 }
@@ -56,7 +60,7 @@ const waitingCard = (waiting) =>
 
 function titleOf({ assetClass, horizon }) {
   const unit = assetClass === "crypto" ? "days" : "sessions";
-  return `${label(facts.classNames, assetClass)}, ${numberOf(horizon)} ${unit}`;
+  return `${labelOf(facts.classNames, assetClass)}, ${numberOf(horizon)} ${unit}`;
 }
 
 function verdictText({ verdicts, nextVerdictAt }) {
@@ -65,7 +69,7 @@ function verdictText({ verdicts, nextVerdictAt }) {
     last
       ? [
           `Verdict of ${timeText(last.at)}: `,
-          el("strong", label(facts.recordVerdicts, last.verdict)),
+          el("strong", labelOf(facts.recordVerdicts, last.verdict)),
         ]
       : "There is no verdict yet",
     nextVerdictAt ? `; the next is given on ${timeText(nextVerdictAt)}.` : ".",
@@ -74,11 +78,11 @@ function verdictText({ verdicts, nextVerdictAt }) {
 
 const NOT_YET = "too few sessions";
 
-/** A figure with its 95 % interval. */
+/** An estimate with its 95 % confidence interval. */
 const estimate = (one, format) =>
   one
     ? [
-        figure(one.value, format),
+        numberOrDash(one.value, format),
         el("span.quiet", ` ${format(numberOf(one.low))} to ${format(numberOf(one.high))}`),
       ]
     : NOT_YET;
@@ -109,10 +113,10 @@ function figuresOf({ runs, periods, from, to, calls, shuffled, ranges, ...record
     ],
     [
       "Mean return",
-      figure(meanReturn, percent(2)),
-      el("span.quiet", " LONG on everything: ", figure(alwaysLong, percent(2))),
+      numberOrDash(meanReturn, percent(2)),
+      el("span.quiet", " LONG on everything: ", numberOrDash(alwaysLong, percent(2))),
     ],
-    ["Right on their side", figure(hitRate, percent(1))],
+    ["Right on their side", numberOrDash(hitRate, percent(1))],
     [
       "Rank correlation of score and return",
       estimate(ic, plain(3)),
@@ -128,14 +132,14 @@ function figuresOf({ runs, periods, from, to, calls, shuffled, ranges, ...record
         .join(", "),
     ],
     leftOut(record).length > 0 && ["Left out", leftOut(record).join(", ")],
-    fallSkill !== null && ["Skill of the chance of a fall", figure(fallSkill, plain(3))],
+    fallSkill !== null && ["Skill of the chance of a fall", numberOrDash(fallSkill, plain(3))],
   ];
 }
 
-/** What was not graded, with its count. */
+/** The reasons why sessions or signals were not graded, each with its count. */
 const leftOut = ({ excluded, lateRuns }) => [
   ...(lateRuns > 0 ? [`${wholeText(lateRuns)} sessions logged too late`] : []),
   ...Object.entries(excluded)
     .filter(([, count]) => count > 0)
-    .map(([reason, count]) => `${wholeText(count)} ${label({}, reason)}`),
+    .map(([reason, count]) => `${wholeText(count)} ${labelOf({}, reason)}`),
 ];

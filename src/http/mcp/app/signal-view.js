@@ -5,21 +5,32 @@ import {
   signedPercentText,
   withMinus,
 } from "../../pages/home/figure-text.js";
-import { el, factList, figure, isKnown, numberOf } from "./elements.js";
+import { el, factList, isKnown, numberOf, numberOrDash } from "./elements.js";
 import { facts } from "./facts.js";
 import {
   coverageBar,
   coverageText,
-  label,
+  labelOf,
   pointsOf,
   rangeBar,
   shareBar,
   signalMark,
 } from "./marks.js";
-import { evidence, instrumentHead, meaning, pointsRow, scoreFigure, sumRow } from "./parts.js";
+import {
+  backtestNote,
+  instrumentHead,
+  pointsRow,
+  scoreFigure,
+  scoreMeaningNote,
+  sumRow,
+} from "./parts.js";
 import { timeText } from "./times.js";
 
-/** One instrument, as `get_signal` answers. @throws {Error} If the answer has another shape. */
+/**
+ * View of one instrument, as `get_signal` returns it.
+ *
+ * @throws {Error} If the answer has an unexpected shape.
+ */
 export function signalView(answer) {
   const { signal, score, scoreRaw, forcedWait, asOf, why, attribution } = answer;
   return el(
@@ -31,21 +42,24 @@ export function signalView(answer) {
         "div",
         signalMark(signal),
         el("p", sinceText(answer)),
-        forcedWait && el("p.quiet", label(facts.forcedWaits, forcedWait)),
+        forcedWait && el("p.quiet", labelOf(facts.forcedWaits, forcedWait)),
       ),
       scoreFigure(score, scoreRaw),
     ),
-    evidence(answer.evidence),
+    backtestNote(answer.evidence),
     why && contributions(why),
     factList(factsOf(answer)),
     ranges(answer),
     attribution && attributionCard(attribution),
     el("p.quiet.small", `As of ${timeText(asOf)}.`),
-    meaning(),
+    scoreMeaningNote(),
   );
 }
 
-/** Since when the signal holds, and what it was before: `null` before the record begins. */
+/**
+ * Text that says since when the signal holds and what the previous signal was. `previousSignal` is
+ * `null` if the record begins with the current signal.
+ */
 function sinceText({ since, previousSignal }) {
   if (!isKnown(since)) return undefined;
   if (previousSignal === undefined) return `Since ${timeText(since)}.`;
@@ -60,10 +74,10 @@ function factsOf({ price, confidence, coverage, missingFactors, assetClass, risk
   const isMeasured = Array.isArray(missingFactors);
   return [
     price && ["Price", moneyText(numberOf(price.value), String(price.currency))],
-    ["Confidence", figure(confidence, percent), isKnown(confidence) && shareBar(confidence)],
+    ["Confidence", numberOrDash(confidence, percent), isKnown(confidence) && shareBar(confidence)],
     [
       "Coverage",
-      figure(coverage, percent),
+      numberOrDash(coverage, percent),
       isMeasured && el("span.quiet", ` ${coverageText(assetClass, missingFactors)}`),
       isMeasured && coverageBar(assetClass, missingFactors),
     ],
@@ -77,7 +91,7 @@ function factsOf({ price, confidence, coverage, missingFactors, assetClass, risk
   ];
 }
 
-/** The ranges of the close ahead, on one scale. */
+/** Card with the 80 % ranges of future closes, drawn on one scale. */
 function ranges({ range80, price, assetClass, risk }) {
   const summary = risk?.summary && el("p.quiet.small", withMinus(String(risk.summary)));
   const all = Object.entries(Object(range80)).map(([sessions, [low, high]]) => ({
@@ -111,14 +125,17 @@ function ranges({ range80, price, assetClass, risk }) {
   );
 }
 
-/** Points by factor, or why one has none; they add up to the score. */
+/**
+ * Card with the points of each factor, or the reason why a factor has none. The points and the
+ * neutral 50 add up to the score.
+ */
 function contributions(why) {
   const parts = Object.entries(why);
   const sum = parts.reduce((total, [, one]) => total + (typeof one === "number" ? one : 0), 0);
   return el(
     "section.card",
     el("h2", "Where the score comes from"),
-    parts.map(([factor, one]) => pointsRow(label(facts.factorNames, factor), one)),
+    parts.map(([factor, one]) => pointsRow(labelOf(facts.factorNames, factor), one)),
     sumRow(sum),
   );
 }
@@ -128,7 +145,7 @@ const attributionCard = ({ from, to, change, factors }) =>
     "section.card",
     el("h2", `What moved it from ${timeText(from)} to ${timeText(to)}`),
     Object.entries(Object(factors)).map(([factor, one]) =>
-      pointsRow(label(facts.factorNames, factor), numberOf(one.change)),
+      pointsRow(labelOf(facts.factorNames, factor), numberOf(one.change)),
     ),
     el("div.row.sum", el("p.name", "Change"), el("p"), el("p.value", pointsOf(numberOf(change)))),
   );

@@ -1,8 +1,11 @@
 /** Language and time zone of the host's user. */
 const person = { locale: "en-GB", timeZone: "UTC" };
 
-/** Takes language and time zone of the host; what the browser does not know is ignored. */
-export function useTimes({ locale, timeZone }) {
+/**
+ * Adopts the language and time zone of the host; values that the browser does not support are
+ * ignored.
+ */
+export function setTimeFormat({ locale, timeZone }) {
   if (isSupported({ locale })) person.locale = locale;
   if (isSupported({ timeZone })) person.timeZone = timeZone;
 }
@@ -21,7 +24,7 @@ const DATE = { day: "numeric", month: "short", year: "numeric" };
 
 const DATE_LENGTH = "2026-11-21".length;
 
-/** An instant in the time zone of the user, or the date of a session, which has none. */
+/** Formats an instant in the user's time zone, or the date of a session, which has no time zone. */
 export function timeText(iso) {
   const at = Date.parse(iso);
   if (Number.isNaN(at)) return "–";

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import type { Alert } from "../../../alerts/alert.ts";
-import { kindsOf } from "../../../answers/alert-input.ts";
-import { resolve } from "../../../answers/lookup.ts";
+import { normalizedAlertKinds } from "../../../answers/alert-input.ts";
+import { resolveInstrument } from "../../../answers/lookup.ts";
 import type { Instrument } from "../../../market/instrument.ts";
 import { resolveSymbol, searchInstruments } from "../../../market/symbols.ts";
 import { Problem } from "../../../problem.ts";
@@ -11,16 +11,16 @@ import type { ToolContext } from "../../../tool.ts";
 import type { FieldErrors } from "../elements.ts";
 import { Checkboxes } from "../form.ts";
 
-/** A text field; empty if it was not sent, or sent more than once. */
+/** Schema of a text field; empty if the field was not sent, or sent more than once. */
 const Text = z.string().catch("");
 
-/** Ways to specify what an alert watches. `same`: unchanged. */
+/** Options for what an alert watches; `same` keeps the current selection. */
 const WATCHES = ["symbols", "watchlist", "filter", "same"] as const;
 
-/** Values of the fields of the form of an alert. */
+/** Schema of the values in the alert form. */
 export const AlertEntry = z.object({
   watch: z.enum(WATCHES).catch("symbols"),
-  /** Symbols or names, with commas or spaces between. */
+  /** Symbols or names of instruments, separated by commas or spaces. */
   symbols: Text,
   /** Symbols that were selected from the suggestions for a name. */
   symbol: Checkboxes.catch([]),
@@ -28,10 +28,10 @@ export const AlertEntry = z.object({
   assetClass: Text,
   signal: Text,
   kinds: Checkboxes.catch([]),
-  /** Points; empty to report new signals only. */
+  /** Minimum score change in points; empty to report new signals only. */
   scoreMove: Text,
   volatilityZ: Text,
-  /** Market days; empty for the cooldown of the method. */
+  /** Cooldown after an event, in market days; empty for the default of the scoring method. */
   cooldownDays: Text,
   reportSessions: Text,
   delivery: z.enum(["poll", "channel", "webhook"]).catch("poll"),
@@ -39,14 +39,14 @@ export const AlertEntry = z.object({
   channel: Text,
   url: Text,
   label: Text,
-  /** UTC, as `datetime-local` sends it; empty for an alert that does not expire. */
+  /** Expiry time in UTC, as `datetime-local` sends it; empty for an alert that does not expire. */
   expiresAt: Text,
 });
-/** The entry of a form. */
+/** The values in the alert form. */
 export type AlertEntry = z.output<typeof AlertEntry>;
 
-/** The entry of a new form: the defaults of `register_alert`. */
-export const newEntry = (prefilled: Partial<AlertEntry>): AlertEntry => ({
+/** Initial values of the form for a new alert: the defaults of `register_alert`. */
+export const newAlertEntry = (prefilled: Partial<AlertEntry>): AlertEntry => ({
   watch: "symbols",
   symbols: "",
   symbol: [],
@@ -66,13 +66,17 @@ export const newEntry = (prefilled: Partial<AlertEntry>): AlertEntry => ({
   ...prefilled,
 });
 
-/** The entry of the form that changes an alert. @param channel Name of the channel that it sends to. */
-export function entryOf(
+/**
+ * Initial values of the form that changes an alert.
+ *
+ * @param channel Name of the channel to which the alert sends events.
+ */
+export function alertEntryOf(
   { watched, thresholds, way, ...alert }: Alert,
   channel: string | undefined,
 ): AlertEntry {
   const { scoreMove, volatilityZ, cooldownDays, reportSessions = REPORT_SESSIONS } = thresholds;
-  return newEntry({
+  return newAlertEntry({
     watch: watched.by === "filter" ? "same" : watched.by,
     symbols: watched.by === "symbols" ? watched.symbols.join(" ") : "",
     watchlist: watched.by === "watchlist" ? watched.name : "",
@@ -95,19 +99,23 @@ export interface Suggestion {
   readonly found: readonly Instrument[];
 }
 
-/** Maximum number of suggestions for a name. */
+/** Maximum number of instruments suggested for a name. */
 const MAX_FOUND = 8;
 
-/** Maximum number of names that are looked up. */
+/** Maximum number of entered names that are looked up. */
 const MAX_NAMES = 5;
 
-/** The fields of a form that names instruments. */
-export type NamedInstruments = Pick<AlertEntry, "symbols" | "symbol">;
+/** The form fields that specify instruments. */
+export type InstrumentNameFields = Pick<AlertEntry, "symbols" | "symbol">;
 
 /**
- * The instruments of an entry: their symbols, and the matches of each name that is not a symbol.
+ * The instruments of an entry: the symbols, and the matching instruments for each name that is not
+ * a symbol.
  */
-export function instrumentsOf({ symbols, symbol }: NamedInstruments, context: ToolContext) {
+export function matchEntryInstruments(
+  { symbols, symbol }: InstrumentNameFields,
+  context: ToolContext,
+) {
   const all = context.market.instruments();
   const isKnown = (text: string) => resolveSymbol(all, text).kind === "found";
   const parts = symbols
@@ -127,11 +135,11 @@ export function instrumentsOf({ symbols, symbol }: NamedInstruments, context: To
   return { symbols: [...names, ...symbol], suggestions: symbol.length > 0 ? [] : suggestions };
 }
 
-/** The errors for names that are not symbols, with the texts of the tools. */
+/** Form errors for names that are not symbols, in the wording of the tools. */
 export function symbolErrors(symbols: readonly string[], context: ToolContext): FieldErrors {
   const texts = symbols.flatMap((symbol) => {
     try {
-      resolve(symbol, context);
+      resolveInstrument(symbol, context);
       return [];
     } catch (error) {
       if (!(error instanceof Problem)) throw error;
@@ -144,19 +152,21 @@ export function symbolErrors(symbols: readonly string[], context: ToolContext): 
 const numberOf = (text: string): number | undefined =>
   text.trim() === "" ? undefined : Number(text);
 
-/** The members that are the same for `register_alert` and `manage_alert`. */
+/** Members of the input that `register_alert` and `manage_alert` share. */
 const commonInput = (entry: AlertEntry) => ({
-  kinds: kindsOf(entry.kinds as Alert["kinds"]),
+  kinds: normalizedAlertKinds(entry.kinds as Alert["kinds"]),
   scoreMove: numberOf(entry.scoreMove) ?? null,
   volatilityZ: numberOf(entry.volatilityZ) ?? EVENT_RULES.highZ,
   reportSessions: numberOf(entry.reportSessions) ?? REPORT_SESSIONS,
 });
 
-/** The instant of a `datetime-local` field, which has no seconds unless they are other than 0. */
+/**
+ * Converts the value of a `datetime-local` field, which omits seconds if they are 0, to an instant.
+ */
 const instantOf = (text: string): string | undefined =>
   text === "" ? undefined : `${text}${/T\d\d:\d\d$/.test(text) ? ":00" : ""}Z`;
 
-/** The input of `register_alert` for an entry. */
+/** Converts an entry to the input of `register_alert`. */
 export function registrationInput(entry: AlertEntry, symbols: readonly string[]): object {
   const { watch, watchlist, assetClass, signal, delivery, channel, url, label } = entry;
   const watched = {
@@ -191,7 +201,7 @@ export function updateInput(id: string, entry: AlertEntry, symbols: readonly str
   };
 }
 
-/** Fields by the member of the tools that they are for, with their names in errors. */
+/** Form fields by member of the tool input: the id of the field and its name in error messages. */
 const FIELDS: Readonly<Record<string, readonly [id: string, name: string]>> = {
   symbols: ["symbols", "The instruments"],
   watchlist: ["watchlist", "The watchlist"],
@@ -209,23 +219,25 @@ const FIELDS: Readonly<Record<string, readonly [id: string, name: string]>> = {
   expiresAt: ["expiresAt", "The end"],
 };
 
-/** Id of the submit button, at which errors are shown that belong to no field. */
-export const SAVE_ID = "save";
+/** Id of the submit button, next to which errors that belong to no field are shown. */
+export const SAVE_BUTTON_ID = "save";
 
-/** The errors of invalid members, each with its field. */
+/** Converts validation issues to form errors, each for the field of the invalid member. */
 export function issueErrors(issues: readonly z.core.$ZodIssue[]): FieldErrors {
   const errors = issues.map(({ path, message }) => {
-    const [id, name] = FIELDS[String(path[0])] ?? [SAVE_ID, String(path[0])];
+    const [id, name] = FIELDS[String(path[0])] ?? [SAVE_BUTTON_ID, String(path[0])];
     const text = message.replace(/\.$/, "");
     return { id, text: /^[a-z]/.test(text) ? `${name} ${text}.` : `${name}: ${text}.` };
   });
   return [...new Map(errors.map((error) => [error.id, error])).values()];
 }
 
-/** The error of a problem, assigned to the field whose name begins its detail. */
+/**
+ * Converts a problem to a form error, for the field whose member name starts the problem's detail.
+ */
 export function problemErrors({ detail, next }: Problem): FieldErrors {
   const [, member = "", text = detail] = /^(\w+)(?:, \w+)*: (.+)$/s.exec(detail) ?? [];
-  const [id = SAVE_ID] = FIELDS[member] ?? [];
+  const [id = SAVE_BUTTON_ID] = FIELDS[member] ?? [];
   const said = FIELDS[member] === undefined ? detail : text;
   return [{ id, text: `${said.charAt(0).toUpperCase()}${said.slice(1)} ${next}` }];
 }

@@ -3,7 +3,7 @@ import type { Channel } from "../../../alerts/channels/channel.ts";
 import { OWN_MAILBOX } from "../../../alerts/channels/channels.ts";
 import type { WatchlistOverview } from "../../../alerts/watchlists/watchlists.ts";
 import { AlertFields } from "../../../answers/alert-input.ts";
-import { Direction } from "../../../answers/common.ts";
+import { DirectionAnswer } from "../../../answers/common.ts";
 import { rangeSteps } from "../../../answers/range-alert.ts";
 import { AssetClass } from "../../../market/instrument.ts";
 import type { MarketView } from "../../../market/market-view.ts";
@@ -14,21 +14,21 @@ import { KIND_NAMES } from "../channels-section.ts";
 import { errorText, type FieldErrors, field, form, select } from "../elements.ts";
 import { classNames } from "../home/marks.ts";
 import { type Content, type Html, html } from "../html.ts";
-import { type AlertEntry, SAVE_ID, type Suggestion } from "./alert-entry.ts";
-import { instrumentsField, option } from "./instruments-field.ts";
+import { type AlertEntry, SAVE_BUTTON_ID, type Suggestion } from "./alert-entry.ts";
+import { choiceOption, instrumentsField } from "./instruments-field.ts";
 
-/** What the form of an alert shows. */
+/** Data for the alert form. */
 export interface AlertFormView {
   readonly formToken: string;
   readonly entry: AlertEntry;
   readonly errors: FieldErrors;
-  /** The instruments that match entered names. */
+  /** Instruments suggested for entered names. */
   readonly suggestions: readonly Suggestion[];
-  /** The lists that the alert can watch. */
+  /** The watchlists that the alert can watch. */
   readonly lists: WatchlistOverview["lists"];
   /** Names and kinds of the channels to which the alert can be sent. */
   readonly channels: readonly Pick<Channel, "name" | "kind">[];
-  /** The mailbox of a person without a channel, which becomes their first when they choose it. */
+  /** Email address of a person without a channel; selecting it creates their first channel. */
   readonly ownMailbox: string | undefined;
   /** Whether emails are shown to the operator instead of being sent. */
   readonly isMailShownToOperator: boolean;
@@ -41,13 +41,16 @@ export interface AlertFormView {
 interface ChangedAlert {
   readonly id: string;
   readonly alert: Alert;
-  /** Its `alertVersion` when the form was opened. */
+  /** `alertVersion` of the alert when the form was opened. */
   readonly version: string;
 }
 
-/** The form that creates or changes an alert. The style sheet hides fields that depend on an option
- *  that is not selected. @param request Idempotency key, so that submitting the form twice creates
- *  one alert. */
+/**
+ * The form that creates or changes an alert. The style sheet hides fields that depend on an option
+ * that is not selected.
+ *
+ * @param request Idempotency key, so that submitting the form twice creates only one alert.
+ */
 export function alertForm(view: AlertFormView, request: string): Html {
   const { formToken, changed } = view;
   const hidden: Readonly<Record<string, string>> = changed
@@ -63,15 +66,15 @@ export function alertForm(view: AlertFormView, request: string): Html {
 ${kindsPart(view)}
 ${deliveryPart(view)}
 ${namePart(view)}
-${errorText(view.errors, SAVE_ID)}
-<p class="buttons"><button id="${SAVE_ID}">${changed ? "Save" : "Make the alert"}</button> <a class="second" href="${changed ? `/account/alerts/${changed.id}` : "/account#alerts"}">Cancel</a></p>`,
+${errorText(view.errors, SAVE_BUTTON_ID)}
+<p class="buttons"><button id="${SAVE_BUTTON_ID}">${changed ? "Save" : "Make the alert"}</button> <a class="second" href="${changed ? `/account/alerts/${changed.id}` : "/account#alerts"}">Cancel</a></p>`,
   )}</div>`;
 }
 
 function watchPart(view: AlertFormView): Html {
   const { entry, errors, lists, changed } = view;
   const way = (value: AlertEntry["watch"], label: Content, inside?: Content) =>
-    option({
+    choiceOption({
       type: "radio",
       id: `watch-${value}`,
       name: "watch",
@@ -114,7 +117,7 @@ ${
     })}${select({
       id: "signal",
       label: "Signal after the event",
-      options: [["", "Any signal"], ...Direction.options.map((one) => [one, one] as const)],
+      options: [["", "Any signal"], ...DirectionAnswer.options.map((one) => [one, one] as const)],
       value: entry.signal,
       errors,
     })}`,
@@ -123,10 +126,10 @@ ${
 </fieldset>`;
 }
 
-/** The bounds of numbers, as the tools have them. */
-export const numbers = { ...AlertFields, scoreMove: AlertFields.scoreMove.unwrap() };
+/** Schemas of the numeric fields, taken from the tools; they supply the bounds. */
+export const numberFields = { ...AlertFields, scoreMove: AlertFields.scoreMove.unwrap() };
 
-/** A number with its bounds. */
+/** A numeric form field. */
 interface NumberField {
   readonly id: "scoreMove" | "volatilityZ" | "cooldownDays" | "reportSessions";
   readonly label: string;
@@ -138,7 +141,7 @@ function numberField(
   { id, label, hint, step }: NumberField,
   { entry, errors }: AlertFormView,
 ): Html {
-  const { minValue, maxValue } = numbers[id];
+  const { minValue, maxValue } = numberFields[id];
   return field({
     id,
     label,
@@ -149,9 +152,9 @@ function numberField(
   });
 }
 
-/** The bounds of a number in words. */
+/** The bounds of a numeric field as text, such as "1 to 100". */
 const bounds = (id: NumberField["id"]): string =>
-  `${numbers[id].minValue} to ${numbers[id].maxValue}`;
+  `${numberFields[id].minValue} to ${numberFields[id].maxValue}`;
 
 const { scoreMove, highZ, coinQuietDays } = EVENT_RULES;
 
@@ -196,8 +199,8 @@ function kindsPart(view: AlertFormView): Html {
   return html`<fieldset class="card"><legend>What to be told of</legend>
 ${errorText(errors, "kinds")}
 ${ALERT_KINDS.map((kind, index) =>
-  option({
-    // The first has the id of the member, for links of errors.
+  choiceOption({
+    // The first checkbox has the id of the whole field, so that error messages can link to it.
     type: "checkbox",
     id: index === 0 ? "kinds" : kind,
     name: "kinds",
@@ -219,7 +222,7 @@ ${numberField(
 </fieldset>`;
 }
 
-/** How often a close leaves its range, for each class of the market. */
+/** Text that says how often a close leaves its range, for each asset class of the market. */
 function rangeRates(market: MarketView): string {
   const watched = { by: "filter", assetClass: null, signal: null } as const;
   const rates = rangeSteps({ kinds: ["range"], watched }, market);
@@ -238,14 +241,14 @@ function deliveryPart(view: AlertFormView): Html {
     errors,
     attributes: html`type="url" autocomplete="off" spellcheck="false" placeholder="https://"`,
   });
-  // A webhook stays: only its address can be another.
+  // An alert with a webhook keeps the webhook; only its URL can be changed.
   if (changed?.alert.way.by === "webhook") {
     return html`<fieldset class="card"><legend>Where to send it</legend>
 <input type="hidden" name="delivery" value="webhook">${url}
 </fieldset>`;
   }
   const way = (value: AlertEntry["delivery"], label: string, inside?: Content) =>
-    option({
+    choiceOption({
       type: "radio",
       id: `delivery-${value}`,
       name: "delivery",
@@ -261,7 +264,7 @@ ${way("poll", "Nowhere: its page lists the events")}
 </fieldset>`;
 }
 
-/** The channels to choose from, or where to add one. */
+/** The selection of a channel, or a link to add one if the person has none. */
 function channelChoice(view: AlertFormView): Html {
   const { entry, errors, channels, ownMailbox, isMailShownToOperator } = view;
   const names: readonly (readonly [value: string, text: string])[] =

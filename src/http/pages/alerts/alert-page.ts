@@ -1,40 +1,47 @@
 import { instrumentPath } from "../../../../wellknown/paths.ts";
-import { type Alert, isSending } from "../../../alerts/alert.ts";
+import { type Alert, isDeliveryActive } from "../../../alerts/alert.ts";
 import type { AlertEvent } from "../../../alerts/api/event-log.ts";
 import type { AlertDetails, AttemptPage, AttemptView } from "../../../alerts/api/queries.ts";
 import { REPORT_SESSIONS } from "../../../score/report-events.ts";
 import { EVENT_RULES } from "../../../score/shift-and-volatility-events.ts";
-import { kindText, sentTo, statusText, watchedText } from "../alerts-section.ts";
+import { alertKindsText, deliveryTargetText, statusText, watchedText } from "../alerts-section.ts";
 import { copyButton, copyScriptPath } from "../copy.ts";
-import { destructiveAction, facts, form, select, timeElement, untrustedText } from "../elements.ts";
+import {
+  descriptionList,
+  destructiveAction,
+  form,
+  select,
+  timeElement,
+  untrustedText,
+} from "../elements.ts";
 import { type Content, type Html, html } from "../html.ts";
 import type { PageAnswer } from "../page-answer.ts";
 
-/** What the page of an alert shows. */
+/** Data for the page of an alert. */
 export interface AlertPageView {
   readonly formToken: string;
   readonly details: AlertDetails;
-  /** Newest first. */
+  /** Events, newest first. */
   readonly events: readonly AlertEvent[];
   readonly attempts: AttemptPage;
-  /** The action that was just completed; absent if there was none. */
+  /** Message about the action that was just completed; absent if there was none. */
   readonly done?: string | undefined;
 }
 
 /** Maximum number of events shown. */
 export const MAX_EVENTS_SHOWN = 50;
 
-/** Maximum number of attempts on a page. */
+/** Maximum number of delivery attempts on a page. */
 export const MAX_ATTEMPTS_SHOWN = 20;
 
-/** Spans of a snooze in hours, with their names. */
+/** Durations for which an alert can be snoozed: hours and label. */
 const SNOOZES = [
   ["1", "an hour"],
   ["24", "a day"],
   ["168", "a week"],
 ] as const;
 
-/** The page of one alert: its settings, what can be done with it, its events and its deliveries. */
+/** The page of one alert: its settings, the actions on it, its events and its deliveries. */
 export function alertPage(view: AlertPageView): PageAnswer {
   const { details, events, attempts, done } = view;
   const { id, alert } = details;
@@ -47,12 +54,12 @@ export function alertPage(view: AlertPageView): PageAnswer {
     isWide: true,
     body: html`${done !== undefined && html`<p class="note" role="status">${done}</p>`}
 <section class="card" aria-label="Settings">
-${facts([
+${descriptionList([
   ["Status", html`<strong>${statusText(details)}</strong>`],
   ["Watches", watchedText(watched)],
-  ["Conditions", kindText(alert)],
+  ["Conditions", alertKindsText(alert)],
   ["Thresholds", thresholdsText(alert)],
-  ["Sent to", isSent ? sentTo(details) : "Nowhere: its events stand below"],
+  ["Sent to", isSent ? deliveryTargetText(details) : "Nowhere: its events stand below"],
   ...(isSent ? healthFacts(details) : []),
   expiresAt !== null && ["Ends", timeElement(expiresAt)],
   ["Made", timeElement(createdAt)],
@@ -76,7 +83,7 @@ ${isSent && deliveriesPart(view, attempts)}
   };
 }
 
-/** The thresholds of the kinds that an alert covers. */
+/** Text with the thresholds of the event kinds that an alert covers. */
 function thresholdsText({ kinds, thresholds }: Alert): string {
   const { scoreMove, volatilityZ, cooldownDays, reportSessions = REPORT_SESSIONS } = thresholds;
   const quiet =
@@ -112,7 +119,7 @@ function healthFacts({
   ];
 }
 
-/** Buttons for the actions that are possible now. */
+/** Buttons for the actions that the state of the alert allows. */
 function actions({ details, formToken }: AlertPageView): Html {
   const { id, status, alert } = details;
   const isHeld = status === "paused" || status === "snoozed";
@@ -124,7 +131,7 @@ function actions({ details, formToken }: AlertPageView): Html {
   return html`<div class="actions">
 <a class="main" href="/account/alerts/${id}/edit">Change</a>
 ${isHeld ? act("resume", "Resume") : act("pause", "Pause")}
-${alert.way.by === "webhook" && html`${isSending(alert) && act("test", "Send a test")}${alert.way.state.is !== "active" && act("enable", "Send the challenge again")}${act("rotate_secret", "New signing secret")}`}
+${alert.way.by === "webhook" && html`${isDeliveryActive(alert) && act("test", "Send a test")}${alert.way.state.is !== "active" && act("enable", "Send the challenge again")}${act("rotate_secret", "New signing secret")}`}
 ${
   !isHeld &&
   act(
@@ -165,7 +172,7 @@ function eventRow({ at, type, body }: AlertEvent): Html {
 `;
 }
 
-/** An event in words. */
+/** Text that describes an event. */
 function whatHappened(type: string, data: EventData): string {
   const { reason, previousSignal, signal, previousScore, severity } = data;
   switch (type) {
@@ -214,7 +221,10 @@ ${
 </section>`;
 }
 
-/** Whether an attempt was for an event, which can be sent again. */
+/**
+ * Whether a delivery attempt was for an event, not for a message about the webhook; only events can
+ * be sent again.
+ */
 const isEvent = ({ type }: AttemptView): boolean => !/^(webhook|endpoint)\./.test(type);
 
 const ERRORS = {
@@ -224,7 +234,10 @@ const ERRORS = {
   unreachable: "No answer",
 } as const;
 
-/** An email has no answer: it is handed to the mail server. */
+/**
+ * Text for the result of a delivery attempt. An email has no response, because it is only handed to
+ * the mail server.
+ */
 const answerText = ({ status, error, latencyMs, response }: AttemptView): Html =>
   status === null && error === "none"
     ? html`Handed to the mail server`
@@ -233,7 +246,7 @@ const answerText = ({ status, error, latencyMs, response }: AttemptView): Html =
         html` <span class="unit quiet">${untrustedText(response.trim())}</span>`
       }`;
 
-/** What the page of a new secret shows. */
+/** Data for the page that shows a new signing secret. */
 export interface SecretView {
   readonly id: string;
   readonly secret: string;
@@ -241,7 +254,7 @@ export interface SecretView {
   readonly nextSteps: readonly string[];
 }
 
-/** The page that shows the signing secret of a webhook, once. */
+/** The page that shows the signing secret of a webhook; it is shown only once. */
 export const secretPage = ({ id, secret, heading, nextSteps }: SecretView): PageAnswer => ({
   heading,
   place: "account",

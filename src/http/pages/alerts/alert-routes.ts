@@ -9,22 +9,22 @@ import { OWN_MAILBOX } from "../../../alerts/channels/channels.ts";
 import type { Caller } from "../../../auth/caller.ts";
 import { fingerprint } from "../../../lib/fingerprint.ts";
 import { Problem } from "../../../problem.ts";
-import type { Call } from "../../../tool.ts";
-import { onlyMethods } from "../../allowed-methods.ts";
-import { parse, validate } from "../../api/parse.ts";
+import type { ToolCall } from "../../../tool.ts";
+import { rejectOtherMethods } from "../../allowed-methods.ts";
+import { parseInput, validateInput } from "../../api/parse.ts";
 import { queryOf } from "../../request-context.ts";
 import type { FieldErrors } from "../elements.ts";
-import { facts } from "../elements.ts";
+import { descriptionList } from "../elements.ts";
 import { formReader, readForm, submittedValue } from "../form.ts";
 import { type Html, html } from "../html.ts";
 import type { PageContext } from "../page-context.ts";
-import { createSignedIn, type Visit } from "../signed-in.ts";
+import { createServeSignedIn, type SignedInVisit } from "../signed-in.ts";
 import {
   AlertEntry,
-  entryOf,
-  instrumentsOf,
+  alertEntryOf,
   issueErrors,
-  newEntry,
+  matchEntryInstruments,
+  newAlertEntry,
   problemErrors,
   registrationInput,
   type Suggestion,
@@ -34,17 +34,20 @@ import {
 import { alertForm } from "./alert-form.ts";
 import { alertPage, MAX_ATTEMPTS_SHOWN, MAX_EVENTS_SHOWN, secretPage } from "./alert-page.ts";
 
-/** Maximum size of the form: a URL of 4,096 characters and 100 symbols, percent-encoded; in bytes. */
+/**
+ * Maximum size of the form, in bytes: a URL of 4,096 characters and 100 symbols fit,
+ * percent-encoded.
+ */
 const MAX_FORM_BYTES = 24 * 1024;
 
-/** Maximum number of its fields: it has up to 40 instruments to choose from. */
+/** Maximum number of fields in the form, which can suggest up to 40 instruments. */
 const MAX_FORM_FIELDS = 80;
 
 const readAlertForm = formReader(MAX_FORM_BYTES, MAX_FORM_FIELDS);
 
 const HOUR_MS = 3_600_000;
 
-/** The actions that the buttons of an alert's page send. */
+/** Schema of the forms behind the action buttons on an alert's page. */
 const ManageForm = z.object({
   action: z.enum([
     ...["pause", "resume", "snooze", "enable", "rotate_secret", "test"],
@@ -54,7 +57,7 @@ const ManageForm = z.object({
   eventId: z.string().max(100).optional(),
 });
 
-/** The message after each action. */
+/** Confirmation message after each action. */
 const DONE: Readonly<Record<z.output<typeof ManageForm>["action"], string>> = {
   pause: "Paused: no event is recorded or sent until you resume it.",
   resume: "It is on again.",
@@ -65,16 +68,18 @@ const DONE: Readonly<Record<z.output<typeof ManageForm>["action"], string>> = {
   redeliver: "What is to be sent again is on its way.",
 };
 
-/** Context of the pages of alerts. */
-interface AlertVisit extends Visit {
+/** A person's request for a page about alerts. */
+interface AlertVisit extends SignedInVisit {
   readonly options: PageContext;
 }
 
-/** Routes of the pages where a person makes, changes and follows their own alerts. They run the tools
- *  of agents, as the person. */
+/**
+ * Routes of the pages where a person creates, changes and monitors their own alerts. They run the
+ * same tools that agents call, with the person as the caller.
+ */
 export function alertRoutes(options: PageContext): Router {
   const router = Router();
-  const signedIn = createSignedIn(options);
+  const signedIn = createServeSignedIn(options);
   const get = (path: string, handle: (visit: AlertVisit) => Promise<void>) =>
     router.route(path).get(signedIn("openPage", (visit) => handle({ ...visit, options })));
   const post = (
@@ -88,33 +93,33 @@ export function alertRoutes(options: PageContext): Router {
         ...reader,
         signedIn("requireOwnForm", (visit) => handle({ ...visit, options })),
       )
-      .all(onlyMethods(["post"]));
-  get("/account/alerts/new", showNewForm).all(onlyMethods(["get"]));
+      .all(rejectOtherMethods(["post"]));
+  get("/account/alerts/new", showNewForm).all(rejectOtherMethods(["get"]));
   post("/account/alerts", makeAlert);
-  get("/account/alerts/:id/edit", showEditForm).all(onlyMethods(["get"]));
+  get("/account/alerts/:id/edit", showEditForm).all(rejectOtherMethods(["get"]));
   post("/account/alerts/:id/manage", manage, readForm);
   get("/account/alerts/:id", showAlert)
     .post(
       ...readAlertForm,
       signedIn("requireOwnForm", (visit) => change({ ...visit, options })),
     )
-    .all(onlyMethods(["get", "post"]));
+    .all(rejectOtherMethods(["get", "post"]));
   return router;
 }
 
 const idOf = ({ req }: AlertVisit): string => String(req.params.id);
 
-const callOf = (caller: Caller, idempotencyKey?: string): Call => ({
+const callOf = (caller: Caller, idempotencyKey?: string): ToolCall => ({
   caller,
   scopes: caller.scopes,
   idempotencyKey,
 });
 
-/** Why a form was rejected, and the instruments that its names may mean. */
+/** The errors of a rejected form, with the instruments suggested for the entered names. */
 interface Refusal {
   readonly errors: FieldErrors;
   readonly suggestions: readonly Suggestion[];
-  /** HTTP status; absent: 400. */
+  /** HTTP status; default: 400. */
   readonly status?: number;
 }
 
@@ -130,7 +135,7 @@ async function showNewForm(visit: AlertVisit): Promise<void> {
   const named = wanted === null ? channels[0] : channels.find(({ name }) => name === wanted);
   const channel = named?.name ?? (ownMailbox && OWN_MAILBOX);
   const sent = channel && { delivery: "channel" as const, channel };
-  return showForm(visit, newEntry({ ...prefilled, ...sent }));
+  return showForm(visit, newAlertEntry({ ...prefilled, ...sent }));
 }
 
 async function showForm(
@@ -153,7 +158,7 @@ async function showForm(
   });
 }
 
-/** The values that a person can choose from in the form. */
+/** The watchlists and channels that the form offers to the person. */
 async function choicesFor({ account, caller, options }: AlertVisit) {
   const [{ lists }, channels, hasNone] = await Promise.all([
     options.watchlists.overview(caller),
@@ -164,24 +169,24 @@ async function choicesFor({ account, caller, options }: AlertVisit) {
   return { lists, channels, ownMailbox, isMailShownToOperator: options.isMailShownToOperator };
 }
 
-/** Adds the mailbox of a person without a channel, if they chose it. */
+/** Creates a channel for the mailbox of a person without a channel, if they selected it. */
 async function addChosenMailbox({ account, options }: AlertVisit, entry: AlertEntry) {
   const { id, email } = account;
   if (entry.delivery !== "channel" || entry.channel !== OWN_MAILBOX || email === undefined) return;
   await options.channels.addOwnMailbox(id, email);
 }
 
-/** Reads the form, and validates the input of the tool. */
+/** Reads the form, and validates the tool input built from it. */
 function readEntry<S extends z.ZodType>(
   { req, options: { context } }: AlertVisit,
   schema: S,
   inputOf: (entry: AlertEntry, symbols: readonly string[]) => object,
 ): { readonly entry: AlertEntry; readonly input?: z.output<S>; readonly refused: Refusal } {
   const entry = AlertEntry.parse(req.body);
-  const { symbols, suggestions } = instrumentsOf(entry, context);
+  const { symbols, suggestions } = matchEntryInstruments(entry, context);
   const isNamed = entry.watch === "symbols";
   const unknown = isNamed ? symbolErrors(symbols, context) : [];
-  const { data, error } = validate(schema, inputOf(entry, symbols));
+  const { data, error } = validateInput(schema, inputOf(entry, symbols));
   const errors = [
     ...unknown,
     ...issueErrors(error?.issues ?? []).filter(({ id }) => unknown.every((one) => one.id !== id)),
@@ -196,7 +201,8 @@ async function makeAlert(visit: AlertVisit): Promise<void> {
   const { req, res, caller, options } = visit;
   const { entry, input, refused } = readEntry(visit, registerAlert.input, registrationInput);
   if (input === undefined) return showForm(visit, entry, refused);
-  // The same form sent twice makes one alert; what was changed in between makes another.
+  // The idempotency key includes the input: submitting the same form twice creates one alert;
+  // submitting it again with changes creates another.
   const request = JSON.stringify([submittedValue(req, "request"), input]);
   try {
     await addChosenMailbox(visit, entry);
@@ -210,16 +216,20 @@ async function makeAlert(visit: AlertVisit): Promise<void> {
 }
 
 /**
- * The refusal of a form that caused a problem.
+ * Converts a problem that a form caused to form errors.
  *
- * @throws Other errors, and exceeded limits, which have a page of their own.
+ * @throws Errors that are not problems, and exceeded rate limits, which have their own error page.
  */
 function refusalOf(error: unknown): Refusal {
   if (!(error instanceof Problem) || error.code === "rate_limited") throw error;
   return { errors: problemErrors(error), suggestions: [], status: error.status };
 }
 
-/** @throws {Problem} `not_found` unless it is the person's own. */
+/**
+ * Finds an alert of the person.
+ *
+ * @throws {Problem} `not_found` unless the person owns the alert.
+ */
 async function ownAlert(visit: AlertVisit) {
   const { caller, options } = visit;
   const details = await options.alerts.find(caller, idOf(visit));
@@ -248,10 +258,14 @@ async function showAlert(visit: AlertVisit): Promise<void> {
 
 async function showEditForm(visit: AlertVisit): Promise<void> {
   const { alert, channel } = await ownAlert(visit);
-  return showChange(visit, entryOf(alert, channel?.name), NO_REFUSAL);
+  return showChange(visit, alertEntryOf(alert, channel?.name), NO_REFUSAL);
 }
 
-/** @param note Text above the form. */
+/**
+ * Shows the form that changes an alert.
+ *
+ * @param note Text above the form.
+ */
 async function showChange(
   visit: AlertVisit,
   entry: AlertEntry,
@@ -294,12 +308,12 @@ async function change(visit: AlertVisit): Promise<void> {
       visit,
       entry,
       refusalOf(error),
-      isStale ? savedMeanwhile(entryOf(alert, channel?.name)) : undefined,
+      isStale ? savedMeanwhile(alertEntryOf(alert, channel?.name)) : undefined,
     );
   }
 }
 
-/** Labels of the fields of an entry. */
+/** Labels of the form fields, by member of an entry. */
 const LABELS = {
   symbols: "Instruments",
   watchlist: "Watchlist",
@@ -314,7 +328,7 @@ const LABELS = {
   expiresAt: "End, UTC",
 } as const;
 
-/** The saved values, shown beside the form with the entered ones. */
+/** Lists the currently saved values, which are shown next to the form with the entered values. */
 function savedMeanwhile(saved: AlertEntry): Html {
   const entries = Object.entries(LABELS).map(([name, label]) => {
     const value = saved[name as keyof typeof LABELS];
@@ -322,16 +336,16 @@ function savedMeanwhile(saved: AlertEntry): Html {
   });
   return html`<section class="card" aria-labelledby="saved"><h2 id="saved">Saved meanwhile</h2>
 <p>The alert was changed after you opened the form. This is how it is saved now; the form below has what you entered, and saving it replaces this.</p>
-${facts(entries)}
+${descriptionList(entries)}
 </section>`;
 }
 
 async function manage(visit: AlertVisit): Promise<void> {
   const { req, res, caller, options } = visit;
   const id = idOf(visit);
-  const { action, hours = 24, eventId } = parse(ManageForm, req.body);
+  const { action, hours = 24, eventId } = parseInput(ManageForm, req.body);
   const until = new Date(options.now().getTime() + hours * HOUR_MS).toISOString();
-  const input = parse(manageAlert.input, {
+  const input = parseInput(manageAlert.input, {
     id,
     action,
     ...(action === "snooze" && { snoozedUntil: until }),

@@ -1,8 +1,8 @@
 import { type FieldErrors, field, untrustedText } from "../elements.ts";
 import { type Content, type Html, html } from "../html.ts";
-import type { NamedInstruments, Suggestion } from "./alert-entry.ts";
+import type { InstrumentNameFields, Suggestion } from "./alert-entry.ts";
 
-/** A radio button or checkbox with its content. */
+/** A radio button or checkbox, with content that belongs to it. */
 interface Option {
   readonly type: "radio" | "checkbox";
   readonly id: string;
@@ -13,8 +13,8 @@ interface Option {
   readonly inside?: Content;
 }
 
-/** An option with content that the style sheet hides while the option is not selected. */
-export const option = ({ type, id, name, value, isChosen, label, inside }: Option): Html =>
+/** Renders an option. The style sheet hides its content while the option is not selected. */
+export const choiceOption = ({ type, id, name, value, isChosen, label, inside }: Option): Html =>
   html`<div class="option"><div class="choice"><input type="${type}" id="${id}" name="${name}" value="${value}"${isChosen && html` checked`}><label for="${id}">${label}</label></div>${
     inside &&
     html`
@@ -28,7 +28,7 @@ export const instrumentsField = ({
   errors,
   suggestions,
 }: {
-  readonly entry: NamedInstruments;
+  readonly entry: InstrumentNameFields;
   readonly errors: FieldErrors;
   readonly suggestions: readonly Suggestion[];
 }): Html =>
@@ -41,14 +41,14 @@ export const instrumentsField = ({
     attributes: html`type="text" autocomplete="off" spellcheck="false" autocapitalize="characters"`,
   })}${suggestionsPart(suggestions)}`;
 
-/** Suggested instruments, for each name that is not a symbol. */
+/** Suggested instruments for each name that is not a symbol. */
 const suggestionsPart = (suggestions: readonly Suggestion[]): readonly Html[] =>
   suggestions.map(
     ({ text, found }, nth) => html`<fieldset class="suggestions"><legend>${
       found.length > 0 ? "Choose what you mean by" : "Nothing fits"
     } “${untrustedText(text)}”</legend>
 ${found.map(({ symbol, name }, index) =>
-  option({
+  choiceOption({
     type: "checkbox",
     id: `symbol-${nth}-${index}`,
     name: "symbol",

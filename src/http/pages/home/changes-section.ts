@@ -1,30 +1,33 @@
 import type { FullSignal } from "../../../answers/signal.ts";
 import type { AssetClass } from "../../../market/instrument.ts";
-import { THRESHOLDS } from "../../../score/signal-hysteresis.ts";
+import { SIGNAL_THRESHOLDS } from "../../../score/signal-hysteresis.ts";
 import { type Html, html } from "../html.ts";
 import type { HistoryPoint, HistoryView } from "./history-view.ts";
 import { type FactorName, factorNames, signalMark } from "./marks.ts";
-import { dateTime, fixed, points } from "./number-format.ts";
+import { dateTimeHtml, fixedDecimalsHtml, pointsHtml } from "./number-format.ts";
 import { proofPath } from "./proof-section.ts";
 
-/** Number of sessions over which changes are shown: a week. */
+/** Number of sessions in a week, over which changes are shown. */
 const WEEK_SESSIONS: Readonly<Record<AssetClass, number>> = { stock: 5, etf: 5, crypto: 7 };
 
-/** Maximum number of signal changes in the list. */
+/** Maximum number of signal changes listed. */
 const MAX_CHANGES = 12;
 
-/** Minimum change that is shown, in points. */
+/** Minimum change of a factor that is shown, in points. */
 const LEAST_POINTS = 0.05;
 
-/** The data of the section. */
+/** Data for the section. */
 interface ChangesSection {
   readonly signal: Pick<FullSignal, "symbol" | "assetClass">;
   readonly history: Pick<HistoryView, "points">;
-  /** Whether the viewer may see the points of factors. */
+  /** Whether the viewer may see the points of each factor. */
   readonly showsFactors: boolean;
 }
 
-/** What moved the score in the last week, and every change of the signal with what moved it. */
+/**
+ * The section about changes: the factors that moved the score in the last week, and each change of
+ * the signal with the factors that moved the score before it.
+ */
 export function changesSection(section: ChangesSection): Html | false {
   const { points: past } = section.history;
   const { assetClass } = section.signal;
@@ -37,7 +40,7 @@ export function changesSection(section: ChangesSection): Html | false {
   return html`<section aria-labelledby="changes">
 <h2 id="changes">What changed</h2>
 <div class="card">
-<p>In the last ${weekOf(assetClass)} the score went from ${fixed(1)(before.scoreRaw)} to ${fixed(1)(last.scoreRaw)} (<strong>${points(last.scoreRaw - before.scoreRaw)}</strong>), and the signal ${before.signal === last.signal ? html`stayed ${last.signal}` : html`from ${before.signal} to ${last.signal}`}.${section.showsFactors && movedText(before, last)}</p>
+<p>In the last ${weekOf(assetClass)} the score went from ${fixedDecimalsHtml(1)(before.scoreRaw)} to ${fixedDecimalsHtml(1)(last.scoreRaw)} (<strong>${pointsHtml(last.scoreRaw - before.scoreRaw)}</strong>), and the signal ${before.signal === last.signal ? html`stayed ${last.signal}` : html`from ${before.signal} to ${last.signal}`}.${section.showsFactors && movedText(before, last)}</p>
 ${
   changes.length > 0 &&
   html`<div class="scroller" tabindex="0"><table class="figures changes" role="table">
@@ -53,7 +56,8 @@ ${
 </section>`;
 }
 
-// Rows that are stacked on a phone lose their table semantics in browsers without an explicit role.
+// On a phone, rows are stacked, and some browsers then drop the table semantics without an explicit
+// role.
 const columnHead = (text: string): Html => html`<th scope="col" role="columnheader">${text}</th>`;
 
 const weekOf = (assetClass: AssetClass): string =>
@@ -66,7 +70,7 @@ function changeRow(section: ChangesSection, place: number): Html {
   const now = past[place] as HistoryPoint;
   const before = past[place - 1] as HistoryPoint;
   const week = past[Math.max(0, place - WEEK_SESSIONS[assetClass])] as HistoryPoint;
-  return html`<tr role="row"><th scope="row" role="rowheader">${dateTime(now.asOf)}</th><td role="cell">${before.signal} › ${signalMark(now.signal)}</td><td role="cell">${now.scoreSmoothed.toFixed(2)} <span class="unit">${boundText(before, now)}</span></td>${showsFactors && html`<td role="cell">${factorMoves(week, now)}</td>`}<td role="cell">${
+  return html`<tr role="row"><th scope="row" role="rowheader">${dateTimeHtml(now.asOf)}</th><td role="cell">${before.signal} › ${signalMark(now.signal)}</td><td role="cell">${now.scoreSmoothed.toFixed(2)} <span class="unit">${boundText(before, now)}</span></td>${showsFactors && html`<td role="cell">${factorMoves(week, now)}</td>`}<td role="cell">${
     now.entry === undefined
       ? html`<span class="quiet">${isBeforeLog(past, place) ? "before the log" : "not logged"}</span>`
       : html`<a href="${proofPath(symbol, now.entry)}" aria-label="Verify the signal of ${now.asOf}">Verify</a>`
@@ -74,18 +78,20 @@ function changeRow(section: ChangesSection, place: number): Html {
 `;
 }
 
-/** Whether the log of an instrument began after a session. */
+/** Whether a session was before the first logged session of the instrument. */
 const isBeforeLog = (past: readonly HistoryPoint[], place: number): boolean => {
   const first = past.findIndex(({ entry }) => entry !== undefined);
   return place < first;
 };
 
 /**
- * The threshold that the smoothed score crossed; without one, the signal ended for another reason.
+ * Text for the threshold that the smoothed score crossed; if it crossed none, for the other reason
+ * that ended the signal.
  */
 function boundText(before: HistoryPoint, now: HistoryPoint): string {
   const { signal, status, scoreSmoothed, coverage, confidence } = now;
-  const { enterLong, exitLong, enterShort, exitShort, minCoverage, holdConfidence } = THRESHOLDS;
+  const { enterLong, exitLong, enterShort, exitShort, minCoverage, holdConfidence } =
+    SIGNAL_THRESHOLDS;
   if (signal === "LONG") return `LONG begins at ${enterLong}`;
   if (signal === "SHORT") return `SHORT begins at ${enterShort}`;
   if (status === "stale") return "trading stopped";
@@ -98,24 +104,24 @@ function boundText(before: HistoryPoint, now: HistoryPoint): string {
   return "its history became too short";
 }
 
-/** The sentence about the factors that moved a score; empty where another method recorded it. */
+/** Sentence about the factors that moved a score; `false` if no change of a factor is known. */
 function movedText(before: HistoryPoint, now: HistoryPoint): Html | false {
   const [first] = movesBetween(before, now);
   if (first === undefined) return false;
   return html` ${factorNames[first.factor]} moved it most. Points: ${factorMoves(before, now)}.`;
 }
 
-/** The changes of the factors in points, largest first. */
+/** Text with the change of each factor in points, largest first. */
 function factorMoves(before: HistoryPoint, now: HistoryPoint): Html {
   const moves = movesBetween(before, now);
   return moves.length === 0
     ? html`<span class="quiet">no factor moved</span>`
-    : html`${moves.map(({ factor, change }, at) => html`${at > 0 && ", "}${factorNames[factor]} ${points(change)}`)}`;
+    : html`${moves.map(({ factor, change }, at) => html`${at > 0 && ", "}${factorNames[factor]} ${pointsHtml(change)}`)}`;
 }
 
 interface FactorMove {
   readonly factor: FactorName;
-  /** In points. */
+  /** Change of the factor's contribution, in points. */
   readonly change: number;
 }
 

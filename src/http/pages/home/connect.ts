@@ -5,10 +5,10 @@ import type { Site } from "../../../../wellknown/site.ts";
 import type { Scope } from "../../../auth/scopes.ts";
 import { ACCOUNT_PATH } from "../return-to.ts";
 
-/** Instructions to connect a client to the MCP endpoint. */
+/** Instructions for connecting a client to the MCP endpoint. */
 export interface ClientSetup {
   readonly name: string;
-  /** Location of the configuration, and how the client gets its token; plain text. */
+  /** Plain text: where to put the configuration, and how the client gets its token. */
   readonly intro: string;
   /** Configuration to copy. */
   readonly code: string;
@@ -22,11 +22,11 @@ const KEY_VARIABLE = "MARKET_SIGNAL_KEY";
 const KEY_PLACEHOLDER = "YOUR_API_KEY";
 
 /**
- * Configurations of common clients, for streamable HTTP. Most discover the authorization server from
- * the endpoint's 401, register themselves and send the person there. Such a client may ignore a
- * configured header, so its configuration has none.
+ * Configurations of common clients, for streamable HTTP. Most clients find the authorization server
+ * through the endpoint's 401 response, register themselves and send the person there. Such a client
+ * may ignore a configured header, so its configuration contains none.
  *
- * @param site Public origin, and the scopes of agents without an owner.
+ * @param site Public origin, and the scopes of unclaimed agents.
  */
 export function clientSetups(
   site: Pick<Site, "baseUrl" | "anonymousScopes">,
@@ -82,7 +82,7 @@ const editors = (endpoint: string): readonly ClientSetup[] => [
     name: "VS Code",
     intro:
       "Put this into .vscode/mcp.json of a project, start the server there and sign in: VS Code registers itself and gets its token by OAuth.",
-    // Its documentation asks for names in camel case.
+    // The documentation of VS Code asks for names in camel case.
     code: json({ servers: { marketSignal: { type: "http", url: endpoint } } }),
     language: "json",
   },
@@ -137,8 +137,10 @@ const apiKeyClient = (baseUrl: string): ClientSetup => ({
 
 const json = (value: object): string => JSON.stringify(value, undefined, 2);
 
-/** An MCP message that any caller may send: a tool call or, if unclaimed agents lack its scopes,
- *  the list of tools. */
+/**
+ * An MCP message that any caller may send: a call of `find_instruments` or, if unclaimed agents
+ * lack the scopes for it, a request for the list of tools.
+ */
 function messageFor(anonymousScopes: readonly Scope[]): object {
   const { name, scopes } = findInstruments;
   const isAllowed = scopes.every((scope) => anonymousScopes.includes(scope));
@@ -153,9 +155,11 @@ function messageFor(anonymousScopes: readonly Scope[]): object {
       };
 }
 
-/** A shell script that registers an agent and gets a token with curl and sed only: responses are
- *  one line of JSON, and the members it reads contain no quotes. A failure does not exit the shell
- *  that it is pasted into. */
+/**
+ * A shell script that registers an agent and gets a token. It needs only curl and sed, because
+ * responses are one line of JSON and the members that it reads contain no quotes. If it fails, the
+ * shell into which it is pasted stays open.
+ */
 const tokenScript = (baseUrl: string): string => String.raw`base="${baseUrl}"
 member() { sed -n "s/.*\"$1\":\"\([^\"]*\)\".*/\1/p"; }
 new_token() {
@@ -170,7 +174,7 @@ new_token() {
 }
 token=${"${"}${KEY_VARIABLE}:-$(new_token)}`;
 
-/** Input of a script: two double-quoted shell strings, and the message. */
+/** Input of a script: two double-quoted shell strings (`endpoint`, `token`), and the message. */
 interface ScriptParameters {
   readonly endpoint: string;
   readonly token: string;

@@ -1,11 +1,15 @@
-// A crosshair over the charts, with the figures of the table below them. The page is complete without it.
+// Shows a crosshair over the charts, with the figures from the table below. The page is complete
+// without this script.
 document.documentElement.classList.add("scripted");
 
-/** The session that was last pointed at, by plot; and the plots that show one. */
+/** The column that was last pointed at, by plot; and the plots that show a crosshair. */
 const places = new Map();
 const shown = new Set();
 
-/** Places the crosshair of a plot on a session, and reads its row; `undefined` takes both away. */
+/**
+ * Places the crosshair of a plot on a session, and shows the session's table row; for `undefined`,
+ * removes both.
+ */
 function point(plot, place) {
   const count = Number(plot.dataset.count);
   const output = plot.parentElement.querySelector("output");
@@ -34,7 +38,7 @@ function point(plot, place) {
 
 const plotOf = ({ target }) => target.closest?.(".plot[data-table]");
 
-// A finger that taps does not move.
+// `pointerdown` is needed because a finger that taps does not move.
 for (const name of ["pointerdown", "pointermove"]) document.addEventListener(name, follow);
 
 function follow(event) {
@@ -47,7 +51,7 @@ function follow(event) {
   point(plot, Math.floor(((event.clientX - left) / width) * Number(plot.dataset.total)));
 }
 
-// New figures take the crosshair away.
+// Updating a plot removes its crosshair, so it is placed again.
 document.addEventListener("renewed", () => {
   for (const plot of shown) if (plot.isConnected) point(plot, places.get(plot));
 });

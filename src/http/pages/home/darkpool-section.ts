@@ -1,16 +1,25 @@
-import { facts } from "../elements.ts";
+import { descriptionList } from "../elements.ts";
 import { type Html, html } from "../html.ts";
-import type { Darkpool } from "./instrument-view.ts";
-import { dateTime, fixed, percent, price, shortUsd, toTheSecond, whole } from "./number-format.ts";
+import type { DarkpoolView } from "./instrument-view.ts";
+import {
+  compactUsdHtml,
+  dateTimeHtml,
+  dateTimeSecondsHtml,
+  fixedDecimalsHtml,
+  percentHtml,
+  priceHtml,
+  wholeNumberHtml,
+} from "./number-format.ts";
 import { OFF_EXCHANGE_TABLE, offExchangeFigure } from "./off-exchange-figure.ts";
 
-/** Off-exchange trades are in US dollars. */
+/** Currency of off-exchange trades. */
 const CURRENCY = "USD";
 
-const usd = (value: number | null): Html => (value === null ? whole(null) : price(value, CURRENCY));
+const usd = (value: number | null): Html =>
+  value === null ? wholeNumberHtml(null) : priceHtml(value, CURRENCY);
 
 /** The dark pool section of an instrument. */
-export function darkpoolSection(darkpool: Darkpool, dayMs: number): Html {
+export function darkpoolSection(darkpool: DarkpoolView, dayMs: number): Html {
   const { feeds } = darkpool;
   const isObserved = feeds.prints !== "no_feed" || feeds.shortVolume !== "no_feed";
   return html`<section aria-labelledby="darkpool">
@@ -19,7 +28,7 @@ ${isObserved ? observed(darkpool, dayMs) : html`<div class="empty"><p><strong>No
 </section>`;
 }
 
-const feedLabels: Readonly<Record<Darkpool["feeds"]["prints"], string>> = {
+const feedLabels: Readonly<Record<DarkpoolView["feeds"]["prints"], string>> = {
   ok: "observed",
   stale: "nothing lately",
   no_activity: "observed, none found",
@@ -27,7 +36,7 @@ const feedLabels: Readonly<Record<Darkpool["feeds"]["prints"], string>> = {
 };
 
 const observed = (
-  darkpool: Darkpool,
+  darkpool: DarkpoolView,
   dayMs: number,
 ): Html => html`<p class="quiet">${darkpool.note}</p>
 ${offExchangeFigure(darkpool.days, dayMs)}
@@ -35,24 +44,27 @@ ${summaryFacts(darkpool)}
 ${daysTable(darkpool.days)}
 ${printsTable(darkpool.prints)}`;
 
-function summaryFacts({ summary, feeds }: Darkpool): Html {
+function summaryFacts({ summary, feeds }: DarkpoolView): Html {
   const { sessions, prints, shares, notionalUsd, vwap, blocks, blockNotionalUsd } = summary;
-  return html`<div class="card columns">${facts([
-    ["Sessions", whole(sessions)],
-    ["Prints", html`${whole(prints)} <span class="quiet">${feedLabels[feeds.prints]}</span>`],
-    ["Shares", whole(shares)],
-    ["Value", shortUsd(notionalUsd)],
+  return html`<div class="card columns">${descriptionList([
+    ["Sessions", wholeNumberHtml(sessions)],
+    [
+      "Prints",
+      html`${wholeNumberHtml(prints)} <span class="quiet">${feedLabels[feeds.prints]}</span>`,
+    ],
+    ["Shares", wholeNumberHtml(shares)],
+    ["Value", compactUsdHtml(notionalUsd)],
     ["Average price", usd(vwap)],
     [
       "Blocks",
       blockNotionalUsd === null
-        ? whole(blocks)
-        : html`${whole(blocks)} <span class="quiet">worth ${shortUsd(blockNotionalUsd)}</span>`,
+        ? wholeNumberHtml(blocks)
+        : html`${wholeNumberHtml(blocks)} <span class="quiet">worth ${compactUsdHtml(blockNotionalUsd)}</span>`,
     ],
-    ["Share of volume", percent(2)(summary.shareOfVolume)],
+    ["Share of volume", percentHtml(2)(summary.shareOfVolume)],
     [
       "Marked short",
-      html`${percent(1)(summary.shortVolumeRatio)} <span class="quiet">${feedLabels[feeds.shortVolume]}</span>`,
+      html`${percentHtml(1)(summary.shortVolumeRatio)} <span class="quiet">${feedLabels[feeds.shortVolume]}</span>`,
     ],
   ])}</div>`;
 }
@@ -60,7 +72,7 @@ function summaryFacts({ summary, feeds }: Darkpool): Html {
 const columns = (names: readonly string[], roomy: readonly string[]): Html =>
   html`<thead><tr>${names.map((name) => html`<th scope="col"${roomy.includes(name) && html` class="roomy"`}>${name}</th>`)}</tr></thead>`;
 
-function daysTable(days: Darkpool["days"]): Html | false {
+function daysTable(days: DarkpoolView["days"]): Html | false {
   const names = ["Session", "Prints", "Shares", "Average price", "Blocks", "Of volume", "Short"];
   return (
     days.length > 0 &&
@@ -70,14 +82,14 @@ function daysTable(days: Darkpool["days"]): Html | false {
 ${columns(names, ["Average price", "Blocks", "Of volume"])}
 <tbody>${days.map(
       (day) =>
-        html`<tr><th scope="row">${dateTime(day.session)}</th><td>${whole(day.prints)}</td><td>${whole(day.shares)}</td><td class="roomy">${usd(day.vwap)}</td><td class="roomy">${whole(day.blocks)}</td><td class="roomy">${percent(2)(day.shareOfVolume)}</td><td>${percent(1)(day.shortVolumeRatio)}</td></tr>`,
+        html`<tr><th scope="row">${dateTimeHtml(day.session)}</th><td>${wholeNumberHtml(day.prints)}</td><td>${wholeNumberHtml(day.shares)}</td><td class="roomy">${usd(day.vwap)}</td><td class="roomy">${wholeNumberHtml(day.blocks)}</td><td class="roomy">${percentHtml(2)(day.shareOfVolume)}</td><td>${percentHtml(1)(day.shortVolumeRatio)}</td></tr>`,
     )}</tbody>
 </table></div>
 </details>`
   );
 }
 
-function printsTable(prints: Darkpool["prints"]): Html | false {
+function printsTable(prints: DarkpoolView["prints"]): Html | false {
   const names = ["Traded", "Price", "Shares", "Value", "Side", "Kind"];
   return (
     prints.length > 0 &&
@@ -87,12 +99,12 @@ function printsTable(prints: Darkpool["prints"]): Html | false {
 ${columns(names, ["Value", "Kind"])}
 <tbody>${prints.map(
       (print) =>
-        html`<tr><th scope="row">${toTheSecond(print.tradedAt)}</th><td>${usd(print.price)}</td><td>${whole(print.sizeShares)}</td><td class="roomy">${shortUsd(print.price * print.sizeShares)}</td><td>${fixed(2)(print.side)}</td><td class="roomy">${kindOf(print)}</td></tr>`,
+        html`<tr><th scope="row">${dateTimeSecondsHtml(print.tradedAt)}</th><td>${usd(print.price)}</td><td>${wholeNumberHtml(print.sizeShares)}</td><td class="roomy">${compactUsdHtml(print.price * print.sizeShares)}</td><td>${fixedDecimalsHtml(2)(print.side)}</td><td class="roomy">${kindOf(print)}</td></tr>`,
     )}</tbody>
 </table></div>
 </details>`
   );
 }
 
-const kindOf = ({ block, canceled }: Darkpool["prints"][number]): string =>
+const kindOf = ({ block, canceled }: DarkpoolView["prints"][number]): string =>
   canceled ? "canceled" : block ? "block" : "print";

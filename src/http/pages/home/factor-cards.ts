@@ -4,12 +4,22 @@ import { withMinus } from "./figure-text.js";
 import type { FactorsAnswer } from "./instrument-view.ts";
 import type { FactorName } from "./marks.ts";
 import { factorNames, pointsBar, statusLabels } from "./marks.ts";
-import { dateTime, fixed, percent, plain, points } from "./number-format.ts";
+import {
+  dateTimeHtml,
+  fixedDecimalsHtml,
+  fourDigitsHtml,
+  percentHtml,
+  pointsHtml,
+} from "./number-format.ts";
 
 type Factor = FactorsAnswer["factors"][FactorName];
 type Input = Factor["inputs"][number];
 
-/** The four factors, each with its inputs. @param score Not rounded. */
+/**
+ * Section with the four factors and the inputs of each.
+ *
+ * @param score Unrounded score.
+ */
 export function factorsSection({ factors, sources }: FactorsAnswer, score: number): Html {
   const sourceNames = new Map(sources.map(({ id, name }) => [id, name]));
   return html`<section aria-labelledby="factors">
@@ -30,10 +40,10 @@ function factorCard(name: FactorName, factor: Factor, nameOf: (source: string) =
 <header><h3>${factorNames[name]}</h3>${
     z === null
       ? html`<span class="why">${statusLabels[status]}</span>`
-      : html`<strong>${points(contribution)} <span class="quiet">points</span></strong>${pointsBar(contribution)}`
+      : html`<strong>${pointsHtml(contribution)} <span class="quiet">points</span></strong>${pointsBar(contribution)}`
   }</header>
 <p>${withMinus(summary)}</p>
-<p class="measures quiet"><span>z ${fixed(2)(z)}</span> <span>confidence ${percent(0)(confidence)}</span> <span>weight ${percent(0)(weight)}</span> <span>${statusLabels[status]}</span>${factor.asOf !== null && html` <span>as of ${dateTime(factor.asOf)}</span>`}</p>
+<p class="measures quiet"><span>z ${fixedDecimalsHtml(2)(z)}</span> <span>confidence ${percentHtml(0)(confidence)}</span> <span>weight ${percentHtml(0)(weight)}</span> <span>${statusLabels[status]}</span>${factor.asOf !== null && html` <span>as of ${dateTimeHtml(factor.asOf)}</span>`}</p>
 ${counted.length > 0 && inputTable(`What ${factorNames[name]} is made from`, counted, nameOf)}
 ${
   others.length > 0 &&
@@ -54,12 +64,12 @@ function inputTable(
 <thead><tr><th scope="col">Figure</th><th scope="col">Value</th><th scope="col">z</th><th scope="col" class="roomy">Observed</th><th scope="col" class="roomy">Source</th></tr></thead>
 <tbody>${inputs.map(
     ({ name, value, unit, z, observedAt, source }) =>
-      html`<tr><th scope="row">${inputName(name)}<code>${name}</code></th><td>${plain(value)} <span class="unit">${unit}</span></td><td>${fixed(2)(z)}</td><td class="roomy">${dateTime(observedAt)}</td><td class="roomy">${nameOf(source)}</td></tr>`,
+      html`<tr><th scope="row">${inputName(name)}<code>${name}</code></th><td>${fourDigitsHtml(value)} <span class="unit">${unit}</span></td><td>${fixedDecimalsHtml(2)(z)}</td><td class="roomy">${dateTimeHtml(observedAt)}</td><td class="roomy">${nameOf(source)}</td></tr>`,
   )}</tbody>
 </table>`;
 }
 
-/** Labels of the figures of `get_factors`. */
+/** Labels of the input figures in `get_factors`, by name. */
 export const inputNames: Readonly<Record<string, string>> = {
   ram: "Return per unit of risk",
   res: "The same without the market's part",
@@ -102,6 +112,6 @@ export const inputNames: Readonly<Record<string, string>> = {
   blockVwapOverVwap: "Price of blocks over that of all prints",
 };
 
-/** The label of a figure; a figure without one keeps its own name. */
+/** The label of an input figure; its name if it has no label. */
 const inputName = (name: string): string =>
   Object.hasOwn(inputNames, name) ? (inputNames[name] as string) : name;

@@ -1,29 +1,39 @@
-import type { Contributions } from "../../../score/composite.ts";
+import type { FactorContributions } from "../../../score/composite.ts";
 import { type Html, html } from "../html.ts";
 import type { HistoryPoint } from "./history-view.ts";
 import type { FactorName } from "./marks.ts";
 import { FULL_BAR_POINTS, factorNames } from "./marks.ts";
-import { dateTime, points as pointsText } from "./number-format.ts";
-import { columns, level, panel, plot, type TimeAxis, timeAxis, timePanel } from "./plot.ts";
+import { dateTimeHtml, pointsHtml as pointsText } from "./number-format.ts";
+import {
+  columnsPath,
+  horizontalLine,
+  plot,
+  plotPanel,
+  type TimeAxis,
+  timeAxis,
+  timePanel,
+} from "./plot.ts";
 
 const FACTORS = Object.keys(factorNames) as FactorName[];
 
 /** Maximum number of bars in a panel. */
 const MAX_BARS = 52;
 
-/** Id of the table with the figures of the drawing. */
+/** Id of the table with the figures that are drawn. */
 const POINTS_TABLE = "points-figures";
 
-/** Axis of points, the same for every panel, so that factors can be compared. */
+/** Axis in points. It is the same for every panel, so that the factors can be compared. */
 const POINTS = { low: -FULL_BAR_POINTS, high: FULL_BAR_POINTS };
 
-/** A session with known contributions. */
+/** A session for which the contributions of the factors are known. */
 interface Measured {
   readonly asOf: string;
-  readonly contributions: Contributions;
+  readonly contributions: FactorContributions;
 }
 
-/** The contributions of the factors over time: one panel for each, at evenly spaced sessions. */
+/**
+ * Chart of the factors' contributions over time: one panel per factor, at evenly spaced sessions.
+ */
 export function factorHistory(points: readonly HistoryPoint[], dayMs: number): Html | false {
   const step = Math.ceil(points.length / MAX_BARS);
   const chosen = points.flatMap(({ asOf, contributions }, place) =>
@@ -58,15 +68,17 @@ ${plot(
     .toReversed()
     .map(
       ({ asOf, contributions }) =>
-        html`<tr><th scope="row">${dateTime(asOf)}</th>${FACTORS.map((factor) => html`<td>${pointsText(contributions[factor])}</td>`)}</tr>\n`,
+        html`<tr><th scope="row">${dateTimeHtml(asOf)}</th>${FACTORS.map((factor) => html`<td>${pointsText(contributions[factor])}</td>`)}</tr>\n`,
     )}</tbody>
 </table></div>
 </details>
 </section>`;
 }
 
-/** The panel of one factor. A bar beyond 50 points, which other factors offset, is cut off at the
- *  edge; the table has its number. */
+/**
+ * The panel of one factor. A contribution can exceed 50 points if other factors offset it; its bar
+ * is then cut off at the edge, and the table shows the number.
+ */
 function factorPanel(factor: FactorName, chosen: readonly Measured[], time: TimeAxis): Html {
   const bars = chosen.map(({ contributions }, place) => ({
     place,
@@ -74,15 +86,15 @@ function factorPanel(factor: FactorName, chosen: readonly Measured[], time: Time
     to: Math.max(POINTS.low, Math.min(POINTS.high, contributions[factor])),
   }));
   const drawn = (isUp: boolean) =>
-    columns(
+    columnsPath(
       bars.filter(({ to }) => to !== 0 && to > 0 === isUp),
       POINTS,
     );
-  return panel({
+  return plotPanel({
     name: "p-factor",
     time,
     axis: POINTS,
-    shapes: html`${level(0, POINTS, "zero")}<path class="up" d="${drawn(true)}"/><path class="down" d="${drawn(false)}"/>`,
+    shapes: html`${horizontalLine(0, POINTS, "zero")}<path class="up" d="${drawn(true)}"/><path class="down" d="${drawn(false)}"/>`,
     labels: [{ value: 0, text: factorNames[factor], name: "strong" }],
   });
 }

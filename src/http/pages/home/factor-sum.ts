@@ -2,16 +2,18 @@ import { type Html, html } from "../html.ts";
 import { pointsText, withMinus } from "./figure-text.js";
 import { type FactorName, type Factors, factorNames } from "./marks.ts";
 
-/** Height of a row in pixels. */
+/** Height of a row, in CSS pixels. */
 const ROW = 24;
 
-/** The score from which the sum starts: no evidence either way. */
+/** The score at which the sum starts: 50, which is no evidence either way. */
 const START = 50;
 
-/** A percentage of the width, within the scale. */
+/** Horizontal position of a score in percent of the width, limited to the scale of 0 to 100. */
 const place = (score: number): number => Number(Math.max(0, Math.min(100, score)).toFixed(1));
 
-/** The sum of the points: each row starts where the one above it ended, from 50 to the score. */
+/**
+ * Chart of the sum of the points from 50 to the score: each row starts where the row above it ends.
+ */
 export function factorSum(factors: Factors, score: number): Html {
   let at = START;
   const rows = Object.entries(factors).map(([name, { contribution }], row) => {
@@ -30,14 +32,14 @@ interface SumRow {
   readonly contribution: number;
   readonly from: number;
   readonly to: number;
-  /** Top in pixels. */
+  /** Top edge of the row, in CSS pixels. */
   readonly y: number;
 }
 
 function sumRow({ name, contribution, from, to, y }: SumRow): Html {
   const [left, right] = [place(Math.min(from, to)), place(Math.max(from, to))];
   const text = html`${factorNames[name]} <tspan class="strong">${withMinus(pointsText(contribution))}</tspan>`;
-  // The text stands on the side with more room.
+  // The text is placed on the side with more room.
   const isRight = left + right < 100;
   return html`<rect class="rail" y="${y + 4}" width="100%" height="14"/><rect class="${contribution < 0 ? "down" : "up"}" x="${left}%" width="${(right - left).toFixed(1)}%" y="${y + 4}" height="14"/><text class="halo${!isRight && " end"}" x="${isRight ? right : left}%" dx="${isRight ? 6 : -6}" y="${y + 15}">${text}</text>`;
 }

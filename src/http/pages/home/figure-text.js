@@ -1,30 +1,46 @@
-/** Texts of figures. The pages wrap them in HTML; the app inside chats runs this file as it is. */
+/**
+ * Formats figures as text. The pages wrap these texts in HTML; the MCP app includes this file
+ * unchanged.
+ */
 
-/** Replaces a hyphen before a number by a minus sign, which is as wide as a plus.
- *  @param {string} text */
+/**
+ * Replaces a hyphen before a number with a minus sign, which is as wide as a plus sign.
+ * @param {string} text
+ */
 export const withMinus = (text) => text.replaceAll(/(?<![\w.])-(?=[\d.$])/g, "−");
 
-/** Score points, signed, with one decimal. A value that rounds to zero has no sign.
- *  @param {number} value */
+/**
+ * Score points with a sign and one decimal. A value that rounds to zero has no sign.
+ * @param {number} value
+ */
 export const pointsText = (value) => signed(value.toFixed(1));
 
-/** A fraction in percent.
- *  @param {number} value
- *  @param {number} decimals */
+/**
+ * A fraction (0.12) as a percentage (12 %).
+ * @param {number} value
+ * @param {number} decimals
+ */
 export const percentText = (value, decimals) => `${(100 * value).toFixed(decimals)}\u00a0%`;
 
-/** A signed fraction in percent, with one decimal.
- *  @param {number} value */
+/**
+ * A fraction as a percentage with a sign and one decimal.
+ * @param {number} value
+ */
 export const signedPercentText = (value) => `${signed((100 * value).toFixed(1))}\u00a0%`;
 
-/** @param {string} text */
+/**
+ * Adds a plus sign to a positive number, and removes the sign from zero.
+ * @param {string} text
+ */
 const signed = (text) => {
   if (Number(text) === 0) return text.replace("-", "");
   return text.startsWith("-") ? text : `+${text}`;
 };
 
-/** Makes a formatter when it is first needed, since each takes a while.
- *  @param {Intl.NumberFormatOptions} options */
+/**
+ * Creates a number formatter at its first use, because creating it is slow.
+ * @param {Intl.NumberFormatOptions} options
+ */
 const formatter = (options) => {
   /** @type {Intl.NumberFormat | undefined} */
   let made;
@@ -37,7 +53,7 @@ const formatter = (options) => {
 /** An integer with thousands separators. */
 export const wholeText = formatter({ maximumFractionDigits: 0 });
 
-/** A number in compact notation. */
+/** A number in compact notation, such as 1.2M. */
 export const compactText = formatter({
   notation: "compact",
   minimumFractionDigits: 1,
@@ -46,16 +62,20 @@ export const compactText = formatter({
 
 const significantText = formatter({ maximumSignificantDigits: 4 });
 
-/** Numbers of at least this size are shown in millions or billions. */
+/** Numbers of at least this size are shown in compact notation (millions or billions). */
 const LARGE = 1e6;
 
-/** Any number, with four significant digits.
- *  @param {number} value */
+/**
+ * A number with four significant digits, or in compact notation if it is large.
+ * @param {number} value
+ */
 export const plainText = (value) =>
   Math.abs(value) >= LARGE ? compactText(value) : significantText(value);
 
-/** Two decimals, or four significant digits of a small number.
- *  @param {number} value */
+/**
+ * A number with two decimals if it is at least 1, otherwise with four significant digits.
+ * @param {number} value
+ */
 export const digitsText = (value) =>
   value >= 1 ? value.toFixed(2) : String(Number(value.toPrecision(4)));
 

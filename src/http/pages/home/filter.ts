@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { Direction } from "../../../answers/common.ts";
+import { DirectionAnswer } from "../../../answers/common.ts";
 import { AssetClass } from "../../../market/instrument.ts";
 import type { FieldErrors } from "../elements.ts";
 
@@ -9,8 +9,11 @@ export const MAX_SEARCH = 100;
 /** Maximum page number accepted. */
 const MAX_PAGE = 100_000;
 
-/** Sort orders of the list; their labels name what comes first. A minus reverses an order. */
-export const SORTS = {
+/**
+ * Sort orders of the list with their labels, which say what comes first. A minus sign reverses an
+ * order.
+ */
+export const MARKET_SORTS = {
   symbol: "Symbol",
   score: "Score",
   "-score": "Score, lowest first",
@@ -22,7 +25,7 @@ export const SORTS = {
   coverage: "Coverage",
   confidence: "Confidence",
 } as const;
-export type Sort = keyof typeof SORTS;
+export type MarketSort = keyof typeof MARKET_SORTS;
 
 /** Maximum number of instruments in a comparison. */
 export const MAX_COMPARED = 5;
@@ -33,17 +36,19 @@ const optionalField = <S extends z.ZodType>(schema: S) =>
 
 const INVALID_PAGE = "A page has a whole number, from 1 on.";
 
-const Filter = z.object({
+const MarketFilter = z.object({
   q: optionalField(
     z.string().trim().max(MAX_SEARCH, `Search for at most ${MAX_SEARCH} characters.`),
   ),
   class: optionalField(z.enum(AssetClass.options, "Choose one of the classes.")),
-  /** A sector, or the name of a class that has none. */
+  /** A sector, or the name of an asset class that has no sectors. */
   sector: optionalField(z.string().trim().max(MAX_SEARCH, "Choose one of the sectors.")),
-  signal: optionalField(z.enum(Direction.options, "Choose one of the signals.")),
-  /** `full`: every factor that the class can have has a value. */
+  signal: optionalField(z.enum(DirectionAnswer.options, "Choose one of the signals.")),
+  /** `full` selects instruments for which every factor of their asset class has a value. */
   coverage: optionalField(z.enum(["full"], "Choose one of the coverages.")),
-  sort: optionalField(z.enum(Object.keys(SORTS) as Sort[], "Choose one of the orders.")),
+  sort: optionalField(
+    z.enum(Object.keys(MARKET_SORTS) as MarketSort[], "Choose one of the orders."),
+  ),
   compare: optionalField(
     z
       .string()
@@ -64,28 +69,30 @@ const Filter = z.object({
   ),
 });
 
-/** The filter of the instrument list, with the names of the query parameters. */
-export type Filter = z.output<typeof Filter>;
+/** The filter of the instrument list. Its members are named like the query parameters. */
+export type MarketFilter = z.output<typeof MarketFilter>;
 
-/** A parsed query with its errors. */
+/** A parsed query with its validation errors. */
 export interface ParsedFilter {
-  /** The valid members. */
-  readonly filter: Filter;
+  /** The query parameters that are valid. */
+  readonly filter: MarketFilter;
   readonly errors: FieldErrors;
-  /** The entered search text, to be shown again. */
+  /** The entered search text, which is shown again. */
   readonly search: string;
 }
 
-/** Parses the filter of a query. Unknown parameters are ignored, since links may carry tracking
- *  parameters. */
-export function filterOf(query: URLSearchParams): ParsedFilter {
+/**
+ * Parses the filter from a query. Unknown parameters are ignored, because links may carry tracking
+ * parameters.
+ */
+export function parseFilter(query: URLSearchParams): ParsedFilter {
   const given: Record<string, string> = {};
-  for (const name of Filter.keyof().options) given[name] = query.getAll(name).join(",");
+  for (const name of MarketFilter.keyof().options) given[name] = query.getAll(name).join(",");
   const search = (given.q ?? "").slice(0, 2 * MAX_SEARCH);
-  const { data, error } = Filter.safeParse(given);
+  const { data, error } = MarketFilter.safeParse(given);
   if (data !== undefined) return { filter: data, errors: [], search };
   const errors = error.issues.map(({ path: [name], message }) => ({
-    // These have no form field.
+    // `page` and `compare` have no form field.
     id: name === "page" || name === "compare" ? "market" : String(name),
     text: message,
   }));
@@ -93,12 +100,14 @@ export function filterOf(query: URLSearchParams): ParsedFilter {
 }
 
 /**
- * URL of the market page, filtered to the instruments of a watchlist. @param key Key of the list.
+ * URL of the market page, filtered to the instruments of a watchlist.
+ *
+ * @param key Key of the watchlist.
  */
 export const listAddress = (key: string): string => `/?list=${key}#market`;
 
 /** URL of the list with a filter and page. */
-export function addressOf({ page, ...filter }: Filter): string {
+export function filterAddress({ page, ...filter }: MarketFilter): string {
   const given = Object.entries(filter).filter(([, value]) => value !== undefined);
   const query = new URLSearchParams(given as [string, string][]);
   if (page !== undefined && page > 1) query.set("page", String(page));

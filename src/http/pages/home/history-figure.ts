@@ -1,28 +1,28 @@
 import type { FullSignal } from "../../../answers/signal.ts";
 import { type Html, html } from "../html.ts";
 import type { HistoryPoint, HistoryView } from "./history-view.ts";
-import type { KeptRanges } from "./kept-ranges.ts";
 import { priceText } from "./number-format.ts";
 import {
   type AxisLabel,
-  dot,
-  down,
-  level,
-  line,
-  type Panel,
-  panel,
+  axisTicks,
+  columnSpan,
+  horizontalLine,
+  linePath,
+  type PlotPanel,
   plot,
+  plotDot,
+  plotPanel,
   plotText,
-  span,
   type TimeAxis,
-  ticks,
   timeAxis,
   timePanel,
-  upright,
   type ValueAxis,
+  verticalLine,
+  yCoordinate,
 } from "./plot.ts";
+import type { RangeOutcomes } from "./range-outcomes.ts";
 
-/** The data that the figure shows. */
+/** Data for the figure. */
 export interface HistoryFigure extends HistoryView {
   readonly signal: Pick<FullSignal, "thresholds" | "nextReport" | "range80" | "price">;
   readonly isLog: boolean;
@@ -30,13 +30,19 @@ export interface HistoryFigure extends HistoryView {
   readonly dayMs: number;
 }
 
-/** Id of the table with the figures of the drawing. */
+/** Id of the table with the figures that are drawn. */
 export const HISTORY_TABLE = "history-figures";
 
-/** Maximum time drawn ahead of the history for the next report, as a share of the history. */
+/**
+ * Maximum time drawn after the newest session for the next report, as a share of the length of the
+ * history.
+ */
 const AHEAD_SHARE = 1 / 3;
 
-/** Price and score on one axis of time, followed by the expected range and the next report. */
+/**
+ * Chart of price and score on one time axis, which also shows the forecast range and the next
+ * report.
+ */
 export function historyPlot(figure: HistoryFigure, label: string): Html {
   const { points, signal, isLog, dayMs } = figure;
   const newest = points.length - 1;
@@ -51,22 +57,22 @@ export function historyPlot(figure: HistoryFigure, label: string): Html {
   const price = points.some(({ close }) => close !== null) && pricePanel(scene, isLog);
   return plot(
     { label, table: HISTORY_TABLE, count: points.length, time },
-    html`${price && panel(price)}${panel(scorePanel(scene))}${keptPanel(scene)}${timePanel(time)}`,
+    html`${price && plotPanel(price)}${plotPanel(scorePanel(scene))}${keptPanel(scene)}${timePanel(time)}`,
   );
 }
 
-/** What both panels share. */
+/** Data that the panels of the figure share. */
 interface Scene {
   readonly figure: HistoryFigure;
   readonly time: TimeAxis;
-  /** Place of the newest session. */
+  /** Column of the newest session on the time axis, from 0. */
   readonly newest: number;
   readonly fan: readonly FanStep[];
   readonly report: PlacedReport | null;
   readonly spans: readonly SignalSpan[];
 }
 
-/** A forecast range: low and high of the close after so many sessions. */
+/** A forecast range: the low and high of the close `sessions` sessions ahead. */
 interface FanStep {
   readonly sessions: number;
   readonly low: number;
@@ -86,16 +92,16 @@ function priceAxis({ figure, fan }: Scene, isLog: boolean): ValueAxis {
   const all = [...closes, ...fan.flatMap(({ low, high }) => [low, high])];
   const [low, high] = [Math.min(...all), Math.max(...all)];
   const room = ROOM * (high - low) || high * ROOM;
-  // A logarithm needs more than 0.
+  // On a logarithmic axis, the lowest value must be above 0.
   return { low: isLog ? Math.max(low - room, low / 2) : low - room, high: high + room, isLog };
 }
 
-function pricePanel(scene: Scene, isLog: boolean): Panel {
+function pricePanel(scene: Scene, isLog: boolean): PlotPanel {
   const { figure, time, newest, fan } = scene;
   const axis = priceAxis(scene, isLog);
   const closes = figure.points.map(({ close }) => close);
   const last = closes.at(-1) ?? null;
-  const marks = ticks(axis);
+  const marks = axisTicks(axis);
   const labels: AxisLabel[] = [
     ...marks.map((value) => ({ value, text: priceText(value, marks) })),
     ...(last === null ? [] : [{ value: last, text: priceText(last), name: "strong" }]),
@@ -109,14 +115,14 @@ function pricePanel(scene: Scene, isLog: boolean): Panel {
     time,
     axis,
     labels,
-    shapes: html`${spanShapes(scene)}${marks.map((value) => level(value, axis, "grid"))}${reportShapes(scene)}${last !== null && fanShapes(fan, { last, newest, axis })}<path class="l-price" d="${line(closes, axis)}"/>${upright(newest, "now")}`,
+    shapes: html`${spanShapes(scene)}${marks.map((value) => horizontalLine(value, axis, "grid"))}${reportShapes(scene)}${last !== null && fanShapes(fan, { last, newest, axis })}<path class="l-price" d="${linePath(closes, axis)}"/>${verticalLine(newest, "now")}`,
     texts: html`${reportWindow(scene)}${reportTexts(scene)}`,
   };
 }
 
 const SCORES: ValueAxis = { low: 0, high: 100 };
 
-function scorePanel(scene: Scene): Panel {
+function scorePanel(scene: Scene): PlotPanel {
   const { figure, time, newest } = scene;
   const { points, signal } = figure;
   const { enterLong, exitLong, enterShort, exitShort } = signal.thresholds;
@@ -135,7 +141,7 @@ function scorePanel(scene: Scene): Panel {
         text: String(value),
       })),
     ],
-    shapes: html`${spanShapes(scene)}${level(enterLong, SCORES, "t-long")}${level(exitLong, SCORES, "t-long t-end")}${level(exitShort, SCORES, "t-short t-end")}${level(enterShort, SCORES, "t-short")}<path class="l-raw" d="${line(raw, SCORES)}"/><path class="l-score" d="${line(smoothed, SCORES)}"/>${upright(newest, "now")}`,
+    shapes: html`${spanShapes(scene)}${horizontalLine(enterLong, SCORES, "t-long")}${horizontalLine(exitLong, SCORES, "t-long t-end")}${horizontalLine(exitShort, SCORES, "t-short t-end")}${horizontalLine(enterShort, SCORES, "t-short")}<path class="l-raw" d="${linePath(raw, SCORES)}"/><path class="l-score" d="${linePath(smoothed, SCORES)}"/>${verticalLine(newest, "now")}`,
     texts: html`<text class="halo" x="6" y="95%">score, 0 to 100</text>${[
       thresholdText(enterLong, "LONG begins", -4),
       thresholdText(exitLong, "LONG ends", -4),
@@ -145,29 +151,41 @@ function scorePanel(scene: Scene): Panel {
   };
 }
 
-/** The name of a threshold at the right end of its line. @param dy In pixels from it. */
+/**
+ * The name of a threshold at the right end of its line.
+ *
+ * @param dy Vertical distance from the line, in pixels.
+ */
 const thresholdText = (value: number, text: string, dy: number): Html =>
   html`<text class="end halo minor" x="100%" dx="-4" y="${100 - value}%" dy="${dy}">${text}</text>`;
 
-/** A dot where a range ended with the close inside it, and a ring where the close had left it. */
+/**
+ * Panel with one mark for each forecast range that has ended: a dot if the close was inside the
+ * range, a ring if it was outside.
+ */
 function keptPanel({ figure: { kept }, time, newest }: Scene): Html | false {
   if (kept === undefined || kept.outcomes.length === 0) return false;
   const { outcomes } = kept;
-  return panel({
+  return plotPanel({
     name: "p-kept",
     time,
     axis: { low: 0, high: 1 },
-    shapes: upright(newest, "now"),
-    texts: outcomes.map(({ place, isKept }) => dot(place, time, isKept ? "kept" : "broke")),
+    shapes: verticalLine(newest, "now"),
+    texts: outcomes.map(({ place, isKept }) => plotDot(place, time, isKept ? "kept" : "broke")),
     labels: [{ value: 0.5, text: keptCount(outcomes) }],
   });
 }
 
-/** Number of ranges that were kept, of all that ended. */
-const keptCount = (outcomes: KeptRanges["outcomes"]): string =>
+/**
+ * Text with the number of ranges that contained the close and the number of all ranges, such as
+ * "8/10".
+ */
+const keptCount = (outcomes: RangeOutcomes["outcomes"]): string =>
   `${outcomes.filter(({ isKept }) => isKept).length}/${outcomes.length}`;
 
-/** Sessions in a row with the same direction. */
+/**
+ * Consecutive sessions with the same direction; `first` and `last` are columns of the time axis.
+ */
 interface SignalSpan {
   readonly signal: "LONG" | "SHORT";
   readonly first: number;
@@ -185,11 +203,11 @@ function spansOf(points: readonly HistoryPoint[]): readonly SignalSpan[] {
   );
 }
 
-/** The spans as a tint, with a stripe at the bottom, so that a short span is visible. */
+/** The spans as tinted areas, each with a stripe at the bottom that makes a short span visible. */
 const spanShapes = ({ spans }: Scene): readonly Html[] =>
   spans.map((one) => {
     const name = `span-${one.signal.toLowerCase()}`;
-    return html`${span(one, html`class="${name}" height="100%"`)}${span(one, html`class="${name} k" y="985" height="15"`)}`;
+    return html`${columnSpan(one, html`class="${name}" height="100%"`)}${columnSpan(one, html`class="${name} k" y="985" height="15"`)}`;
   });
 
 interface FanPlace {
@@ -199,29 +217,35 @@ interface FanPlace {
   readonly axis: ValueAxis;
 }
 
-/** The ranges ahead: straight lines between the closes for which they are published. */
+/**
+ * The forecast ranges as an area, with straight edges between the horizons for which ranges are
+ * published.
+ */
 function fanShapes(fan: readonly FanStep[], { last, newest, axis }: FanPlace): Html {
   const steps = [{ sessions: 0, low: last, high: last }, ...fan];
   const along = (value: (step: FanStep) => number, some: readonly FanStep[]) =>
-    some.map((step) => `${newest + step.sessions} ${down(value(step), axis)}`);
+    some.map((step) => `${newest + step.sessions} ${yCoordinate(value(step), axis)}`);
   const high = along((step) => step.high, steps);
   const low = along((step) => step.low, steps.toReversed());
   return html`<path class="fan" d="M${[...high, ...low].join(" ")}Z"/>${fan.map(
     ({ sessions, ...range }) => {
       const x = newest + sessions;
-      return html`<line class="fan-l" x1="${x}" x2="${x}" y1="${down(range.high, axis)}" y2="${down(range.low, axis)}"/>`;
+      return html`<line class="fan-l" x1="${x}" x2="${x}" y1="${yCoordinate(range.high, axis)}" y2="${yCoordinate(range.low, axis)}"/>`;
     },
   )}`;
 }
 
-/** Position of a report on the axis of sessions. */
+/** The days of an expected report as columns of the time axis. */
 interface PlacedReport {
   readonly expected: number;
   readonly earliest: number;
   readonly latest: number;
 }
 
-/** Places an expected report; later sessions are as far apart as those of the history. */
+/**
+ * Places an expected report on the time axis. Future sessions are assumed to be as far apart as
+ * those of the history.
+ */
 function placeReport(
   { expected, earliest, latest }: NonNullable<FullSignal["nextReport"]>,
   instants: readonly number[],
@@ -233,18 +257,23 @@ function placeReport(
   return { expected: place(expected), earliest: place(earliest), latest: place(latest) };
 }
 
-/** Filed reports, and the day on which the next is expected. */
+/** Lines for the filed reports and for the day on which the next report is expected. */
 const reportShapes = (scene: Scene): Html =>
-  html`${filedPlaces(scene.figure).map((place) => upright(place, "filed"))}${expectedPlace(scene, (place) => upright(place, "report-l"))}`;
+  html`${filedPlaces(scene.figure).map((place) => verticalLine(place, "filed"))}${expectedPlace(scene, (place) => verticalLine(place, "report-l"))}`;
 
-/** Draws at the day of the next report, if that is within the drawing; an overdue report is drawn
- *  at the next session. */
+/**
+ * Draws at the column of the next report, if it is within the figure; an overdue report is drawn at
+ * the next session.
+ */
 function expectedPlace<T>({ report, newest, time }: Scene, draw: (place: number) => T): T | false {
   const place = report === null ? time.total : Math.max(newest + 1, report.expected);
   return place < time.total && draw(place);
 }
 
-/** The window of the next report. Its hatching is not stretched, so it is placed in percent. */
+/**
+ * The time window of the next report. It is positioned in percent, so that its hatching is not
+ * stretched.
+ */
 function reportWindow({ report, newest, time }: Scene): Html | false {
   if (report === null) return false;
   const first = Math.max(newest + 1, report.earliest);
@@ -254,7 +283,7 @@ function reportWindow({ report, newest, time }: Scene): Html | false {
   return html`<defs><pattern id="hatch" width="7" height="7" patternUnits="userSpaceOnUse" patternTransform="rotate(45)"><path class="hatch" d="M0 0V7"/></pattern></defs><rect class="report" x="${percent(first)}%" width="${percent(last + 1 - first)}%" height="100%"/>`;
 }
 
-/** The sessions whose close was the first after a filing. */
+/** Columns of the sessions whose close was the first after a filing. */
 const filedPlaces = ({ points, filed }: HistoryView): readonly number[] => {
   const closes = points.map(({ asOf }) => Date.parse(asOf));
   return filed.map((at) => closes.findIndex((close) => close >= at)).filter((place) => place >= 0);

@@ -3,13 +3,13 @@ import type { FullSignal } from "../../../answers/signal.ts";
 import { type Html, html } from "../html.ts";
 import { HISTORY_TABLE, historyPlot } from "./history-figure.ts";
 import { type HistoryChoice, type HistoryView, rangeNames } from "./history-view.ts";
-import { type KeptRanges, SHOWN_RANGE } from "./kept-ranges.ts";
-import { dateTime, priceText, signedPercent } from "./number-format.ts";
+import { dateTimeHtml, priceText, signedPercentHtml } from "./number-format.ts";
+import { type RangeOutcomes, SHOWN_RANGE_PROBABILITY } from "./range-outcomes.ts";
 
-/** Minimum number of sessions of a chart. */
+/** Minimum number of sessions for which a chart is drawn. */
 const MIN_POINTS = 2;
 
-/** What the section shows. */
+/** Data for the history section. */
 export interface HistorySection {
   readonly signal: FullSignal;
   readonly history: HistoryView;
@@ -32,7 +32,7 @@ export function historySection({ signal, history, choice, dayMs }: HistorySectio
   return html`<section aria-labelledby="history">
 <div class="section-head"><h2 id="history">Price and score</h2>${choiceLinks(symbol, choice)}</div>
 <figure class="card chart">
-<p class="readout"><span>${points.length} sessions${change !== null && html`, price <strong>${signedPercent(change)}</strong>`}${keptText(kept)}.<span class="scripted"> Point at the chart, or focus it and use the arrow keys, Home and End.</span></span><output></output></p>
+<p class="readout"><span>${points.length} sessions${change !== null && html`, price <strong>${signedPercentHtml(change)}</strong>`}${keptText(kept)}.<span class="scripted"> Point at the chart, or focus it and use the arrow keys, Home and End.</span></span><output></output></p>
 ${historyPlot({ ...history, signal, isLog: choice.scale === "log", dayMs }, label)}
 </figure>
 <ul class="legend"><li class="price">close${splits > 0 && ` in shares of today (${splits === 1 ? "one split" : `${splits} splits`} since)`}</li><li class="smoothed">smoothed score</li><li class="daily">score of each session</li><li class="long">LONG begins at ${thresholds.enterLong}, ends below ${thresholds.exitLong} (dotted)</li><li class="short">SHORT begins at ${thresholds.enterShort}, ends above ${thresholds.exitShort} (dotted)</li>${signal.range80 && html`<li class="ahead">80 % range ahead</li>`}${kept && kept.outcomes.length > 0 && html`<li class="dots">${kept.horizon}-session range kept <span class="ring">or left</span></li>`}${filed.length > 0 && html`<li class="filed">R report filed</li>`}${nextReport && html`<li class="report">R? next report expected, in its window</li>`}</ul>
@@ -45,22 +45,25 @@ ${historyPlot({ ...history, signal, isLog: choice.scale === "log", dayMs }, labe
     .toReversed()
     .map(
       (point) =>
-        html`<tr><th scope="row">${dateTime(point.asOf)}</th><td>${point.signal}</td><td>${point.scoreRaw.toFixed(2)}</td><td>${point.scoreSmoothed.toFixed(2)}</td><td>${point.close === null ? "–" : priceText(point.close)}</td><td class="roomy">${(100 * point.confidence).toFixed(0)} %</td><td class="roomy">${(100 * point.coverage).toFixed(0)} %</td></tr>\n`,
+        html`<tr><th scope="row">${dateTimeHtml(point.asOf)}</th><td>${point.signal}</td><td>${point.scoreRaw.toFixed(2)}</td><td>${point.scoreSmoothed.toFixed(2)}</td><td>${point.close === null ? "–" : priceText(point.close)}</td><td class="roomy">${(100 * point.confidence).toFixed(0)} %</td><td class="roomy">${(100 * point.coverage).toFixed(0)} %</td></tr>\n`,
     )}</tbody>
 </table></div>
 </details>
 </section>`;
 }
 
-/** How often the shown ranges were kept, compared with their nominal coverage. */
-function keptText(kept: KeptRanges | undefined): string {
+/**
+ * Text that says how often the shown ranges contained the close, compared with their nominal
+ * coverage.
+ */
+function keptText(kept: RangeOutcomes | undefined): string {
   if (kept === undefined || kept.outcomes.length === 0) return "";
   const { horizon, outcomes } = kept;
   const times = outcomes.filter(({ isKept }) => isKept).length;
-  return `; the range of ${horizon} sessions was kept ${times} times of ${outcomes.length}, ${100 * SHOWN_RANGE} % promised`;
+  return `; the range of ${horizon} sessions was kept ${times} times of ${outcomes.length}, ${100 * SHOWN_RANGE_PROBABILITY} % promised`;
 }
 
-/** URL of the page of an instrument with another choice. */
+/** URL of an instrument's page with another range or scale. */
 function historyAddress(symbol: string, { range, scale }: HistoryChoice, rest = ""): string {
   const query = new URLSearchParams();
   if (range !== "1y") query.set("range", range);

@@ -3,23 +3,26 @@ import { isoInstant } from "../../../answers/common.ts";
 import { filedReports } from "../../../answers/next-report.ts";
 import type { FullSignal } from "../../../answers/signal.ts";
 import { exactSignal } from "../../../answers/signal-point.ts";
-import { countKnown } from "../../../market/point-in-time.ts";
-import type { Contributions } from "../../../score/composite.ts";
+import { countKnownRecords } from "../../../market/point-in-time.ts";
+import type { FactorContributions } from "../../../score/composite.ts";
 import { contributionsOf, type PastSnapshot } from "../../../score/snapshot.ts";
 import type { ToolContext } from "../../../tool.ts";
-import { type KeptRanges, keptRanges } from "./kept-ranges.ts";
+import { type RangeOutcomes, rangeOutcomes } from "./range-outcomes.ts";
 
-/** Lengths of a history in market days, by the value of `range`; `all`: all that is served. */
+/**
+ * Lengths of a history in market days, by value of `range`; `all` shows the whole history that is
+ * served.
+ */
 const RANGES = { "1m": 31, "6m": 183, "1y": 366, all: Number.POSITIVE_INFINITY } as const;
 
-/** The part of the past that a page shows, and how. */
+/** Schema of the choices for a history: its length and the scale of the price axis. */
 const View = z.object({
   range: z.enum(["1m", "6m", "1y", "all"]).catch("1y"),
   scale: z.enum(["linear", "log"]).catch("linear"),
 });
 export type HistoryChoice = z.output<typeof View>;
 
-/** Names of the ranges, in order. */
+/** Labels of the ranges, in order of length. */
 export const rangeNames: Readonly<Record<HistoryChoice["range"], string>> = {
   "1m": "1M",
   "6m": "6M",
@@ -27,7 +30,7 @@ export const rangeNames: Readonly<Record<HistoryChoice["range"], string>> = {
   all: "All",
 };
 
-/** Reads the choice from a query; an invalid value gives the default. */
+/** Reads the choices from a query; an invalid value becomes the default. */
 export const historyChoiceOf = (query: URLSearchParams): HistoryChoice =>
   View.parse({ range: query.get("range"), scale: query.get("scale") });
 
@@ -35,27 +38,29 @@ export const historyChoiceOf = (query: URLSearchParams): HistoryChoice =>
 export interface HistoryPoint extends ReturnType<typeof exactSignal> {
   readonly asOf: string;
   readonly status: FullSignal["status"];
-  /** Close in units of today's shares: as traded, divided by the splits since then; `null` without
-   *  a close. */
+  /**
+   * Close per share of today: the traded close divided by the splits since then; `null` if there is
+   * no close.
+   */
   readonly close: number | null;
-  /** Index of the log entry with the signal of the session; absent if it is not logged. */
+  /** Index of the log entry with the session's signal; `undefined` if the signal is not logged. */
   readonly entry: number | undefined;
-  /** Points by factor; absent where another method recorded the score. */
-  readonly contributions: Contributions | undefined;
+  /** Points by factor; `undefined` if the score was computed with another method. */
+  readonly contributions: FactorContributions | undefined;
 }
 
 /** The history of an instrument, oldest first. */
 export interface HistoryView {
   readonly points: readonly HistoryPoint[];
-  /** When quarterly reports were filed, Unix milliseconds. */
+  /** Times at which quarterly reports were filed, in milliseconds since the epoch. */
   readonly filed: readonly number[];
-  /** Number of splits within the history, by which earlier closes are divided. */
+  /** Number of splits within the history; closes before a split are divided by its ratio. */
   readonly splits: number;
-  /** How the expected ranges turned out; `undefined` where none is published. */
-  readonly kept: KeptRanges | undefined;
+  /** Outcomes of the past forecast ranges; `undefined` if no ranges are published. */
+  readonly kept: RangeOutcomes | undefined;
 }
 
-/** The snapshots of a range, oldest first. While scores are computed again, there are none. */
+/** The snapshots of a range, oldest first; empty while scores are being recomputed. */
 export function snapshotsIn(
   symbol: string,
   range: HistoryChoice["range"],
@@ -88,7 +93,7 @@ export function viewHistory(
     })),
     filed: filedReports(instrument, from, at, market),
     splits: splits.length,
-    kept: keptRanges(
+    kept: rangeOutcomes(
       instrument,
       past.map((one) => one.at),
       market,
@@ -103,7 +108,10 @@ interface Split {
 
 function splitsIn(symbol: string, from: number, { market }: ToolContext): readonly Split[] {
   const { bars } = market.records(symbol);
-  const known = bars.slice(countKnown(bars, from), countKnown(bars, market.knownUntil()));
+  const known = bars.slice(
+    countKnownRecords(bars, from),
+    countKnownRecords(bars, market.knownUntil()),
+  );
   return known.filter(({ split }) => split !== 1);
 }
 

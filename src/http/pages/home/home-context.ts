@@ -5,15 +5,15 @@ import type { MarketMode } from "../../../market/market.ts";
 import type { ToolContext } from "../../../tool.ts";
 import { type Html, html } from "../html.ts";
 import type { PageAnswer } from "../page-answer.ts";
-import type { ViewerOf } from "./viewer.ts";
+import type { FindViewer } from "./viewer.ts";
 
 /** Dependencies of the market pages. */
 export interface HomeContext {
   readonly site: Site;
   readonly context: ToolContext;
-  /** The log of the market; `undefined` if it has none. */
+  /** The signal log of the market; `undefined` if the market has none. */
   readonly signalLog: Pick<SignalLog, "fault" | "trackRecord"> | undefined;
-  readonly viewerOf: ViewerOf;
+  readonly viewerOf: FindViewer;
   /** Sends a page, or its Markdown version to clients that prefer Markdown. */
   readonly send: (
     req: Request,
@@ -24,11 +24,13 @@ export interface HomeContext {
 }
 
 /** A part of a page that the script keeps up to date. */
-export const live = (id: string, inside: Html): Html =>
+export const livePart = (id: string, inside: Html): Html =>
   html`<div id="${id}" data-live>${inside}</div>`;
 
-/** Status region of the script. The script polls only pages whose data can change: no recorded
- *  history, and no rejected form. */
+/**
+ * Status region of the script. The script polls only if the data of the page can change: not for a
+ * recorded market (`files`), and not after a rejected form.
+ */
 export const updateStatus = (
   { status = 200 }: Pick<PageAnswer, "status">,
   market: MarketMode,

@@ -3,50 +3,69 @@ import { paths } from "../../../../wellknown/paths.ts";
 import { marketNotes, type Site, SUMMARY } from "../../../../wellknown/site.ts";
 import { isPerson } from "../../../alerts/alert.ts";
 import type { StoredWatchlist } from "../../../alerts/watchlists/watchlist.ts";
-import { DIRECTION_WORTH, SCORE_IS, SCORE_IS_NOT, SCORE_USE } from "../../../answers/meaning.ts";
+import {
+  DIRECTION_EVIDENCE_TEXT,
+  SCORE_CAVEAT,
+  SCORE_MEANING,
+  SCORE_PURPOSE,
+} from "../../../answers/meaning.ts";
 import type { MarketMode } from "../../../market/market.ts";
 import { APPLY_PATH } from "../apply.ts";
 import { copyButton } from "../copy.ts";
-import { type FieldErrors, facts, field, timeElement, untrustedText } from "../elements.ts";
+import {
+  descriptionList,
+  type FieldErrors,
+  field,
+  timeElement,
+  untrustedText,
+} from "../elements.ts";
 import { type Html, html } from "../html.ts";
 import type { PageAnswer } from "../page-answer.ts";
-import { withReturn } from "../return-to.ts";
+import { withReturnPath } from "../return-to.ts";
 import { type ClientSetup, clientSetups } from "./connect.ts";
-import { addressOf, type Filter, MAX_SEARCH, type ParsedFilter, SORTS } from "./filter.ts";
-import { live, updateStatus } from "./home-context.ts";
-import { comparison } from "./market-compare.ts";
+import {
+  filterAddress,
+  MARKET_SORTS,
+  MAX_SEARCH,
+  type MarketFilter,
+  type ParsedFilter,
+} from "./filter.ts";
+import { livePart, updateStatus } from "./home-context.ts";
+import { comparisonSection } from "./market-compare.ts";
 import type { MarketList } from "./market-list.ts";
 import { marketMap } from "./market-map.ts";
 import { marketTable } from "./market-table.ts";
 import { classNames } from "./marks.ts";
 import type { Viewer } from "./viewer.ts";
 
-/** Public state of the running service. */
+/** Public state of the service. */
 interface ServiceState {
   /** Instant up to which data are complete, in milliseconds since the epoch. */
   readonly asOf: number;
   readonly instruments: number;
   readonly source: { readonly name: string };
-  /** Why the log of signals is not signed or not witnessed; absent if it is both. */
+  /** The reason why the signal log is not signed or not witnessed; `undefined` if it is both. */
   readonly logFault?: string | undefined;
 }
 
-/** What the home page shows. */
+/** Data for the home page. */
 export interface HomeView {
   readonly site: Site;
   readonly viewer: Viewer;
   readonly service: ServiceState;
   readonly query: ParsedFilter;
-  /** Sectors to choose from; empty for viewers without access. */
+  /** Sectors that the filter offers; empty for viewers without access. */
   readonly sectors: readonly string[];
   /** Watchlists of the viewer. */
   readonly lists: readonly StoredWatchlist[];
-  /** Absent for viewers without access to the market, and if the filter is invalid. */
+  /** `undefined` if the viewer has no access to the market or the filter is invalid. */
   readonly list: MarketList | undefined;
   readonly scriptPath: string;
 }
 
-/** The home page: what the service is, how reliable a score is, the market, and how to connect. */
+/**
+ * The home page: what the service does, how reliable a score is, the market, and how to connect.
+ */
 export function homePage(view: HomeView): PageAnswer {
   const { site, viewer, query, list, scriptPath } = view;
   const errors = viewer.scopes.has("signals:read") ? query.errors : [];
@@ -54,14 +73,14 @@ export function homePage(view: HomeView): PageAnswer {
   const standing = liveStanding(view);
   const instruments =
     list &&
-    live(
+    livePart(
       "instruments",
-      html`${comparison(list.compared, query.filter)}${marketTable(list, query.filter)}${marketMap(list.tiles)}`,
+      html`${comparisonSection(list.compared, query.filter)}${marketTable(list, query.filter)}${marketMap(list.tiles)}`,
     );
   return {
     errors,
     heading: "What the evidence says about a stock or a coin",
-    ...(addressOf(query.filter) === "/" && status === 200 && { description: SUMMARY }),
+    ...(filterAddress(query.filter) === "/" && status === 200 && { description: SUMMARY }),
     isWide: true,
     place: "market",
     isSignedIn: viewer.isSignedIn,
@@ -84,8 +103,8 @@ ${updateStatus({ status }, site.market)}`,
 }
 
 const scoreNotice = html`<aside class="note warning" aria-label="The worth of a score">
-<p>${SCORE_IS} <strong>${SCORE_IS_NOT}</strong></p>
-<p>${DIRECTION_WORTH} ${SCORE_USE} You can <a href="${paths.reference}#${getFactors.name}">work every number out again</a>.</p>
+<p>${SCORE_MEANING} <strong>${SCORE_CAVEAT}</strong></p>
+<p>${DIRECTION_EVIDENCE_TEXT} ${SCORE_PURPOSE} You can <a href="${paths.reference}#${getFactors.name}">work every number out again</a>.</p>
 </aside>`;
 
 /** Labels of the market modes. */
@@ -98,13 +117,13 @@ const marketKinds: Readonly<Record<MarketMode, string>> = {
 
 function liveStanding({ site, service }: HomeView): Html {
   const { asOf, instruments, source, logFault } = service;
-  const entries = facts([
+  const entries = descriptionList([
     ["Market", html`${marketKinds[site.market]} <code>${site.market}</code>`],
     ["Known up to", timeElement(asOf)],
     ["Instruments", instruments],
     ["Source", source.name],
   ]);
-  return live("standing", html`${entries}${logFault !== undefined && logNotice(logFault)}`);
+  return livePart("standing", html`${entries}${logFault !== undefined && logNotice(logFault)}`);
 }
 
 const serviceSection = ({ market }: Site, standing: Html): Html =>
@@ -132,18 +151,18 @@ ${viewer.scopes.has("signals:read") ? html`${filterForm(query, lists, sectors)}$
 }
 
 /**
- * Replaces content that a viewer may not see.
+ * Notice in place of content that a viewer may not see.
  *
- * @param place Return target after signing in.
+ * @param place Path to which the person returns after signing in.
  */
 export const signInNotice = (place: string): Html => html`<div class="empty">
 <p>Scores and signals of this service are for people who have an account, and for their agents.</p>
-<p><a href="${withReturn("/sign-in", place)}">Sign in to see them</a></p>
+<p><a href="${withReturnPath("/sign-in", place)}">Sign in to see them</a></p>
 </div>`;
 
-/** How to verify what the service claims about its past. */
+/** Section that explains how to verify what the service claims about its past signals. */
 function verifySection({ baseUrl, market }: Site): Html {
-  // Nothing is logged of a market that is fixed at one instant.
+  // A market that is fixed at one instant has no log.
   if (market === "files") return html``;
   return html`<section aria-labelledby="verify">
 <h2 id="verify">Verify what was said</h2>
@@ -175,7 +194,7 @@ const documentsSection = html`<section aria-labelledby="documents">
 )}</ul>
 </section>`;
 
-/** How to connect agents and other clients. */
+/** Section that explains how to connect agents and other clients. */
 function connectSection(site: Site): Html {
   const { baseUrl } = site;
   return html`<section aria-labelledby="connect" class="connect">
@@ -205,7 +224,7 @@ const signals: readonly Option[] = [
   ["WAIT", "WAIT"],
 ];
 
-const orders: readonly Option[] = Object.entries(SORTS).map(([value, text]) => [
+const orders: readonly Option[] = Object.entries(MARKET_SORTS).map(([value, text]) => [
   value === "symbol" ? "" : value,
   text,
 ]);
@@ -243,7 +262,7 @@ ${lists.length > 0 && choice("list", "Watchlist", { options: [["", "No list"], .
 
 const optionOf = ({ key, value }: StoredWatchlist): Option => [key, value.name];
 
-/** Actions on the selected watchlist. */
+/** Links to actions on the selected watchlist. */
 function listLinks({ filter }: ParsedFilter, lists: readonly StoredWatchlist[]): Html | false {
   const list = lists.find(({ key }) => key === filter.list);
   if (list === undefined) return false;
@@ -253,7 +272,7 @@ function listLinks({ filter }: ParsedFilter, lists: readonly StoredWatchlist[]):
 
 interface Choice {
   readonly options: readonly Option[];
-  readonly filter: Filter;
+  readonly filter: MarketFilter;
   readonly errors: FieldErrors;
 }
 

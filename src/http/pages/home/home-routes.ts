@@ -7,17 +7,22 @@ import type { StoredWatchlist } from "../../../alerts/watchlists/watchlist.ts";
 import { strongEtag } from "../../../lib/etag.ts";
 import type { SignalLog } from "../../../log/signal-log.ts";
 import type { ToolContext } from "../../../tool.ts";
-import { serveReading } from "../../allowed-methods.ts";
+import { serveGetOnly } from "../../allowed-methods.ts";
 import { MARKDOWN_TYPE, prefersMarkdown } from "../../markdown.ts";
 import { queryOf } from "../../request-context.ts";
 import { MEDIA_TYPES, sendRepresentation } from "../../send-response.ts";
 import { type ErrorPageOptions, errorPages } from "../error.ts";
 import { layout } from "../layout.ts";
-import { CONTENT_SECURITY_POLICY, createShowPage, PAGE_HEADERS, statusOf } from "../page-answer.ts";
+import {
+  CONTENT_SECURITY_POLICY,
+  createShowPage,
+  PAGE_HEADERS,
+  pageStatusOf,
+} from "../page-answer.ts";
 import { ACCOUNT_PATH } from "../return-to.ts";
 import { styleAddress } from "../style-route.ts";
 import { type ClientSetup, clientSetups } from "./connect.ts";
-import { filterOf, type ParsedFilter } from "./filter.ts";
+import { type ParsedFilter, parseFilter } from "./filter.ts";
 import type { HomeContext } from "./home-context.ts";
 import { homePage } from "./home-page.ts";
 import { showHistoryCsv, showInstrument } from "./instrument-route.ts";
@@ -25,35 +30,40 @@ import { createListMarket, sectorsOf } from "./market-list.ts";
 import { sendProofFile, showProof } from "./proof-page.ts";
 import { scriptAddress, scriptRoutes } from "./script-route.ts";
 import { showTrackRecord } from "./track-record-page.ts";
-import { createViewerOf, type Viewer, type ViewerOptions } from "./viewer.ts";
+import { createFindViewer, type Viewer, type ViewerOptions } from "./viewer.ts";
 /** Dependencies of the market pages. */
 export interface HomeOptions
   extends Omit<ViewerOptions, "anonymousScopes">,
     Pick<ErrorPageOptions, "now" | "onError"> {
   readonly site: Site;
   readonly context: ToolContext;
-  /** The log of the market; `undefined` if it has none. */
+  /** The signal log of the market; `undefined` if the market has none. */
   readonly signalLog: Pick<SignalLog, "fault" | "trackRecord"> | undefined;
 }
 
-/** Request header with which the script asks for the live parts of a page only. */
+/** Request header with which the script requests only the live parts of a page. */
 const LIVE_PARTS = "X-Live-Parts";
 
-/** Headers of all market pages: they depend on the viewer, so shared caches must not store them and
- *  browsers must revalidate. */
+/**
+ * Headers of all market pages. The pages depend on the viewer, so shared caches must not store
+ * them, and browsers must revalidate them.
+ */
 const MARKDOWN_HEADERS = {
   "cache-control": "private, no-cache",
   vary: `Accept, Cookie, ${LIVE_PARTS}`,
 };
 
-/** Headers of HTML pages: only the script may run, and may fetch its own page. */
+/**
+ * Headers of HTML pages. They allow only the script of the page, and let it fetch only from this
+ * site.
+ */
 const HEADERS = {
   ...PAGE_HEADERS,
   ...MARKDOWN_HEADERS,
   "content-security-policy": `${CONTENT_SECURITY_POLICY}; script-src 'self'; connect-src 'self'`,
 };
 
-/** Creates the home page and the pages of instruments; agents get Markdown. */
+/** Creates the routes of the home page and the instrument pages; agents get Markdown. */
 export function homeRouter(options: HomeOptions): Router {
   const { site, context, signalLog, now, onError } = options;
   const frame = { name: site.name, stylePath: styleAddress };
@@ -61,9 +71,9 @@ export function homeRouter(options: HomeOptions): Router {
     site,
     context,
     signalLog,
-    viewerOf: createViewerOf({ ...options, anonymousScopes: site.anonymousScopes }),
+    viewerOf: createFindViewer({ ...options, anonymousScopes: site.anonymousScopes }),
     send(req, res, page, markdown) {
-      res.status(statusOf(page));
+      res.status(pageStatusOf(page));
       if (markdown !== undefined && prefersMarkdown(req)) {
         res.set(MARKDOWN_HEADERS);
         return sendWithEtag(req, res, { type: MARKDOWN_TYPE, body: markdown });
@@ -75,12 +85,12 @@ export function homeRouter(options: HomeOptions): Router {
     },
   };
   const router = Router();
-  serveReading(router, "/", showHome(surroundings));
-  serveReading(router, "/market/:symbol", showInstrument(surroundings));
-  serveReading(router, "/market/:symbol/history.csv", showHistoryCsv(surroundings));
-  serveReading(router, "/market/:symbol/proof", showProof(surroundings));
-  serveReading(router, "/market/:symbol/proof.tlog-proof", sendProofFile(surroundings));
-  serveReading(router, paths.trackRecord, showTrackRecord(surroundings));
+  serveGetOnly(router, "/", showHome(surroundings));
+  serveGetOnly(router, "/market/:symbol", showInstrument(surroundings));
+  serveGetOnly(router, "/market/:symbol/history.csv", showHistoryCsv(surroundings));
+  serveGetOnly(router, "/market/:symbol/proof", showProof(surroundings));
+  serveGetOnly(router, "/market/:symbol/proof.tlog-proof", sendProofFile(surroundings));
+  serveGetOnly(router, paths.trackRecord, showTrackRecord(surroundings));
   for (const route of scriptRoutes) router.use(route());
   router.use(errorPages({ show: createShowPage(frame), now, onError }));
   return router;
@@ -97,7 +107,7 @@ function showHome({ site, context, signalLog, viewerOf, send }: HomeContext): Re
     }
     const viewer = await viewerOf(req);
     const lists = await listsOf(viewer, context);
-    const query = withKnownList(filterOf(queryOf(req)), lists);
+    const query = withKnownList(parseFilter(queryOf(req)), lists);
     const isShown = viewer.scopes.has("signals:read") && query.errors.length === 0;
     const service = {
       asOf: market.knownUntil(),
@@ -118,14 +128,14 @@ function showHome({ site, context, signalLog, viewerOf, send }: HomeContext): Re
   };
 }
 
-/** The watchlists of a signed-in person and of all clients that act for the person. */
+/** The watchlists of a signed-in person and of all clients that act for them. */
 const listsOf = async (
   { accountId }: Viewer,
   { watchlists }: ToolContext,
 ): Promise<readonly StoredWatchlist[]> =>
   accountId === undefined ? [] : watchlists.listForAccount(accountId);
 
-/** A query with an error if the viewer has no such watchlist. */
+/** Adds an error to a query whose watchlist the viewer does not have. */
 function withKnownList(query: ParsedFilter, lists: readonly StoredWatchlist[]): ParsedFilter {
   const { list, ...filter } = query.filter;
   if (list === undefined || lists.some(({ key }) => key === list)) return query;

@@ -1,8 +1,11 @@
 import type { Snapshot } from "../../../score/snapshot.ts";
 import type { ToolContext } from "../../../tool.ts";
 
-/** Caches a slow computation per instrument while its newest snapshot is current, since every tool
- *  returns the same until then. The symbol must be a listed one. */
+/**
+ * Caches the result of a slow computation per instrument, for as long as the instrument's newest
+ * snapshot stays the same: until then, every tool returns the same result. The symbol must be
+ * listed.
+ */
 export function cacheByInstrument<T>(
   { snapshots }: ToolContext,
   make: (symbol: string) => T,

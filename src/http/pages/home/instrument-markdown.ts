@@ -4,33 +4,36 @@ import { getSignal } from "../../../../tools/get-signal.ts";
 import { table } from "../../../../wellknown/markdown.ts";
 import { instrumentPath, paths } from "../../../../wellknown/paths.ts";
 import type { Site } from "../../../../wellknown/site.ts";
-import { DIRECTION_WORTH, SCORE_IS, SCORE_IS_NOT } from "../../../answers/meaning.ts";
+import { DIRECTION_EVIDENCE_TEXT, SCORE_CAVEAT, SCORE_MEANING } from "../../../answers/meaning.ts";
 import type { FullSignal } from "../../../answers/signal.ts";
-import { escaped } from "../../../lib/markdown.ts";
+import { escapeMarkdown } from "../../../lib/markdown.ts";
 import type { Instrument } from "../../../market/instrument.ts";
 import { ACCOUNT_PATH } from "../return-to.ts";
-import type { Darkpool, FactorsAnswer, InstrumentView } from "./instrument-view.ts";
+import type { DarkpoolView, FactorsAnswer, InstrumentView } from "./instrument-view.ts";
 import type { FactorName } from "./marks.ts";
 import { factorNames, statusLabels } from "./marks.ts";
 
-/** The page of an instrument as Markdown, for agents: figures as the tools return them, and the
- *  calls that return more. */
+/**
+ * The page of an instrument as Markdown, for agents: figures as the tools return them, and the tool
+ * calls that return more.
+ */
 export function instrumentMarkdown(view: InstrumentView, site: Site): string {
   const { signal, factors, darkpool } = view;
   const parts = [
-    `# ${escaped(signal.symbol)}: ${escaped(signal.name)}`,
+    `# ${escapeMarkdown(signal.symbol)}: ${escapeMarkdown(signal.name)}`,
     `> ${signal.signal} since ${signal.since}, with a score of ${signal.score} of 100, where 50 is no evidence either way.`,
     figures(signalRows(signal)),
     factors && factorsPart(factors),
-    darkpool && `## Dark pool\n\n${escaped(darkpool.note)}\n\n${figures(darkpoolRows(darkpool))}`,
+    darkpool &&
+      `## Dark pool\n\n${escapeMarkdown(darkpool.note)}\n\n${figures(darkpoolRows(darkpool))}`,
     `## As data\n\n${calls(view)}\n\nWith \`from\`, the first answers with the history. Each needs a token: ${site.baseUrl}${paths.authMd}`,
-    `${SCORE_IS} ${SCORE_IS_NOT} ${DIRECTION_WORTH}`,
+    `${SCORE_MEANING} ${SCORE_CAVEAT} ${DIRECTION_EVIDENCE_TEXT}`,
   ];
   return textOf(parts);
 }
 
-/** The page for viewers without access; the same for every symbol. */
-export const closedMarkdown = ({ baseUrl }: Site): string =>
+/** The Markdown page for viewers without access; it is the same for every symbol. */
+export const signInRequiredMarkdown = ({ baseUrl }: Site): string =>
   textOf([
     "# For people who have an account",
     "Scores and signals of this service are for people who have an account, and for their agents.",
@@ -38,22 +41,23 @@ export const closedMarkdown = ({ baseUrl }: Site): string =>
   ]);
 
 /**
- * The page for an unknown symbol.
+ * The Markdown page for an unknown symbol.
  *
  * @param why Text after the words "is covered".
  */
-export const unknownMarkdown = (
+export const unknownInstrumentMarkdown = (
   { symbol, why }: { readonly symbol: string; readonly why: string },
   candidates: readonly Instrument[],
   { baseUrl }: Site,
 ): string =>
   textOf([
     "# No such instrument",
-    `Nothing with the symbol ${escaped(symbol)} is covered${why}.`,
+    `Nothing with the symbol ${escapeMarkdown(symbol)} is covered${why}.`,
     candidates.length > 0 &&
       `Did you mean one of these?\n\n${candidates
         .map(
-          (one) => `- [${escaped(one.symbol)}](${instrumentPath(one.symbol)}) ${escaped(one.name)}`,
+          (one) =>
+            `- [${escapeMarkdown(one.symbol)}](${instrumentPath(one.symbol)}) ${escapeMarkdown(one.name)}`,
         )
         .join("\n")}`,
     `All instruments: ${baseUrl}${paths.home}`,
@@ -64,14 +68,17 @@ const textOf = (parts: readonly (string | false | undefined)[]): string =>
 
 type Figure = string | number | null;
 
-/** A figure with at most this many decimals, as in brief answers. */
+/** Rounds a figure to at most `digits` decimals, as in brief answers. */
 const decimals = (value: number, digits: number): number => Number(value.toFixed(digits));
 
 /** A table of figures. */
 const figures = (rows: readonly (readonly [name: string, value: Figure])[]): string =>
   table(
     ["Figure", "Value"],
-    rows.map(([name, value]) => [name, value === null ? "not known" : escaped(String(value))]),
+    rows.map(([name, value]) => [
+      name,
+      value === null ? "not known" : escapeMarkdown(String(value)),
+    ]),
   );
 
 function signalRows(signal: FullSignal): readonly (readonly [string, Figure])[] {
@@ -93,7 +100,10 @@ function signalRows(signal: FullSignal): readonly (readonly [string, Figure])[] 
   ];
 }
 
-/** The next filing; results are published on that day or a few sessions before. */
+/**
+ * Table rows about the next expected filing; results are published on the day of the filing or a
+ * few sessions before.
+ */
 function reportRows(signal: FullSignal): readonly (readonly [string, Figure])[] {
   const { nextReport, nextReportReason } = signal;
   if (signal.assetClass !== "stock") return [];
@@ -112,7 +122,7 @@ function factorsPart({ factors }: FactorsAnswer): string {
     z === null ? statusLabels[status] : String(decimals(z, 4)),
     String(decimals(confidence, 4)),
     String(weight),
-    escaped(summary),
+    escapeMarkdown(summary),
   ]);
   return `## The four factors
 
@@ -121,7 +131,7 @@ Points add up to the score less 50. z is in standard deviations: more is bullish
 ${table(["Factor", "Points", "z", "Confidence", "Weight", "Summary"], rows)}`;
 }
 
-const darkpoolRows = ({ feeds, summary }: Darkpool): readonly (readonly [string, Figure])[] => [
+const darkpoolRows = ({ feeds, summary }: DarkpoolView): readonly (readonly [string, Figure])[] => [
   ["Feed of prints", feeds.prints],
   ["Feed of short volume", feeds.shortVolume],
   ["Sessions", summary.sessions],

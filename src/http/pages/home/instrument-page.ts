@@ -1,14 +1,14 @@
 import type { Site } from "../../../../wellknown/site.ts";
 import {
-  DIRECTION_WORTH,
-  DIRECTION_WORTH_IN_SHORT,
-  SCORE_IS,
-  SCORE_IS_NOT,
+  DIRECTION_EVIDENCE_SUMMARY,
+  DIRECTION_EVIDENCE_TEXT,
+  SCORE_CAVEAT,
+  SCORE_MEANING,
 } from "../../../answers/meaning.ts";
 import type { FullSignal } from "../../../answers/signal.ts";
 import { DAY_MS } from "../../../lib/market-day.ts";
 import { CLASS_FACTORS } from "../../../score/composite.ts";
-import { type Fact, facts, untrustedText } from "../elements.ts";
+import { descriptionList, type FactEntry, untrustedText } from "../elements.ts";
 import { type Html, html } from "../html.ts";
 import type { PageAnswer } from "../page-answer.ts";
 import { changesSection } from "./changes-section.ts";
@@ -17,7 +17,7 @@ import { factorsSection } from "./factor-cards.ts";
 import { factorHistory } from "./factor-history.ts";
 import { historySection } from "./history-section.ts";
 import type { HistoryChoice, HistoryView } from "./history-view.ts";
-import { live, updateStatus } from "./home-context.ts";
+import { livePart, updateStatus } from "./home-context.ts";
 import type { InstrumentView } from "./instrument-view.ts";
 import {
   answerNotes,
@@ -28,11 +28,18 @@ import {
   scoreScale,
   signalMark,
 } from "./marks.ts";
-import { dateTime, figureText, fixed, percent, price, signedPercent } from "./number-format.ts";
-import { type Peers, peersSection, trail } from "./peers.ts";
+import {
+  dateTimeHtml,
+  figureHtml,
+  fixedDecimalsHtml,
+  percentHtml,
+  priceHtml,
+  signedPercentHtml,
+} from "./number-format.ts";
+import { breadcrumbTrail, type Peers, peersSection } from "./peers.ts";
 import { proofSection } from "./proof-section.ts";
 import type { Viewer } from "./viewer.ts";
-/** What the page of an instrument shows. */
+/** Data for the page of an instrument. */
 export interface InstrumentPageOptions {
   readonly view: InstrumentView;
   readonly history: HistoryView;
@@ -45,7 +52,9 @@ export interface InstrumentPageOptions {
   readonly scriptPath: string;
 }
 
-/** The page of one instrument: its signal with the evidence, its past, the reasons and its peers. */
+/**
+ * The page of one instrument: its signal with the evidence, its history, the factors and its peers.
+ */
 export function instrumentPage({
   view,
   history,
@@ -58,9 +67,9 @@ export function instrumentPage({
 }: InstrumentPageOptions): PageAnswer {
   const { signal, factors, darkpool } = view;
   const chosen = `symbols=${encodeURIComponent(signal.symbol)}`;
-  const instrument = live(
+  const instrument = livePart(
     "instrument",
-    html`${trail(peers)}
+    html`${breadcrumbTrail(peers)}
 ${signalSection(view, dayMs)}
 ${historySection({ signal, history, choice, dayMs })}
 ${changesSection({ signal, history, showsFactors: factors !== undefined })}
@@ -84,8 +93,11 @@ ${updateStatus({}, site.market)}`,
   };
 }
 
-/** What the score is worth, never hidden; what was measured is one click away. */
-const evidenceNote = html`<details class="note"><summary><strong>${DIRECTION_WORTH_IN_SHORT}.</strong> The figures, and the scale</summary><p>${SCORE_IS} ${SCORE_IS_NOT}</p><p>${DIRECTION_WORTH}</p></details>`;
+/**
+ * Note on how much the score is worth. It is always visible; a click opens the measurements behind
+ * it.
+ */
+const evidenceNote = html`<details class="note"><summary><strong>${DIRECTION_EVIDENCE_SUMMARY}.</strong> The figures, and the scale</summary><p>${SCORE_MEANING} ${SCORE_CAVEAT}</p><p>${DIRECTION_EVIDENCE_TEXT}</p></details>`;
 
 function signalSection({ signal: answer, factors, changes }: InstrumentView, dayMs: number): Html {
   const { signal, score, scoreRaw, status, coverage } = answer;
@@ -100,7 +112,7 @@ ${priceText(answer, changes)}
 ${scoreScale(scoreRaw)}
 ${evidenceNote}
 </div>
-<div class="columns">${facts(factsOf(answer, dayMs))}</div>
+<div class="columns">${descriptionList(factsOf(answer, dayMs))}</div>
 <details class="more"><summary>How the signal follows from the score, and how the ranges have held</summary>
 <p>${reasonText(answer)}</p><p>${answer.risk.summary}</p>
 </details>
@@ -108,38 +120,38 @@ ${evidenceNote}
 </section>`;
 }
 
-/** The newest close with its changes. */
+/** Text with the newest close and its changes. */
 const priceText = (
   { price: newest, assetClass }: FullSignal,
   { session, month, year }: InstrumentView["changes"],
 ): Html | false =>
   newest !== null &&
-  html`<p class="price-line"><strong>${price(newest.value, newest.currency)}</strong> ${signedPercent(session)} <span class="quiet">${
+  html`<p class="price-line"><strong>${priceHtml(newest.value, newest.currency)}</strong> ${signedPercentHtml(session)} <span class="quiet">${
     assetClass === "crypto" ? "30" : "21"
-  } ${unitOf(assetClass)} ${signedPercent(month)} · ${assetClass === "crypto" ? "365" : "252"} ${unitOf(assetClass)} ${signedPercent(year)} · close of ${dateTime(newest.at)}</span></p>`;
+  } ${unitOf(assetClass)} ${signedPercentHtml(month)} · ${assetClass === "crypto" ? "365" : "252"} ${unitOf(assetClass)} ${signedPercentHtml(year)} · close of ${dateTimeHtml(newest.at)}</span></p>`;
 
 const unitOf = (assetClass: FullSignal["assetClass"]): string =>
   assetClass === "crypto" ? "days" : "sessions";
 
-/** What kind of instrument it is, and where the figures come from. */
+/** Text about the kind of the instrument and the source of the figures. */
 function kindText(answer: FullSignal, sector: string | null): Html {
   const { assetClass, exchange, horizon, asOf } = answer;
   const origin = answer.sources.map(({ name }) => name).join(", ");
   const kind = [classNames[assetClass], exchange, sector].filter((part) => part !== null);
-  return html`${untrustedText(kind.join(", "))} · horizon ${horizon} · as of ${dateTime(asOf)} · ${origin}`;
+  return html`${untrustedText(kind.join(", "))} · horizon ${horizon} · as of ${dateTimeHtml(asOf)} · ${origin}`;
 }
 
-function factsOf(answer: FullSignal, dayMs: number): readonly (Fact | false)[] {
+function factsOf(answer: FullSignal, dayMs: number): readonly (FactEntry | false)[] {
   const { assetClass, confidence, coverage, risk, thresholds } = answer;
   return [
     ...rangeFacts(answer),
     [
       "Confidence",
-      html`${percent(0)(confidence)} <span class="quiet">a signal begins from ${percent(0)(thresholds.enterConfidence)}</span>`,
+      html`${percentHtml(0)(confidence)} <span class="quiet">a signal begins from ${percentHtml(0)(thresholds.enterConfidence)}</span>`,
     ],
     [
       "Coverage",
-      html`${percent(0)(coverage)} ${coverageBar(assetClass, answer.missingFactors)}<span class="quiet">${coverageText(assetClass, answer.missingFactors)} factors${missingText(answer)}</span>`,
+      html`${percentHtml(0)(coverage)} ${coverageBar(assetClass, answer.missingFactors)}<span class="quiet">${coverageText(assetClass, answer.missingFactors)} factors${missingText(answer)}</span>`,
     ],
     [
       "Risk",
@@ -149,28 +161,29 @@ function factsOf(answer: FullSignal, dayMs: number): readonly (Fact | false)[] {
   ];
 }
 
-/** The factors that the class can have and that have no value. */
+/** Text that lists the factors of the asset class that have no value. */
 function missingText({ assetClass, missingFactors }: FullSignal): string {
   const missing = CLASS_FACTORS[assetClass].filter((factor) => missingFactors.includes(factor));
   const names = missing.map((factor) => factorNames[factor].toLowerCase());
   return names.length === 0 ? "" : `; without ${names.join(", ")}`;
 }
 
-/** The ranges of the close ahead. */
-const rangeFacts = ({ range80, price: newest, assetClass }: FullSignal): readonly Fact[] =>
+/** The forecast ranges of the close, as list entries. */
+const rangeFacts = ({ range80, price: newest, assetClass }: FullSignal): readonly FactEntry[] =>
   Object.entries(range80 ?? {}).map(([sessions, [low = 0, high = 0]]) => [
     `80 % range, ${sessions} ${unitOf(assetClass)}`,
-    html`${figureText(low)} to ${figureText(high)}${newest && html` <span class="quiet">${signedPercent(low / newest.value - 1)} to ${signedPercent(high / newest.value - 1)}</span>`}`,
+    html`${figureHtml(low)} to ${figureHtml(high)}${newest && html` <span class="quiet">${signedPercentHtml(low / newest.value - 1)} to ${signedPercentHtml(high / newest.value - 1)}</span>`}`,
   ]);
 
-/** The next expected filing, or why none is expected. In the sandbox, whose market days are shorter than
- *  days, it is counted in market days: instants would tell of minutes. */
+/**
+ * Text about the next expected filing, or the reason why none is expected. In the sandbox, where a market day is shorter than a calendar day, times are given in market days.
+ */
 function reportText({ nextReport, nextReportReason, asOf }: FullSignal, dayMs: number): Html {
   if (nextReport === null) return html`<span class="quiet">${nextReportReason}</span>`;
   const { expected, earliest, latest } = nextReport;
   const results = "results come then or a few sessions before";
   if (dayMs >= DAY_MS) {
-    return html`filed about ${dateTime(expected)} <span class="quiet">${dateTime(earliest)} to ${dateTime(latest)}; ${results}</span>`;
+    return html`filed about ${dateTimeHtml(expected)} <span class="quiet">${dateTimeHtml(earliest)} to ${dateTimeHtml(latest)}; ${results}</span>`;
   }
   const ahead = (iso: string) => Math.round((Date.parse(iso) - Date.parse(asOf)) / dayMs);
   const when = (iso: string, ofFuture: (days: number) => string): Html => {
@@ -182,11 +195,11 @@ function reportText({ nextReport, nextReportReason, asOf }: FullSignal, dayMs: n
 }
 
 const sinceText = ({ since, previousSignal }: FullSignal): Html =>
-  html`Since ${dateTime(since)}${
+  html`Since ${dateTimeHtml(since)}${
     previousSignal === null ? ", where the record begins" : html`, before it was ${previousSignal}`
   }.`;
 
-/** Why a signal is WAIT independent of its score. */
+/** Reasons why a signal is WAIT regardless of its score. */
 export const forcedWaitTexts: Readonly<Record<NonNullable<FullSignal["forcedWait"]>, string>> = {
   too_young: "It is WAIT whatever the score, because its history is too short.",
   not_trading: "It is WAIT whatever the score, because it does not trade just now.",
@@ -194,7 +207,7 @@ export const forcedWaitTexts: Readonly<Record<NonNullable<FullSignal["forcedWait
   low_coverage: "It is WAIT whatever the score, because too few factors have a value.",
 };
 
-/** What would end the signal, or begin another. */
+/** Text about the thresholds at which the current signal ends or a new one begins. */
 function nextText({ signal, thresholds, scoreSmoothed, forcedWait, frozen }: FullSignal): Html {
   const { enterLong, exitLong, enterShort, exitShort } = thresholds;
   const ahead = {
@@ -202,11 +215,11 @@ function nextText({ signal, thresholds, scoreSmoothed, forcedWait, frozen }: Ful
     SHORT: `SHORT ends above ${exitShort}`,
     WAIT: `LONG begins at ${enterLong}, SHORT at ${enterShort}`,
   };
-  return html`Smoothed ${fixed(2)(scoreSmoothed)}: ${ahead[signal]}.${forcedWait !== null && ` ${forcedWaitTexts[forcedWait]}`}${frozen && " While trading pauses, it stays what it was."}`;
+  return html`Smoothed ${fixedDecimalsHtml(2)(scoreSmoothed)}: ${ahead[signal]}.${forcedWait !== null && ` ${forcedWaitTexts[forcedWait]}`}${frozen && " While trading pauses, it stays what it was."}`;
 }
 
-/** Why the signal may differ from what the score suggests. */
+/** Text that explains why the signal may differ from what the score suggests. */
 function reasonText({ thresholds, scoreSmoothed }: FullSignal): Html {
   const { enterLong, exitLong, enterShort, exitShort, enterConfidence, minCoverage } = thresholds;
-  return html`The signal follows the score smoothed over sessions, ${fixed(2)(scoreSmoothed)} now: LONG begins at ${enterLong} and ends below ${exitLong}, SHORT begins at ${enterShort} and ends above ${exitShort}. To begin, each needs a confidence of ${percent(0)(enterConfidence)} and a coverage of ${percent(0)(minCoverage)}.`;
+  return html`The signal follows the score smoothed over sessions, ${fixedDecimalsHtml(2)(scoreSmoothed)} now: LONG begins at ${enterLong} and ends below ${exitLong}, SHORT begins at ${enterShort} and ends above ${exitShort}. To begin, each needs a confidence of ${percentHtml(0)(enterConfidence)} and a coverage of ${percentHtml(0)(minCoverage)}.`;
 }

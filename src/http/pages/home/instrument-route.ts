@@ -1,10 +1,10 @@
 import type { RequestHandler } from "express";
 import { instrumentPath } from "../../../../wellknown/paths.ts";
 import { SymbolInput } from "../../../answers/common.ts";
-import { whyNotCovered } from "../../../answers/lookup.ts";
+import { notCoveredReason } from "../../../answers/lookup.ts";
 import { signalColumns } from "../../../answers/signal-table.ts";
 import type { Instrument } from "../../../market/instrument.ts";
-import { type Resolution, resolveSymbol } from "../../../market/symbols.ts";
+import { resolveSymbol, type SymbolResolution } from "../../../market/symbols.ts";
 import { CSV_TYPE, csvEncoder } from "../../../tables/csv.ts";
 import { tableOf } from "../../../tables/table.ts";
 import { linkToMarkdown } from "../../discovery/link-headers.ts";
@@ -16,29 +16,40 @@ import { historyChoiceOf, snapshotsIn, viewHistory } from "./history-view.ts";
 import type { HomeContext } from "./home-context.ts";
 import { signInNotice } from "./home-page.ts";
 import { cacheByInstrument } from "./instrument-cache.ts";
-import { closedMarkdown, instrumentMarkdown, unknownMarkdown } from "./instrument-markdown.ts";
+import {
+  instrumentMarkdown,
+  signInRequiredMarkdown,
+  unknownInstrumentMarkdown,
+} from "./instrument-markdown.ts";
 import { instrumentPage } from "./instrument-page.ts";
 import { viewInstrument, visibleParts } from "./instrument-view.ts";
 import { viewPeers } from "./peers.ts";
 import { scriptAddress } from "./script-route.ts";
 import type { Viewer } from "./viewer.ts";
 
-/** Shows one instrument; other spellings of its symbol redirect to the canonical one. */
+/**
+ * Shows the page of one instrument; other spellings of its symbol redirect to the canonical one.
+ */
 export function showInstrument({ site, context, viewerOf, send }: HomeContext): RequestHandler {
   const viewOf = cacheByInstrument(context, (symbol) => viewInstrument(symbol, context));
   return async (req, res) => {
     const viewer = await viewerOf(req);
     const requested = String(req.params.symbol);
     if (!viewer.scopes.has("signals:read")) {
-      return send(req, res, closedPage(requested, viewer), closedMarkdown(site));
+      return send(req, res, signInRequiredPage(requested, viewer), signInRequiredMarkdown(site));
     }
 
     const found = findInstrument(requested, context);
     if (found.kind !== "found") {
       const { candidates } = found;
-      const why = whyNotCovered(context.market);
-      const markdown = unknownMarkdown({ symbol: requested, why }, candidates, site);
-      return send(req, res, unknownPage({ symbol: requested, why }, candidates, viewer), markdown);
+      const why = notCoveredReason(context.market);
+      const markdown = unknownInstrumentMarkdown({ symbol: requested, why }, candidates, site);
+      return send(
+        req,
+        res,
+        unknownInstrumentPage({ symbol: requested, why }, candidates, viewer),
+        markdown,
+      );
     }
     const { symbol } = found.instrument;
     if (symbol !== requested) return res.redirect(instrumentPath(symbol));
@@ -78,18 +89,18 @@ export function showHistoryCsv({ context, viewerOf }: HomeContext): RequestHandl
   };
 }
 
-/** Finds an instrument. A text that cannot be a symbol is not looked up. */
+/** Finds an instrument. A text that cannot be a symbol is rejected without a lookup. */
 export const findInstrument = (
   requested: string,
   { market }: HomeContext["context"],
-): Resolution =>
+): SymbolResolution =>
   SymbolInput.safeParse(requested).success
     ? resolveSymbol(market.instruments(), requested)
     : { kind: "unknown", candidates: [] };
 
 /** The page for viewers without access; the same for every symbol, so that it does not reveal which
  *  instruments exist. */
-export const closedPage = (requested: string, viewer: Viewer): PageAnswer => ({
+export const signInRequiredPage = (requested: string, viewer: Viewer): PageAnswer => ({
   status: 403,
   heading: "For people who have an account",
   place: "market",
@@ -98,7 +109,7 @@ export const closedPage = (requested: string, viewer: Viewer): PageAnswer => ({
 });
 
 /** The page for an unknown symbol. */
-export const unknownPage = (
+export const unknownInstrumentPage = (
   { symbol: requested, why }: { readonly symbol: string; readonly why: string },
   candidates: readonly Instrument[],
   viewer: Viewer,

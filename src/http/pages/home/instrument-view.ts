@@ -4,19 +4,19 @@ import { type FullFactors, fullFactors } from "../../../answers/factors.ts";
 import { type FullSignal, fullSignal } from "../../../answers/signal.ts";
 import type { Scope } from "../../../auth/scopes.ts";
 import type { ToolContext } from "../../../tool.ts";
-import { changeOf } from "./peers.ts";
+import { simpleReturn } from "./peers.ts";
 
-/** Number of sessions in the dark pool section: those of a quarter. */
+/** Number of sessions in the dark pool section: one quarter. */
 const DARKPOOL_DAYS = 63;
 
-/** Number of prints in it. */
+/** Number of prints in the dark pool section. */
 const DARKPOOL_PRINTS = 20;
 
 /** The factors of an instrument, from `get_factors`. */
 export type FactorsAnswer = FullFactors;
 
 /** Off-exchange trading of an instrument, from `get_darkpool`. */
-export interface Darkpool {
+export interface DarkpoolView {
   readonly feeds: DarkpoolAnswer["feeds"];
   readonly note: string;
   readonly summary: NonNullable<DarkpoolAnswer["summary"]>;
@@ -29,11 +29,13 @@ type DarkpoolAnswer = z.infer<typeof getDarkpool.output>;
 /** All data of an instrument's page. */
 export interface InstrumentView {
   readonly signal: FullSignal;
-  /** Absent for viewers without access, like `darkpool`. */
+  /** `undefined` for viewers without access, like `darkpool`. */
   readonly factors: FactorsAnswer | undefined;
-  readonly darkpool: Darkpool | undefined;
+  readonly darkpool: DarkpoolView | undefined;
   readonly changes: {
-    /** Simple returns over the newest session, and over those of a month and of a year. */
+    /**
+     * Simple returns over the newest session, month and year; `null` if the history is too short.
+     */
     readonly session: number | null;
     readonly month: number | null;
     readonly year: number | null;
@@ -49,21 +51,21 @@ export function viewInstrument(symbol: string, context: ToolContext): Instrument
     factors: fullFactors(newest, context, undefined),
     darkpool: viewDarkpool(symbol, context),
     changes: {
-      session: changeOf(symbol, context),
-      month: changeOf(symbol, context, isDaily ? 30 : 21),
-      year: changeOf(symbol, context, isDaily ? 365 : 252),
+      session: simpleReturn(symbol, context),
+      month: simpleReturn(symbol, context, isDaily ? 30 : 21),
+      year: simpleReturn(symbol, context, isDaily ? 365 : 252),
     },
   };
 }
 
-/** The parts that a viewer may see. */
+/** Removes the parts of a view that a viewer may not see. */
 export const visibleParts = (view: InstrumentView, scopes: ReadonlySet<Scope>): InstrumentView => ({
   ...view,
   factors: scopes.has("factor:read") ? view.factors : undefined,
   darkpool: scopes.has("darkpool:read") ? view.darkpool : undefined,
 });
 
-function viewDarkpool(symbol: string, context: ToolContext): Darkpool {
+function viewDarkpool(symbol: string, context: ToolContext): DarkpoolView {
   const look = (view: DarkpoolAnswer["view"], limit: number) =>
     getDarkpool.run({ symbol, view, detail: "full", limit }, context);
   const { feeds, note, summary } = look("summary", 1);

@@ -4,7 +4,10 @@ const SLOWEST_MS = 60_000;
 const TYPING_MS = 150;
 const news = document.getElementById("news");
 
-/** Updates a node to match another one, leaving equal parts alone to keep focus and selection. */
+/**
+ * Updates a node to match a new one. Equal parts stay untouched, so that they keep focus and
+ * selection.
+ */
 function renew(old, fresh) {
   if (old.isEqualNode(fresh)) return;
   if (old.nodeName !== fresh.nodeName) return old.replaceWith(fresh);
@@ -16,7 +19,7 @@ function renew(old, fresh) {
     if (old.getAttribute(name) !== value) old.setAttribute(name, value);
   }
   for (const name of old.getAttributeNames()) {
-    // Keeps what the person opened.
+    // `open` is kept, so that elements that the person opened stay open.
     if (!fresh.hasAttribute(name) && name !== "open") old.removeAttribute(name);
   }
   renewChildren(old, fresh);
@@ -35,7 +38,7 @@ function renewChildren(old, fresh) {
   }
 }
 
-/** Pairs old nodes with new ones: by id, otherwise by position. */
+/** Pairs new nodes with old ones: by id, otherwise by position. */
 function matchesOf(old, fresh) {
   const named = new Map([...old.children].filter(({ id }) => id).map((one) => [one.id, one]));
   const others = [...old.childNodes].filter(({ id }) => !id);
@@ -51,7 +54,7 @@ function show(text) {
   const focused = document.activeElement;
   for (const part of document.querySelectorAll("[data-live]")) {
     const next = fresh.getElementById(part.id);
-    // Reloads to show the refusal if access was lost.
+    // A part is missing if access was lost; the reload shows the refusal.
     if (!next) return location.reload();
     renew(part, next);
   }
@@ -79,7 +82,8 @@ async function refresh() {
     });
     if (!answer.ok && answer.status !== 304) throw new Error(String(answer.status));
     const text = await answer.text();
-    // Another filter was chosen in the meantime, which asks for itself.
+    // The response is discarded if the filter has changed in the meantime; the change has started its
+    // own request.
     if (address !== location.href) return;
     if (answer.status !== 304) show(text);
     tag = answer.headers.get("etag") ?? "";
@@ -94,7 +98,7 @@ async function refresh() {
   again(Math.min(EVERY_MS * 2 ** failures, SLOWEST_MS));
 }
 
-/** Refreshes later, if the data of the page can change. */
+/** Schedules the next refresh in `ms` milliseconds, if the data of the page can change. */
 function again(ms) {
   if (isLive) timer = setTimeout(refresh, ms);
 }
@@ -103,7 +107,7 @@ const isLive = news !== null && "refresh" in news.dataset;
 again(EVERY_MS);
 if (isLive) document.addEventListener("visibilitychange", refresh);
 
-// Search as you type: the address follows the form, and the list follows the address.
+// Searches as you type: input in the form changes the URL, and the list is fetched for that URL.
 const filters = document.querySelector("form.filters");
 let typing;
 filters?.addEventListener("input", () => {

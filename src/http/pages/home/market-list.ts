@@ -3,74 +3,78 @@ import { fullFactors } from "../../../answers/factors.ts";
 import { type FullItem, fullItem } from "../../../answers/signal.ts";
 import type { Scope } from "../../../auth/scopes.ts";
 import type { Instrument } from "../../../market/instrument.ts";
-import { countKnown } from "../../../market/point-in-time.ts";
+import { countKnownRecords } from "../../../market/point-in-time.ts";
 import { searchInstruments } from "../../../market/symbols.ts";
 import type { Direction } from "../../../score/signal-hysteresis.ts";
 import type { Snapshot } from "../../../score/snapshot.ts";
 import type { ToolContext } from "../../../tool.ts";
-import type { Filter } from "./filter.ts";
+import type { MarketFilter } from "./filter.ts";
 import { cacheByInstrument } from "./instrument-cache.ts";
-import type { Tile } from "./market-map.ts";
+import type { MapTile } from "./market-map.ts";
 import type { FactorName, Factors } from "./marks.ts";
-import { changeOf, groupOf, SPARK_SESSIONS } from "./peers.ts";
+import { peerGroupOf, SPARK_SESSIONS, simpleReturn } from "./peers.ts";
 
 const DAY_MS = 86_400_000;
 
-/** Rows per page. */
+/** Number of rows per page. */
 const PAGE_ROWS = 50;
 
-/** One instrument of the list. */
+/** One instrument in the list. */
 export interface MarketRow {
-  /** From `get_signal`. */
+  /** Signal of the instrument, as `get_signal` returns it. */
   readonly signal: FullItem;
   readonly missing: readonly FactorName[];
   readonly price: Snapshot["price"];
   readonly currency: string;
-  /** Simple return of the newest session; `null` without one. */
+  /** Simple return of the newest session; `null` if it is not known. */
   readonly change: number | null;
-  /** When the signal began, ISO 8601: an instant where sessions are shorter than a day. */
+  /** Start of the signal in ISO 8601: a date, or an instant if sessions are shorter than a day. */
   readonly since: string;
-  /** Closes adjusted for dividends and splits, relative to the first one, oldest first. */
+  /** Closes relative to the first one, adjusted for dividends and splits, oldest first. */
   readonly closes: readonly number[];
-  /** Absent for viewers without access. */
+  /** `undefined` for viewers without access. */
   readonly factors: Factors | undefined;
 }
 
-/** A page of instruments. */
+/** One page of the instrument list. */
 export interface MarketList {
   /** Number of matching instruments on all pages. */
   readonly found: number;
   /** Number of covered instruments. */
   readonly total: number;
-  /** Number of matching instruments by signal, whichever signal is selected; and of those with full
-   *  coverage, whichever coverage is selected. */
+  /**
+   * Number of matching instruments by signal, regardless of the selected signal; `full` is the
+   * number with full coverage, regardless of the selected coverage.
+   */
   readonly counts: Readonly<Record<Direction | "full", number>>;
   /** Number of this page, from 1. */
   readonly page: number;
   /** Number of the last page. */
   readonly pages: number;
   readonly rows: readonly MarketRow[];
-  /** All matching instruments, for the map. */
-  readonly tiles: readonly Tile[];
-  /** Rows of the instruments to compare. */
+  /** All matching instruments, for the market map. */
+  readonly tiles: readonly MapTile[];
+  /** Rows of the compared instruments. */
   readonly compared: readonly MarketRow[];
 }
 
-/** The sectors of a market, and the names of the classes without one, in alphabetical order. */
+/**
+ * The sectors of a market, and the names of asset classes without sectors, in alphabetical order.
+ */
 export const sectorsOf = (instruments: readonly Instrument[]): readonly string[] =>
-  [...new Set(instruments.map(groupOf))].toSorted((a, b) => a.localeCompare(b));
+  [...new Set(instruments.map(peerGroupOf))].toSorted((a, b) => a.localeCompare(b));
 
 /** Lists the instruments that match a filter. */
 export type ListMarket = (
-  filter: Filter,
+  filter: MarketFilter,
   scopes: ReadonlySet<Scope>,
-  /** Symbols to list; absent for all. */
+  /** Symbols to which the list is restricted; absent for all. */
   only?: readonly string[],
 ) => MarketList;
 
 /** Creates the function that lists the market. */
 export function createListMarket(context: ToolContext): ListMarket {
-  // Cached, because computing the indicators is slow.
+  // The factors are cached, because computing their indicators is slow.
   const factorsOf = cacheByInstrument(
     context,
     (symbol) => fullFactors(context.snapshots.newest(symbol), context, undefined).factors,
@@ -82,7 +86,7 @@ export function createListMarket(context: ToolContext): ListMarket {
       missing: snapshot.missingFactors,
       price: snapshot.price,
       currency: snapshot.instrument.currency,
-      change: changeOf(symbol, context),
+      change: simpleReturn(symbol, context),
       since: isoInstant(snapshot.signal.since).slice(
         0,
         context.market.dayMs < DAY_MS ? undefined : 10,
@@ -125,16 +129,19 @@ export function createListMarket(context: ToolContext): ListMarket {
   };
 }
 
-/** Listed symbols among those to be compared. */
-const comparedOf = ({ compare = "" }: Filter, all: readonly Instrument[]): readonly string[] => {
+/** The symbols to compare that are listed. */
+const comparedOf = (
+  { compare = "" }: MarketFilter,
+  all: readonly Instrument[],
+): readonly string[] => {
   const wanted = new Set(compare.split(","));
   return all.flatMap(({ symbol }) => (wanted.has(symbol) ? [symbol] : []));
 };
 
-/** Closes of the newest sessions relative to the first, with dividends and splits. */
+/** Closes of the newest sessions relative to the first one, adjusted for dividends and splits. */
 function closesOf(symbol: string, { market }: ToolContext): readonly number[] {
   const { bars } = market.records(symbol);
-  const known = countKnown(bars, market.knownUntil());
+  const known = countKnownRecords(bars, market.knownUntil());
   let close = 1;
   return bars.slice(Math.max(0, known - SPARK_SESSIONS), known).map(({ logReturn }, index) => {
     close *= Math.exp(index === 0 ? 0 : (logReturn ?? 0));
@@ -142,8 +149,10 @@ function closesOf(symbol: string, { market }: ToolContext): readonly number[] {
   });
 }
 
-/** The value that each order sorts by; the highest comes first. The smoothed score decides the signal, so
- *  its distance from 50 is the strength. */
+/**
+ * The value by which each sort order sorts, highest first. The strength is the distance of the
+ * smoothed score from 50, because the smoothed score decides the signal.
+ */
 const sortKeys: Readonly<
   Record<
     "score" | "change" | "strength" | "since" | "coverage" | "confidence",
@@ -151,20 +160,22 @@ const sortKeys: Readonly<
   >
 > = {
   score: ({ score }) => score,
-  change: ({ instrument }, context) => changeOf(instrument.symbol, context) ?? 0,
+  change: ({ instrument }, context) => simpleReturn(instrument.symbol, context) ?? 0,
   strength: ({ signal }) => Math.abs(signal.smoothed - 50),
   since: ({ signal }) => signal.since,
   coverage: ({ coverage }) => coverage,
   confidence: ({ confidence }) => confidence,
 };
 
-/** The snapshots that match, whatever their signal and coverage, in the order of `find_instruments` or by
- *  a figure. */
-function select(filter: Filter, context: ToolContext): readonly Snapshot[] {
+/**
+ * The snapshots that match the filter, ignoring its signal and coverage. They are in the order of
+ * `find_instruments`, or sorted by a figure.
+ */
+function select(filter: MarketFilter, context: ToolContext): readonly Snapshot[] {
   const { market, snapshots } = context;
   const found = searched(market.instruments(), filter.q ?? "")
     .filter(({ assetClass }) => filter.class === undefined || assetClass === filter.class)
-    .filter((one) => filter.sector === undefined || groupOf(one) === filter.sector)
+    .filter((one) => filter.sector === undefined || peerGroupOf(one) === filter.sector)
     .map(({ symbol }) => snapshots.newest(symbol));
   const { sort = "symbol" } = filter;
   const key =
@@ -174,8 +185,10 @@ function select(filter: Filter, context: ToolContext): readonly Snapshot[] {
   return keyed?.toSorted((a, b) => b.value - a.value).map(({ one }) => one) ?? found;
 }
 
-/** Instruments whose symbol or name matches, in the order of `find_instruments`, then those whose
- *  sector begins with the text. */
+/**
+ * Instruments whose symbol or name matches a text, in the order of `find_instruments`, followed by
+ * those whose sector begins with the text.
+ */
 function searched(all: readonly Instrument[], text: string): readonly Instrument[] {
   const found = searchInstruments(all, text);
   if (text === "") return found;

@@ -1,31 +1,36 @@
 import { instrumentPath } from "../../../../wellknown/paths.ts";
-import { wholePoints } from "../../../answers/rounding.ts";
-import { THRESHOLDS } from "../../../score/signal-hysteresis.ts";
+import { roundToWholePoints } from "../../../answers/rounding.ts";
+import { SIGNAL_THRESHOLDS } from "../../../score/signal-hysteresis.ts";
 import type { Snapshot } from "../../../score/snapshot.ts";
 import { type Html, html } from "../html.ts";
-import { isThin } from "./marks.ts";
-import { groupAddress, groupOf } from "./peers.ts";
+import { hasThinCoverage } from "./marks.ts";
+import { groupAddress, peerGroupOf } from "./peers.ts";
 
-/** Bounds of the bands of the map, which are the thresholds of the directions. */
-const { enterShort, exitShort, exitLong, enterLong } = THRESHOLDS;
+/** Bounds of the score bands of the map: the thresholds of the signals. */
+const { enterShort, exitShort, exitLong, enterLong } = SIGNAL_THRESHOLDS;
 const BOUNDS = [0, enterShort, exitShort, exitLong, enterLong, 100];
 
-/** Classes of the bands, from low to high scores. */
+/** CSS classes of the bands, from low to high scores. */
 const BANDS = ["low2", "low1", "even", "high1", "high2"];
 
-/** Most tiles: of more instruments, those are shown whose score is farthest from 50. */
+/**
+ * Maximum number of tiles. If there are more instruments, those with scores farthest from 50 are
+ * shown.
+ */
 const MAX_TILES = 300;
 
-/** What a tile shows of an instrument. */
-export type Tile = Pick<Snapshot, "instrument" | "score" | "coverage">;
+/** The data of an instrument that its tile shows. */
+export type MapTile = Pick<Snapshot, "instrument" | "score" | "coverage">;
 
-/** The instruments as tiles by sector, or by class where they have none, colored by the band of their score,
- *  the highest first. */
-export function marketMap(all: readonly Tile[]): Html | false {
+/**
+ * Map of the instruments as tiles, highest score first. They are grouped by sector, or by asset
+ * class if it has no sectors, and colored by the band of their score.
+ */
+export function marketMap(all: readonly MapTile[]): Html | false {
   if (all.length < 2) return false;
   const strongest = all.toSorted((a, b) => Math.abs(b.score - 50) - Math.abs(a.score - 50));
   const shown = strongest.slice(0, MAX_TILES).toSorted((a, b) => b.score - a.score);
-  const groups = [...Map.groupBy(shown, ({ instrument }) => groupOf(instrument))];
+  const groups = [...Map.groupBy(shown, ({ instrument }) => peerGroupOf(instrument))];
   return html`<section class="map" aria-labelledby="map">
 <div class="section-head"><h3 id="map">By sector and score</h3>${legend}</div>
 ${all.length > MAX_TILES && html`<p class="quiet">The ${MAX_TILES} of ${all.length} with scores farthest from 50.</p>`}
@@ -37,14 +42,14 @@ const legend = html`<p class="quiet bands">${BANDS.map(
   (name, band) => html`<span class="${name}">${BOUNDS[band]} to ${BOUNDS[band + 1]}</span>`,
 )}<span class="thin">thin evidence</span></p>`;
 
-const sector = ([group, tiles]: readonly [string, readonly Tile[]]): Html =>
+const sector = ([group, tiles]: readonly [string, readonly MapTile[]]): Html =>
   html`<div><p class="sector-name"><a href="${groupAddress(group)}">${group}</a></p><ul>${tiles.map(tile)}</ul></div>
 `;
 
-const tile = ({ instrument: { symbol }, score, coverage }: Tile): Html =>
-  html`<li><a class="tile ${isThin(coverage) ? "thin" : bandOf(score)}" href="${instrumentPath(symbol)}">${symbol} <b>${wholePoints(score)}</b></a></li>`;
+const tile = ({ instrument: { symbol }, score, coverage }: MapTile): Html =>
+  html`<li><a class="tile ${hasThinCoverage(coverage) ? "thin" : bandOf(score)}" href="${instrumentPath(symbol)}">${symbol} <b>${roundToWholePoints(score)}</b></a></li>`;
 
-/** Class of the band of a score: the last one whose lower bound it reaches. */
+/** CSS class of the highest band whose lower bound a score reaches. */
 const bandOf = (score: number): string | undefined =>
   BANDS[
     Math.min(

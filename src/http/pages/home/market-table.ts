@@ -1,9 +1,15 @@
 import { instrumentPath } from "../../../../wellknown/paths.ts";
-import { wholePoints } from "../../../answers/rounding.ts";
-import { THRESHOLDS } from "../../../score/signal-hysteresis.ts";
+import { roundToWholePoints } from "../../../answers/rounding.ts";
+import { SIGNAL_THRESHOLDS } from "../../../score/signal-hysteresis.ts";
 import { untrustedText } from "../elements.ts";
 import { type Html, html } from "../html.ts";
-import { addressOf, type Filter, MAX_COMPARED, SORTS, type Sort } from "./filter.ts";
+import {
+  filterAddress,
+  MARKET_SORTS,
+  MAX_COMPARED,
+  type MarketFilter,
+  type MarketSort,
+} from "./filter.ts";
 import type { MarketList, MarketRow } from "./market-list.ts";
 import {
   answerNotes,
@@ -18,10 +24,16 @@ import {
   sparkline,
   statusLabels,
 } from "./marks.ts";
-import { dateTime, percent, points, priceText, signedPercent } from "./number-format.ts";
+import {
+  dateTimeHtml,
+  percentHtml,
+  pointsHtml,
+  priceText,
+  signedPercentHtml,
+} from "./number-format.ts";
 
-/** Columns that can be sorted by, with their headers. */
-const sorted: Readonly<Record<string, Sort>> = {
+/** Sort orders by the header of the column that they sort. */
+const sorted: Readonly<Record<string, MarketSort>> = {
   Instrument: "symbol",
   Score: "score",
   Day: "change",
@@ -30,11 +42,14 @@ const sorted: Readonly<Record<string, Sort>> = {
   Since: "since",
 };
 
-/** Sort orders that can be reversed. */
-const isSort = (name: string): name is Sort => Object.hasOwn(SORTS, name);
+/** Whether a text is the name of a sort order. */
+const isSort = (name: string): name is MarketSort => Object.hasOwn(MARKET_SORTS, name);
 
-/** A header, with a link that sorts by its column, or reverses the order. */
-function header(title: string, filter: Filter): Html {
+/**
+ * A column header. Its link sorts by the column, or reverses the order if the column is already
+ * sorted.
+ */
+function header(title: string, filter: MarketFilter): Html {
   const sort = sorted[title];
   if (sort === undefined) return html`<th scope="col" role="columnheader">${title}</th>`;
   const { page: _, sort: current = "symbol", ...others } = filter;
@@ -43,16 +58,16 @@ function header(title: string, filter: Filter): Html {
   const direction =
     current === sort ? (sort === "symbol" ? "ascending" : "descending") : "ascending";
   const isCurrent = current === sort || current === opposite;
-  return html`<th scope="col" role="columnheader"${isCurrent && html` aria-sort="${direction}"`}><a href="${addressOf({ ...others, sort: next })}#market">${title}</a></th>`;
+  return html`<th scope="col" role="columnheader"${isCurrent && html` aria-sort="${direction}"`}><a href="${filterAddress({ ...others, sort: next })}#market">${title}</a></th>`;
 }
 
-const { enterLong, exitLong, enterShort, exitShort } = THRESHOLDS;
+const { enterLong, exitLong, enterShort, exitShort } = SIGNAL_THRESHOLDS;
 
-/** Why a signal may stand beside a score that contradicts it. */
+/** Text that explains why a signal can contradict the score next to it. */
 const SIGNAL_RULE = `In brackets the smoothed score, which decides the signal: LONG from ${enterLong} until it falls under ${exitLong}, SHORT from ${enterShort} until it rises over ${exitShort}.`;
 
 /** A page of the market as a table, with links to the other pages. */
-export function marketTable(list: MarketList, filter: Filter): Html {
+export function marketTable(list: MarketList, filter: MarketFilter): Html {
   const { rows, found } = list;
   if (rows.length === 0) return html`${countLinks(list, filter)}${emptyState(list, filter)}`;
   const [first] = rows;
@@ -72,7 +87,8 @@ export function marketTable(list: MarketList, filter: Filter): Html {
     ],
     ...names.map((name) => factorNames[name]),
   ];
-  // Stacked rows lose their table semantics in browsers without an explicit role.
+  // Rows are stacked on narrow screens, and some browsers then drop the table semantics without an
+  // explicit role.
   return html`${countLinks(list, filter)}
 <form id="pick" method="get" action="/#compare"><p class="quiet choose"><button class="second">Compare the chosen, up to ${MAX_COMPARED}</button> <span class="scripted"><kbd>/</kbd> search <kbd>j</kbd> <kbd>k</kbd> rows <kbd>Enter</kbd> opens <kbd>x</kbd> chooses</span></p></form>
 <table class="market" role="table">
@@ -85,13 +101,13 @@ ${titles.map((title) => header(title, filter))}
 ${pager(list, filter)}`;
 }
 
-/** Number of instruments for each signal and with full coverage, as links that select them. */
-function countLinks({ found, counts }: MarketList, filter: Filter): Html {
+/** Number of instruments for each signal and with full coverage, as links that apply the filter. */
+function countLinks({ found, counts }: MarketList, filter: MarketFilter): Html {
   const { page: _, compare: __, ...others } = filter;
   const link = (text: string, name: "signal" | "coverage", value: string) => {
     const isCurrent = filter[name] === value;
     const next = { ...others, [name]: isCurrent ? undefined : value };
-    return html`<a href="${addressOf(next)}#market"${isCurrent && html` aria-current="true"`}>${text}</a>`;
+    return html`<a href="${filterAddress(next)}#market"${isCurrent && html` aria-current="true"`}>${text}</a>`;
   };
   return html`<nav class="counts" aria-label="Counts"><span><strong>${found}</strong> shown</span>${(["LONG", "WAIT", "SHORT"] as const).map((direction) => link(`${counts[direction]} ${direction}`, "signal", direction))}${link(`${counts.full} with full coverage`, "coverage", "full")}</nav>`;
 }
@@ -104,43 +120,43 @@ function tableRow(row: MarketRow): Html {
   return html`<tr id="row-${symbol}" role="row">
 <th scope="row" role="rowheader"><input type="checkbox" name="compare" value="${symbol}" form="pick" aria-label="Compare ${symbol}"><a href="${instrumentPath(symbol)}">${symbol}</a><span class="name">${untrustedText(name)}</span>${warning && html`<span class="tag">${warning}</span>`}</th>
 <td class="direction" role="cell">${signalMark(signal, coverage)}</td>
-<td class="score" role="cell"><span><data value="${scoreRaw}">${score}</data> <span class="quiet">(${wholePoints(scoreSmoothed)})</span></span>${scoreBar(scoreRaw, coverage)}</td>
+<td class="score" role="cell"><span><data value="${scoreRaw}">${score}</data> <span class="quiet">(${roundToWholePoints(scoreSmoothed)})</span></span>${scoreBar(scoreRaw, coverage)}</td>
 <td class="price" role="cell">${price === null ? "–" : priceText(price.value)}</td>
-<td class="change" role="cell">${signedPercent(change)}</td>
-<td class="line" role="cell">${closesLine(row)}</td>
-<td class="coverage" role="cell">${coverageBar(assetClass, missing)}<span class="unit">${percent(0)(coverage)} · ${coverageText(assetClass, missing)}</span></td>
-<td class="confidence" role="cell"><span class="label" aria-hidden="true">Confidence</span>${percent(0)(item.confidence)}</td>
-<td class="since" role="cell"><span class="label" aria-hidden="true">Since</span>${dateTime(since)}</td>
+<td class="change" role="cell">${signedPercentHtml(change)}</td>
+<td class="line" role="cell">${closesSparkline(row)}</td>
+<td class="coverage" role="cell">${coverageBar(assetClass, missing)}<span class="unit">${percentHtml(0)(coverage)} · ${coverageText(assetClass, missing)}</span></td>
+<td class="confidence" role="cell"><span class="label" aria-hidden="true">Confidence</span>${percentHtml(0)(item.confidence)}</td>
+<td class="since" role="cell"><span class="label" aria-hidden="true">Since</span>${dateTimeHtml(since)}</td>
 ${factors && Object.entries(factors).map(([name, factor]) => factorCell(name as FactorName, factor))}
 </tr>`;
 }
 
 /** A sparkline of the closes of an instrument. */
-export const closesLine = ({ closes }: MarketRow): Html | false =>
+export const closesSparkline = ({ closes }: MarketRow): Html | false =>
   sparkline(closes, { low: Math.min(...closes), high: Math.max(...closes) }, "l-close");
 
 function factorCell(name: FactorName, { z, contribution, status }: Factors[FactorName]): Html {
   const label = html`<span class="label" aria-hidden="true">${factorNames[name]}</span>`;
   return z === null
     ? html`<td class="factor" role="cell">${label}<span class="why">${statusLabels[status]}</span></td>`
-    : html`<td class="factor" role="cell">${label}${points(contribution)}${status !== "ok" && html` <span class="why">${statusLabels[status]}</span>`}${pointsBar(contribution)}</td>`;
+    : html`<td class="factor" role="cell">${label}${pointsHtml(contribution)}${status !== "ok" && html` <span class="why">${statusLabels[status]}</span>`}${pointsBar(contribution)}</td>`;
 }
 
-function emptyState({ total, found, pages }: MarketList, filter: Filter): Html {
+function emptyState({ total, found, pages }: MarketList, filter: MarketFilter): Html {
   const { page, ...others } = filter;
   if (total === 0) {
     return html`<div class="empty"><p>No instrument has data yet. This page shows them as soon as one has.</p></div>`;
   }
   return found === 0
     ? html`<div class="empty"><p>No instrument fits.</p><p><a href="/#market">Show all ${total}</a></p></div>`
-    : html`<div class="empty"><p>There is no page ${page}: what fits is on ${pages === 1 ? "one page" : html`${pages} pages`}.</p><p><a href="${addressOf(others)}#market">Go to the first page</a></p></div>`;
+    : html`<div class="empty"><p>There is no page ${page}: what fits is on ${pages === 1 ? "one page" : html`${pages} pages`}.</p><p><a href="${filterAddress(others)}#market">Go to the first page</a></p></div>`;
 }
 
-function pager({ page, pages }: MarketList, filter: Filter): Html | false {
+function pager({ page, pages }: MarketList, filter: MarketFilter): Html | false {
   const link = (to: number, text: string, rel: "prev" | "next") =>
     to >= 1 &&
     to <= pages &&
-    html`<a class="second" rel="${rel}" href="${addressOf({ ...filter, page: to })}#market">${text}</a>`;
+    html`<a class="second" rel="${rel}" href="${filterAddress({ ...filter, page: to })}#market">${text}</a>`;
   return (
     pages > 1 &&
     html`<nav class="pager" aria-label="Pages of the market">${link(page - 1, "Previous", "prev")}<span>Page ${page} of ${pages}</span>${link(page + 1, "Next", "next")}</nav>`

@@ -1,9 +1,9 @@
 import type { z } from "zod";
-import type { AnswerStatus, Direction } from "../../../answers/common.ts";
+import type { AnswerStatus, DirectionAnswer } from "../../../answers/common.ts";
 import type { FullFactors } from "../../../answers/factors.ts";
 import type { AssetClass } from "../../../market/instrument.ts";
 import { CLASS_FACTORS, WEIGHTS } from "../../../score/composite.ts";
-import { THRESHOLDS } from "../../../score/signal-hysteresis.ts";
+import { SIGNAL_THRESHOLDS } from "../../../score/signal-hysteresis.ts";
 import { type Html, html } from "../html.ts";
 
 /** The four factors of an instrument, from `get_factors`. */
@@ -12,38 +12,54 @@ export type Factors = FullFactors["factors"];
 /** Name of a factor. */
 export type FactorName = keyof Factors;
 
-type Signal = z.infer<typeof Direction>;
+type Signal = z.infer<typeof DirectionAnswer>;
 
-/** Shapes by signal in a 10 by 10 square, so that color is not the only cue. */
-export const shapes: Readonly<Record<Signal, string>> = {
+/**
+ * SVG path of each signal's shape in a 10 by 10 square; with shapes, color is not the only
+ * distinction.
+ */
+export const signalShapes: Readonly<Record<Signal, string>> = {
   LONG: "M5 1.5 9.5 8.5H.5Z",
   SHORT: "M5 8.5.5 1.5h9Z",
   WAIT: "M1 4h8v2H1Z",
 };
 
-/** Whether a score rests on less than LONG and SHORT need: it is drawn hatched, and named thin. */
-export const isThin = (coverage: number): boolean => coverage < THRESHOLDS.minCoverage;
+/**
+ * Whether the coverage is below the minimum for LONG and SHORT. Such a score is drawn hatched and
+ * labeled as thin.
+ */
+export const hasThinCoverage = (coverage: number): boolean =>
+  coverage < SIGNAL_THRESHOLDS.minCoverage;
 
-/** The signal as a word with an icon. @param coverage Coverage in [0, 1]; a thin signal is labeled
- *  as such. */
+/**
+ * The signal as a word with an icon.
+ *
+ * @param coverage Coverage in [0, 1]; a signal with thin coverage is labeled as such.
+ */
 export function signalMark(signal: Signal, coverage = 1): Html {
-  const thin = isThin(coverage);
-  return html`<span class="signal ${signal.toLowerCase()}${thin && " thin"}"><svg viewBox="0 0 10 10" aria-hidden="true"><path d="${shapes[signal]}"/></svg>${signal}${thin && " · thin"}</span>`;
+  const thin = hasThinCoverage(coverage);
+  return html`<span class="signal ${signal.toLowerCase()}${thin && " thin"}"><svg viewBox="0 0 10 10" aria-hidden="true"><path d="${signalShapes[signal]}"/></svg>${signal}${thin && " · thin"}</span>`;
 }
 
-/** A score of 0 to 100 as a bar that shows its deviation from 50, which is no evidence either
- *  way. */
+/**
+ * A score of 0 to 100 as a bar that shows its distance from 50, which is no evidence either way.
+ */
 export const scoreBar = (score: number, coverage = 1): Html =>
-  bar(score - 50, 50, isThin(coverage));
+  bar(score - 50, 50, hasThinCoverage(coverage));
 
-/** Points of a factor that fill half a bar: the maximum distance of a score from 50. A factor can
- *  exceed it if others offset it. */
+/**
+ * Points of a factor that fill half a bar: the maximum distance of a score from 50. A factor can
+ * exceed this if other factors offset it.
+ */
 export const FULL_BAR_POINTS = 50;
 
 /** The contribution of a factor to the score, as a bar. */
 export const pointsBar = (points: number): Html => bar(points, FULL_BAR_POINTS);
 
-/** A bar from the middle to the right or left. A truncated bar has a gap near its end. */
+/**
+ * A bar that starts in the middle, to the right for positive values and to the left for negative
+ * ones. A truncated bar has a gap near its end.
+ */
 function bar(value: number, most: number, isHatched = false): Html {
   const length = Math.min(Math.abs(value), most) / (2 * most);
   const width = Number((100 * length).toFixed(1));
@@ -54,9 +70,9 @@ function bar(value: number, most: number, isHatched = false): Html {
   return html`<svg class="bar${isHatched && " thin"}" viewBox="0 0 100 6" preserveAspectRatio="none" aria-hidden="true"><rect class="rail" width="100" height="6"/><rect class="${value < 0 ? "down" : "up"}" x="${x}" width="${width}" height="6"/>${gap}<rect class="middle" x="49.5" width="1" height="6"/></svg>`;
 }
 
-/** A score on its scale, with the thresholds of the directions. */
+/** A score on its scale, with the thresholds of the signals. */
 export function scoreScale(score: number): Html {
-  const { enterShort, exitShort, exitLong, enterLong } = THRESHOLDS;
+  const { enterShort, exitShort, exitLong, enterLong } = SIGNAL_THRESHOLDS;
   const ticks = [0, enterShort, exitShort, exitLong, enterLong, 100];
   const [from, to] = [Math.min(score, 50), Math.max(score, 50)];
   return html`<svg class="scale" aria-hidden="true"><rect class="rail" y="2" width="100%" height="10"/><rect class="${score < 50 ? "down" : "up"}" x="${from.toFixed(1)}%" y="2" width="${(to - from).toFixed(1)}%" height="10"/><rect class="middle" x="50%" width="1.5" height="14"/>${ticks.map(
@@ -65,14 +81,19 @@ export function scoreScale(score: number): Html {
   )}</svg>`;
 }
 
-/** Number of measured factors, of those that the class can have. */
+/**
+ * Text with the number of measured factors and the number of factors that the asset class can have.
+ */
 export function coverageText(assetClass: AssetClass, missing: readonly FactorName[]): string {
   const expected = CLASS_FACTORS[assetClass];
   const measured = expected.filter((factor) => !missing.includes(factor));
   return `${measured.length} of ${expected.length}`;
 }
 
-/** The factors of a class as segments as wide as their weights; dashed where one is missing. */
+/**
+ * The factors of an asset class as segments whose widths are proportional to their weights; a
+ * missing factor is dashed.
+ */
 export function coverageBar(assetClass: AssetClass, missing: readonly FactorName[]): Html {
   const weights = WEIGHTS[assetClass];
   const expected = CLASS_FACTORS[assetClass];
@@ -87,10 +108,14 @@ export function coverageBar(assetClass: AssetClass, missing: readonly FactorName
   return html`<svg class="cover" aria-hidden="true">${segments}</svg>`;
 }
 
-/** Height of a sparkline in SVG units; a session is one unit wide. */
+/** Height of a sparkline in SVG units; each session is one unit wide. */
 const SPARK_HEIGHT = 40;
 
-/** A sparkline of values, without an axis. @param name CSS class of the line. */
+/**
+ * A sparkline of values, without an axis.
+ *
+ * @param name CSS class of the line.
+ */
 export function sparkline(
   values: readonly number[],
   { low, high }: { readonly low: number; readonly high: number },
@@ -102,7 +127,7 @@ export function sparkline(
   return html`<svg class="spark" viewBox="0 0 ${values.length - 1} ${SPARK_HEIGHT}" preserveAspectRatio="none" aria-hidden="true"><path class="${name}" d="M${path}"/></svg>`;
 }
 
-/** Labels of the factors, in order. */
+/** Labels of the factors, in display order. */
 export const factorNames: Readonly<Record<FactorName, string>> = {
   momentum: "Momentum",
   valuation: "Valuation",

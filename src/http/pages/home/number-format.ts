@@ -12,51 +12,54 @@ import {
   withMinus,
 } from "./figure-text.js";
 
-/** Replaces a missing figure. */
+/** Text in place of a missing figure. */
 const NONE = html`<span class="quiet" title="not known">–</span>`;
 
-/** A formatted figure, with the exact value in `<data>`. */
+/** A formatted figure in a `data` element with the exact value. */
 const figure = (value: number, text: string): Html => html`<data value="${value}">${text}</data>`;
 
-/** Formats a figure that may be missing. */
+/** Extends a formatter to `null`, which stands for a missing figure. */
 const nullable =
   (format: (value: number) => string) =>
   (value: number | null): Html =>
     value === null ? NONE : figure(value, withMinus(format(value)));
 
 /** A number with a fixed number of decimals. */
-export const fixed = (decimals: number): ((value: number | null) => Html) =>
+export const fixedDecimalsHtml = (decimals: number): ((value: number | null) => Html) =>
   nullable((value) => value.toFixed(decimals));
 
-/** Score points, signed, with one decimal. */
-export const points = nullable(pointsText);
+/** Score points with a sign and one decimal. */
+export const pointsHtml = nullable(pointsText);
 
-/** A fraction in percent. */
-export const percent = (decimals: number): ((value: number | null) => Html) =>
+/** A fraction as a percentage. */
+export const percentHtml = (decimals: number): ((value: number | null) => Html) =>
   nullable((value) => percentText(value, decimals));
 
 /** An integer with thousands separators. */
-export const whole = nullable(wholeText);
+export const wholeNumberHtml = nullable(wholeText);
 
 /** US dollars in compact notation. */
-export const shortUsd = nullable((value) => `$${compactText(value)}`);
+export const compactUsdHtml = nullable((value) => `$${compactText(value)}`);
 
-/** Any number, with four significant digits. */
-export const plain = nullable(plainText);
+/** A number with four significant digits, or in compact notation if it is large. */
+export const fourDigitsHtml = nullable(plainText);
 
-/** A signed fraction in percent, with one decimal. */
-export const signedPercent = nullable(signedPercentText);
+/** A fraction as a percentage with a sign and one decimal. */
+export const signedPercentHtml = nullable(signedPercentText);
 
-/** A price without its currency. @param others Prices shown beside it; if all of them are integers,
- *  no decimals are shown. */
+/**
+ * A price without its currency.
+ *
+ * @param others Prices shown next to it; if all of them are integers, the price has no decimals.
+ */
 export const priceText = (value: number, others: readonly number[] = []): string =>
   others.length > 0 && others.every(Number.isInteger) ? wholeText(value) : digitsText(value);
 
-/** A price of a table, without its currency. */
-export const figureText = nullable(digitsText);
+/** A price in a table, without its currency. */
+export const figureHtml = nullable(digitsText);
 
 /** A price with its currency code; small prices keep four significant digits. */
-export const price = (value: number, currency: string): Html =>
+export const priceHtml = (value: number, currency: string): Html =>
   figure(value, moneyText(value, currency));
 
 const date = { day: "numeric", month: "short", year: "numeric", timeZone: "UTC" } as const;
@@ -72,7 +75,7 @@ const seconds = memo(
 );
 
 /** An instant to the minute, or the date of a session. */
-export function dateTime(iso: string | null): Html {
+export function dateTimeHtml(iso: string | null): Html {
   if (iso === null) return NONE;
   const isDate = iso.length === "2026-11-21".length;
   const text = (isDate ? days() : minutes()).format(Date.parse(iso));
@@ -80,5 +83,5 @@ export function dateTime(iso: string | null): Html {
 }
 
 /** An instant to the second. */
-export const toTheSecond = (iso: string): Html =>
+export const dateTimeSecondsHtml = (iso: string): Html =>
   html`<time datetime="${iso}">${seconds().format(Date.parse(iso))}</time>`;

@@ -1,22 +1,25 @@
 import { type Html, html } from "../html.ts";
-import type { Darkpool } from "./instrument-view.ts";
+import type { DarkpoolView } from "./instrument-view.ts";
 import {
-  columns,
-  level,
-  line,
-  panel,
+  axisTicks,
+  columnsPath,
+  horizontalLine,
+  linePath,
   plot,
+  plotPanel,
   type TimeAxis,
-  ticks,
   timeAxis,
   timePanel,
 } from "./plot.ts";
 
-/** Id of the table with the figures of the drawing. */
+/** Id of the table with the figures that are drawn. */
 export const OFF_EXCHANGE_TABLE = "off-exchange-figures";
 
-/** Shares traded off the exchanges, and the share of them that was marked short, by session. */
-export function offExchangeFigure(days: Darkpool["days"], dayMs: number): Html | false {
+/**
+ * Chart of the shares traded off the exchanges by session, and of the percentage of them that was
+ * marked short.
+ */
+export function offExchangeFigure(days: DarkpoolView["days"], dayMs: number): Html | false {
   const oldestFirst = days.toReversed();
   if (oldestFirst.length < 2) return false;
   const time = timeAxis(
@@ -48,12 +51,12 @@ function volumePanel(shares: readonly (number | null)[], time: TimeAxis): Html |
   const bars = shares.flatMap((some, place) =>
     some === null ? [] : [{ place, from: 0, to: some }],
   );
-  return panel({
+  return plotPanel({
     name: "p-volume",
     time,
     axis,
-    shapes: html`${ticks(axis).map((value) => level(value, axis, "grid"))}<path class="middle" d="${columns(bars, axis)}"/>`,
-    labels: ticks(axis).map((value) => ({ value, text: compact.format(value) })),
+    shapes: html`${axisTicks(axis).map((value) => horizontalLine(value, axis, "grid"))}<path class="middle" d="${columnsPath(bars, axis)}"/>`,
+    labels: axisTicks(axis).map((value) => ({ value, text: compact.format(value) })),
     labelShare: 0.15,
   });
 }
@@ -61,11 +64,11 @@ function volumePanel(shares: readonly (number | null)[], time: TimeAxis): Html |
 function shortPanel(shorts: readonly (number | null)[], time: TimeAxis): Html | false {
   if (shorts.every((ratio) => ratio === null)) return false;
   const axis = { low: 0, high: 1 };
-  return panel({
+  return plotPanel({
     name: "p-line",
     time,
     axis,
-    shapes: html`${[0.25, 0.5, 0.75].map((value) => level(value, axis, "grid"))}<path class="l-price" d="${line(shorts, axis)}"/>`,
+    shapes: html`${[0.25, 0.5, 0.75].map((value) => horizontalLine(value, axis, "grid"))}<path class="l-price" d="${linePath(shorts, axis)}"/>`,
     labels: [0.25, 0.5, 0.75].map((value) => ({ value, text: `${100 * value} %` })),
     labelShare: 0.15,
   });

@@ -1,13 +1,13 @@
 import { instrumentPath } from "../../../../wellknown/paths.ts";
 import type { Instrument } from "../../../market/instrument.ts";
-import { countKnown } from "../../../market/point-in-time.ts";
+import { countKnownRecords } from "../../../market/point-in-time.ts";
 import type { Snapshot } from "../../../score/snapshot.ts";
 import type { ToolContext } from "../../../tool.ts";
 import { untrustedText } from "../elements.ts";
 import { type Html, html } from "../html.ts";
-import { addressOf } from "./filter.ts";
+import { filterAddress } from "./filter.ts";
 import { classNames, coverageText, signalMark, sparkline } from "./marks.ts";
-import { signedPercent } from "./number-format.ts";
+import { signedPercentHtml } from "./number-format.ts";
 
 /** Maximum number of instruments in the section. */
 const MAX_PEERS = 10;
@@ -18,37 +18,43 @@ export const SPARK_SESSIONS = 60;
 /** An instrument in the list of peers. */
 interface Peer {
   readonly snapshot: Snapshot;
-  /** Simple return of the newest session; `null` without one. */
+  /** Simple return of the newest session; `null` if it is not known. */
   readonly change: number | null;
   /** Smoothed scores, oldest first. */
   readonly scores: readonly number[];
 }
 
-/** The peers of an instrument: those of its sector, or of its class where it has none. */
+/**
+ * The peers of an instrument: the instruments of its sector or, if it has no sector, of its asset
+ * class.
+ */
 export interface Peers {
   readonly group: string;
-  /** Rank of the instrument by score, from 1, and how many there are. */
+  /** Rank of the instrument by score, from 1; `count` is the number of peers. */
   readonly rank: number;
   readonly count: number;
-  /** The neighbors by score. */
+  /** Symbols of the peers ranked directly above and below the instrument. */
   readonly previous: string | undefined;
   readonly next: string | undefined;
-  /** The peers nearest in score, including the instrument; highest first. */
+  /** The peers with the nearest scores, including the instrument itself, highest score first. */
   readonly shown: readonly Peer[];
 }
 
-/** The name of the group that an instrument is compared with. */
-export const groupOf = ({ sector, assetClass }: Instrument): string =>
+/** The name of the group with which an instrument is compared. */
+export const peerGroupOf = ({ sector, assetClass }: Instrument): string =>
   sector ?? classNames[assetClass];
 
-/** Simple return of an instrument over its newest sessions, with dividends; `null` if it has fewer. */
-export function changeOf(
+/**
+ * Simple return of an instrument over its newest sessions, including dividends; `null` if it has
+ * too few sessions.
+ */
+export function simpleReturn(
   symbol: string,
   { market }: Pick<ToolContext, "market">,
   sessions = 1,
 ): number | null {
   const { bars } = market.records(symbol);
-  const known = countKnown(bars, market.knownUntil());
+  const known = countKnownRecords(bars, market.knownUntil());
   // The first bar has no return.
   if (known <= sessions) return null;
   const returns = bars.slice(known - sessions, known).map(({ logReturn }) => logReturn ?? 0);
@@ -59,10 +65,10 @@ export function changeOf(
 export function viewPeers(symbol: string, context: ToolContext): Peers {
   const { snapshots } = context;
   const { instrument } = snapshots.newest(symbol);
-  const group = groupOf(instrument);
+  const group = peerGroupOf(instrument);
   const all = snapshots
     .allNewest()
-    .filter((one) => groupOf(one.instrument) === group)
+    .filter((one) => peerGroupOf(one.instrument) === group)
     .toSorted((a, b) => b.score - a.score);
   const place = all.findIndex((one) => one.instrument.symbol === symbol);
   const first = Math.max(0, Math.min(place - MAX_PEERS / 2, all.length - MAX_PEERS));
@@ -77,15 +83,15 @@ export function viewPeers(symbol: string, context: ToolContext): Peers {
       const past = snapshots.history(peer, 0, snapshot.at).slice(-SPARK_SESSIONS);
       return {
         snapshot,
-        change: changeOf(peer, context),
+        change: simpleReturn(peer, context),
         scores: past.map(({ signal }) => signal.smoothed),
       };
     }),
   };
 }
 
-/** Links back to the market and the group, and on to the neighbors by score. */
-export function trail({ group, rank, count, previous, next }: Peers): Html {
+/** Links to the market, the group of peers, and the peers directly above and below by score. */
+export function breadcrumbTrail({ group, rank, count, previous, next }: Peers): Html {
   const link = (symbol: string | undefined, rel: "prev" | "next", arrow: string) =>
     symbol !== undefined &&
     html` <a rel="${rel}" href="${instrumentPath(symbol)}">${rel === "prev" && `${arrow} `}${symbol}${rel === "next" && ` ${arrow}`}</a>`;
@@ -96,9 +102,9 @@ export function trail({ group, rank, count, previous, next }: Peers): Html {
 }
 
 /** URL of the market page, filtered to the instruments of a group. */
-export const groupAddress = (group: string): string => `${addressOf({ sector: group })}#market`;
+export const groupAddress = (group: string): string => `${filterAddress({ sector: group })}#market`;
 
-/** The peers as cards, with a line of their smoothed scores. */
+/** Section with the peers as cards, each with a sparkline of its smoothed scores. */
 export const peersSection = ({ group, shown }: Peers, symbol: string): Html | false =>
   shown.length > 1 &&
   html`<section aria-labelledby="peers">
@@ -113,7 +119,7 @@ function peerCard({ snapshot, change, scores }: Peer, current: string): Html {
 <span class="peer-head"><strong>${symbol}</strong>${signalMark(signal.direction, snapshot.coverage)}</span>
 <span class="name">${untrustedText(name)}</span>
 ${sparkline(scores, { low: 0, high: 100 }, "l-score")}
-<span class="peer-head"><span><strong>${score.toFixed(0)}</strong> <span class="quiet">${coverageText(instrument.assetClass, missingFactors)}</span></span><span>${signedPercent(change)}</span></span>
+<span class="peer-head"><span><strong>${score.toFixed(0)}</strong> <span class="quiet">${coverageText(instrument.assetClass, missingFactors)}</span></span><span>${signedPercentHtml(change)}</span></span>
 </a></li>
 `;
 }

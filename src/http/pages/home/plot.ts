@@ -1,18 +1,22 @@
 import { type Content, type Html, html } from "../html.ts";
 
-/** Height of every plot in SVG units: more than its pixels, so that integer coordinates are exact
- *  to a pixel. */
+/**
+ * Height of every plot in SVG units. It is larger than the height in pixels, so that integer
+ * coordinates are exact to a pixel.
+ */
 const HEIGHT = 1_000;
 
-/** Rounds to a tenth. */
+/** Rounds to one decimal. */
 const tenth = (value: number): number => Math.round(10 * value) / 10;
 
-/** Horizontal axis of the panels of a figure: columns of equal width, one for each session. A
- *  column is one unit wide, and the coordinate of its middle is its number, counted from 0. */
+/**
+ * Time axis that the panels of a figure share: columns of equal width, one per session. A column is
+ * one unit wide, and the coordinate of its middle is its number, counted from 0.
+ */
 export interface TimeAxis {
   /** Number of columns, including those after the newest session. */
   readonly total: number;
-  /** Columns with a label. */
+  /** The labels of columns. */
   readonly labels: readonly TimeLabel[];
 }
 
@@ -21,25 +25,27 @@ interface TimeLabel {
   readonly text: string;
 }
 
-/** Distance of the middle of a column from the left, in percent. */
+/** Horizontal position of the middle of a column, in percent from the left. */
 const across = (place: number, { total }: TimeAxis): string =>
   `${((100 * (place + 0.5)) / total).toFixed(2)}%`;
 
-/** Vertical axis. */
+/** Vertical axis: its lowest and highest value, and whether it is logarithmic. */
 export interface ValueAxis {
   readonly low: number;
   readonly high: number;
   readonly isLog?: boolean;
 }
 
-/** Vertical coordinate of a value, from 0 at the top. */
-export function down(value: number, { low, high, isLog = false }: ValueAxis): number {
+/** Vertical coordinate of a value in SVG units, from 0 at the top. */
+export function yCoordinate(value: number, { low, high, isLog = false }: ValueAxis): number {
   const scale = isLog ? Math.log : (number: number) => number;
   return Math.round((HEIGHT * (scale(high) - scale(value))) / (scale(high) - scale(low)));
 }
 
-/** Round values of an axis: multiples of 1, 2 or 5 times a power of ten, at most six. */
-export function ticks({ low, high }: ValueAxis): readonly number[] {
+/**
+ * Values at which an axis has grid lines: multiples of 1, 2 or 5 times a power of ten, at most seven.
+ */
+export function axisTicks({ low, high }: ValueAxis): readonly number[] {
   const least = (high - low) / 6;
   const power = 10 ** Math.floor(Math.log10(least));
   const step = ([1, 2, 5, 10].find((factor) => factor * power >= least) ?? 10) * power;
@@ -50,13 +56,15 @@ export function ticks({ low, high }: ValueAxis): readonly number[] {
   );
 }
 
-/** A path through the values of the first columns, interrupted where a value is missing. It uses
- *  relative steps, which compress to half the size of absolute coordinates. */
-export function line(values: readonly (number | null)[], axis: ValueAxis): string {
+/**
+ * SVG path through the values of the first columns, with gaps at missing values. It uses relative
+ * steps, which compress to half the size of absolute coordinates.
+ */
+export function linePath(values: readonly (number | null)[], axis: ValueAxis): string {
   let last: number | undefined;
   return values
     .map((value, place) => {
-      const y = value === null ? undefined : down(value, axis);
+      const y = value === null ? undefined : yCoordinate(value, axis);
       const step = last === undefined ? `M${place} ${y}` : `l1 ${(y ?? 0) - last}`;
       last = y;
       return y === undefined ? "" : step;
@@ -64,65 +72,81 @@ export function line(values: readonly (number | null)[], axis: ValueAxis): strin
     .join("");
 }
 
-/** Rectangles from one value to another, as one path. */
-export const columns = (
+/** Vertical bars, each from one value to another, as one SVG path. */
+export const columnsPath = (
   parts: readonly { readonly place: number; readonly from: number; readonly to: number }[],
   axis: ValueAxis,
 ): string =>
   parts
     .map(({ place, from, to }) => {
-      const [foot, top] = [down(from, axis), down(to, axis)];
+      const [foot, top] = [yCoordinate(from, axis), yCoordinate(to, axis)];
       return `M${tenth(place - 0.3)} ${foot}V${top}h.6V${foot}Z`;
     })
     .join("");
 
-/** A rectangle over whole columns, from the first to the last. */
-export const span = (
+/** A rectangle over the full width of the columns from `first` to `last`. */
+export const columnSpan = (
   { first, last }: { readonly first: number; readonly last: number },
   attributes: Html,
 ): Html => html`<rect x="${first - 0.5}" width="${last + 1 - first}" ${attributes}/>`;
 
-/** A line across the whole plot at a value. */
-export const level = (value: number, axis: ValueAxis, name: string): Html => {
-  const y = down(value, axis);
+/** A horizontal line across the whole plot at a value. */
+export const horizontalLine = (value: number, axis: ValueAxis, name: string): Html => {
+  const y = yCoordinate(value, axis);
   return html`<line class="${name}" x1="-1" x2="100%" y1="${y}" y2="${y}"/>`;
 };
 
-/** A line from top to bottom through the middle of a column. */
-export const upright = (place: number, name: string): Html =>
+/** A vertical line through the middle of a column. */
+export const verticalLine = (place: number, name: string): Html =>
   html`<line class="${name}" x1="${place}" x2="${place}" y2="100%"/>`;
 
-/** A text of the axis column. */
+/** A label of the vertical axis. */
 export interface AxisLabel {
   readonly value: number;
   readonly text: string;
-  /** CSS class of an important label; plain labels too near to it are omitted. */
+  /**
+   * CSS class of an important label. Labels without a class are omitted if they are too close to an
+   * important one.
+   */
   readonly name?: string;
 }
 
-/** Minimum distance of labels, as a share of the height of a panel. */
+/** Minimum distance between labels, as a share of the height of a panel. */
 const LABEL_SHARE = 0.07;
 
-/** One drawing of a figure. */
-export interface Panel {
-  /** CSS class, which determines its height. */
+/** One panel of a figure. */
+export interface PlotPanel {
+  /** CSS class, which determines the height of the panel. */
   readonly name: string;
   readonly time: TimeAxis;
-  /** SVG shapes; x is a column of the axis, y is a coordinate from `down`. */
+  /** SVG shapes. Their x is a column of the time axis, their y a coordinate from `yCoordinate`. */
   readonly shapes: Content;
   /** Texts over the plot, positioned in percent. */
   readonly texts?: Content;
   readonly axis?: ValueAxis;
   readonly labels?: readonly AxisLabel[];
-  /** Minimum distance of labels as a share of the height; lower panels need a larger share. */
+  /**
+   * Minimum distance between labels as a share of the panel's height; flatter panels need a larger
+   * share.
+   */
   readonly labelShare?: number;
 }
 
-/** A panel: the plot, and a column for the labels of its axis. All panels of a figure have that
- *  column, so that their time axes are aligned. Shapes are stretched to the available width, texts
- *  are not. */
-export function panel({ name, time, shapes, texts, axis, labels = [], labelShare }: Panel): Html {
-  const grid = time.labels.map(({ place }) => upright(place, "grid"));
+/**
+ * A panel: the plot, and a column for the labels of its vertical axis. All panels of a figure have
+ * this column, so that their time axes are aligned. Shapes are stretched to the available width;
+ * texts are not.
+ */
+export function plotPanel({
+  name,
+  time,
+  shapes,
+  texts,
+  axis,
+  labels = [],
+  labelShare,
+}: PlotPanel): Html {
+  const grid = time.labels.map(({ place }) => verticalLine(place, "grid"));
   return html`<div class="panel ${name}"><svg><svg viewBox="-.5 0 ${time.total} ${HEIGHT}" preserveAspectRatio="none">${grid}${shapes}<line class="cross" y2="100%"/></svg>${texts}</svg>${
     axis && html`<svg>${labelTexts(labels, axis, labelShare ?? LABEL_SHARE)}</svg>`
   }</div>`;
@@ -135,21 +159,25 @@ function labelTexts(labels: readonly AxisLabel[], axis: ValueAxis, share: number
     .filter(({ name }) => name !== undefined)
     .toSorted((a, b) => b.value - a.value);
   const drawn = strong.map((label) => {
-    const y = Math.max(down(label.value, axis), (placed.at(-1) ?? -gap) + gap);
+    const y = Math.max(yCoordinate(label.value, axis), (placed.at(-1) ?? -gap) + gap);
     placed.push(y);
     return axisText(label, y);
   });
   const plain = labels.filter(({ name, value }) => {
-    const y = down(value, axis);
+    const y = yCoordinate(value, axis);
     return name === undefined && placed.every((other) => Math.abs(other - y) >= gap);
   });
-  return [...plain.map((label) => axisText(label, down(label.value, axis))), ...drawn];
+  return [...plain.map((label) => axisText(label, yCoordinate(label.value, axis))), ...drawn];
 }
 
 const axisText = ({ text, name }: AxisLabel, y: number): Html =>
   html`<text x="10%" y="${tenth(y / 10)}%" dy=".35em"${name && html` class="${name}"`}>${text}</text>`;
 
-/** A text over a plot. @param y From the top, in percent. */
+/**
+ * A text over a plot.
+ *
+ * @param y Distance from the top, in percent.
+ */
 export const plotText = (
   {
     place,
@@ -160,32 +188,30 @@ export const plotText = (
   time: TimeAxis,
 ): Html => html`<text class="${name}" x="${across(place, time)}" y="${y}%">${text}</text>`;
 
-/** A dot in the middle of a low panel, round at every width. */
-export const dot = (place: number, time: TimeAxis, name: string): Html =>
+/** A dot in the middle of a flat panel. It stays round at every width of the panel. */
+export const plotDot = (place: number, time: TimeAxis, name: string): Html =>
   html`<circle class="${name}" cx="${across(place, time)}"/>`;
 
-/** The texts and the table of a figure with several panels. */
+/** The texts and the table that belong to a figure with several panels. */
 export interface PlotText {
   /** Text alternative of the figure. */
   readonly label: string;
-  /** Id of the table with its figures, newest first, which the crosshair of the script reads. */
+  /** Id of the table with the drawn figures, newest first. The crosshair script reads it. */
   readonly table: string;
-  /** Number of rows of that table; they correspond to the first columns of the drawing. */
+  /** Number of rows in the table; they correspond to the first columns of the plot. */
   readonly count: number;
   readonly time: TimeAxis;
 }
 
-/**
- * The panels of a figure, above a line in which the script shows the figures under the crosshair.
- */
+/** The panels of a figure, with the data that the crosshair script needs. */
 export const plot = ({ label, table, count, time }: PlotText, panels: Html): Html =>
   html`<div class="plot" role="img" tabindex="0" aria-label="${label}" data-table="${table}" data-count="${count}" data-total="${time.total}">
 ${panels}
 </div>`;
 
-/** The lowest panel, which labels the times. Every other label is omitted on a phone. */
+/** The bottom panel, which labels the time axis. On a phone, every other label is omitted. */
 export const timePanel = (time: TimeAxis): Html =>
-  panel({
+  plotPanel({
     name: "p-time",
     time,
     shapes: false,
@@ -207,14 +233,15 @@ const times = format({ hour: "2-digit", minute: "2-digit" });
 /** Maximum number of labels on a time axis. */
 const MAX_LABELS = 8;
 
-/** Minimum number of sessions for labels by month. */
+/** Minimum number of sessions for which months are labeled. */
 const MONTHS_FROM = 60;
 
 /**
- * The axis of sessions: labels stand where a month begins, or at days or minutes if it is short.
+ * The time axis of sessions. A long axis has labels where a month begins; a shorter one has labels
+ * at days or minutes.
  *
- * @param instants When the sessions closed, Unix milliseconds.
- * @param ahead Places after the newest.
+ * @param instants Times at which the sessions closed, in milliseconds since the epoch.
+ * @param ahead Number of columns after the newest session.
  * @param dayMs Length of a market day in milliseconds.
  */
 export function timeAxis(
@@ -229,7 +256,7 @@ export function timeAxis(
     !isMonthly || (place > 0 && text !== texts[place - 1]) ? [{ place, text }] : [],
   );
   const step = Math.ceil(starts.length / MAX_LABELS);
-  // The first place has no room to its left.
+  // A label at the first column would have no room to its left.
   const first = isMonthly ? 0 : Math.floor(step / 2);
   return { total, labels: starts.filter((_, index) => index % step === first % step) };
 }

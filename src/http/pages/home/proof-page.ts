@@ -3,7 +3,7 @@ import { z } from "zod";
 import { instrumentPath, paths } from "../../../../wellknown/paths.ts";
 import type { Site } from "../../../../wellknown/site.ts";
 import { isoInstant } from "../../../answers/common.ts";
-import { whyNotCovered } from "../../../answers/lookup.ts";
+import { notCoveredReason } from "../../../answers/lookup.ts";
 import { roundedSignal } from "../../../answers/signal-point.ts";
 import { type ProvenEntry, proofFile } from "../../../log/log-reader.ts";
 import { shortNote } from "../../../log/signed-note.ts";
@@ -11,18 +11,18 @@ import type { Instrument } from "../../../market/instrument.ts";
 import type { ToolContext, ToolLog } from "../../../tool.ts";
 import { queryOf } from "../../request-context.ts";
 import { copyButton } from "../copy.ts";
-import { type FieldErrors, facts } from "../elements.ts";
+import { descriptionList, type FieldErrors } from "../elements.ts";
 import { type Content, type Html, html } from "../html.ts";
 import type { PageAnswer } from "../page-answer.ts";
 import type { HomeContext } from "./home-context.ts";
-import { closedPage, findInstrument, unknownPage } from "./instrument-route.ts";
+import { findInstrument, signInRequiredPage, unknownInstrumentPage } from "./instrument-route.ts";
 import { signalMark } from "./marks.ts";
-import { dateTime, fixed, percent } from "./number-format.ts";
+import { dateTimeHtml, fixedDecimalsHtml, percentHtml } from "./number-format.ts";
 import { proofPath, sessionForm } from "./proof-section.ts";
 import { proofScriptAddress } from "./script-route.ts";
 import type { Viewer } from "./viewer.ts";
 
-/** The content of a signal entry in the log (`signalLeaf`). */
+/** Schema of a signal entry in the log (`signalLeaf`). */
 const SignalEntry = z.object({
   kind: z.literal("signal"),
   symbol: z.string(),
@@ -37,24 +37,28 @@ const SignalEntry = z.object({
 });
 type SignalEntry = z.output<typeof SignalEntry>;
 
-/** Index of an entry, as in a URL. */
+/** Matches the index of a log entry in a URL. */
 const ENTRY = /^\d{1,15}$/;
 
-/** A day, or a minute of a market with shorter sessions, as forms send it. */
+/** Match a day, or a minute in a market with shorter sessions, as a form sends it. */
 const DAY = /^\d{4}-\d\d-\d\d$/;
 const MINUTE = /^\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d)?$/;
 
-/** Shows the proof of a signal: `?entry=` names one, `?at=` leads to the last one logged by then. */
+/**
+ * Shows the proof of a signal. `?entry=` selects a log entry; `?at=` redirects to the last entry
+ * logged by that time.
+ */
 export function showProof(home: HomeContext): RequestHandler {
   const { context, viewerOf, send, site } = home;
   return async (req, res) => {
     const viewer = await viewerOf(req);
     const requested = String(req.params.symbol);
-    if (!viewer.scopes.has("signals:read")) return send(req, res, closedPage(requested, viewer));
+    if (!viewer.scopes.has("signals:read"))
+      return send(req, res, signInRequiredPage(requested, viewer));
     const found = findInstrument(requested, context);
     if (found.kind !== "found") {
-      const unknown = { symbol: requested, why: whyNotCovered(context.market) };
-      return send(req, res, unknownPage(unknown, found.candidates, viewer));
+      const unknown = { symbol: requested, why: notCoveredReason(context.market) };
+      return send(req, res, unknownInstrumentPage(unknown, found.candidates, viewer));
     }
     const frame: ProofFrame = { instrument: found.instrument, context, viewer, site };
     const { signalLog: log } = context;
@@ -70,7 +74,10 @@ export function showProof(home: HomeContext): RequestHandler {
   };
 }
 
-/** The page of an entry, if it is a signal of the instrument. */
+/**
+ * The page of a log entry, if the entry is a signal of the instrument; otherwise a page that says
+ * so.
+ */
 async function pageOfEntry(frame: ProofFrame, entry: string, log: ToolLog): Promise<PageAnswer> {
   const proven = await provenIn(log, entry);
   const said = proven && signalIn(proven, frame.instrument);
@@ -79,9 +86,7 @@ async function pageOfEntry(frame: ProofFrame, entry: string, log: ToolLog): Prom
     : noProofPage(frame, `The log has no signal of ${frame.instrument.symbol} at this entry.`);
 }
 
-/**
- * URL of the last signal that was logged by an instant, or a page that states why there is none.
- */
+/** URL of the last signal logged by a point in time, or a page that states why there is none. */
 async function placeOf(
   frame: ProofFrame,
   text: string | null,
@@ -112,11 +117,16 @@ export function sendProofFile({ context, viewerOf }: HomeContext): RequestHandle
   };
 }
 
-/** An entry of the log with its proof. @param entry Its index, as an address has it. */
+/**
+ * Finds a log entry with its proof.
+ *
+ * @param entry Index of the entry as text from a URL.
+ * @returns `undefined` if there is no such entry.
+ */
 const provenIn = async ({ reader }: ToolLog, entry: string): Promise<ProvenEntry | undefined> =>
   ENTRY.test(entry) ? reader.prove(Number(entry)) : undefined;
 
-/** The signal whose proof is shown, and the viewer. */
+/** The instrument whose proof is shown, and the viewer. */
 interface ProofFrame {
   readonly instrument: Instrument;
   readonly context: ToolContext;
@@ -126,7 +136,10 @@ interface ProofFrame {
 
 const WRONG_DAY: FieldErrors[number] = { id: "at", text: "Choose a day from the calendar." };
 
-/** The end of a day or minute; the newest instant if nothing is given, `undefined` for other texts. */
+/**
+ * Parses a day or minute and returns its end, in milliseconds since the epoch; `newest` for an
+ * empty or missing text, `undefined` for any other text.
+ */
 function instantOf(text: string | null, newest: number): number | undefined {
   if (text === null || text === "") return newest;
   const end = DAY.test(text) ? "T23:59:59.999Z" : `${text.length < 19 ? ":59" : ""}.999Z`;
@@ -134,7 +147,10 @@ function instantOf(text: string | null, newest: number): number | undefined {
   return Number.isNaN(at) ? undefined : at;
 }
 
-/** Index of the last signal of an instrument that was logged for a session closed by an instant. */
+/**
+ * Index of the log entry with an instrument's last signal, among the sessions that closed by a
+ * point in time.
+ */
 async function entryAt(
   { assetClass, symbol }: Instrument,
   at: number,
@@ -145,7 +161,10 @@ async function entryAt(
   return run === undefined || position < 0 ? undefined : run.index + 1 + position;
 }
 
-/** Why nothing was logged by an instant, and where the log of an instrument begins. */
+/**
+ * Text that says that nothing was logged by a point in time, and where the log of the instrument
+ * begins.
+ */
 async function beganText(
   { assetClass, symbol }: Instrument,
   at: number,
@@ -153,7 +172,7 @@ async function beganText(
 ): Promise<Html> {
   const first = await reader.firstRun(assetClass);
   const position = first?.symbols.indexOf(symbol) ?? -1;
-  return html`Nothing was logged by ${dateTime(isoInstant(at))}.${first && html` The log began with the session of ${dateTime(isoInstant(first.close))}.`}${
+  return html`Nothing was logged by ${dateTimeHtml(isoInstant(at))}.${first && html` The log began with the session of ${dateTimeHtml(isoInstant(first.close))}.`}${
     first !== undefined &&
     position >= 0 &&
     html` <a href="${proofPath(symbol, first.index + 1 + position)}">Verify its oldest signal of ${symbol}</a>.`
@@ -186,7 +205,7 @@ ${context.signalLog && sessionForm(symbol, { dayMs: context.market.dayMs, entere
   };
 }
 
-/** A proven signal. */
+/** A signal with its proof. */
 interface ProvenSignal {
   readonly proven: ProvenEntry;
   readonly said: SignalEntry;
@@ -206,17 +225,17 @@ function proofPage(frame: ProofFrame, { proven, said, log }: ProvenSignal): Page
     place: "market",
     isSignedIn: viewer.isSignedIn,
     scriptPath: proofScriptAddress,
-    body: html`<p class="lead beneath">What was said when the session of ${dateTime(said.close)} closed. <a href="${instrumentPath(symbol)}">Back to ${symbol}</a></p>
+    body: html`<p class="lead beneath">What was said when the session of ${dateTimeHtml(said.close)} closed. <a href="${instrumentPath(symbol)}">Back to ${symbol}</a></p>
 <section aria-labelledby="said" class="card columns">
 <h2 id="said">What the log says</h2>
-${facts([
+${descriptionList([
   ["Signal", signalMark(said.signal, said.coverage)],
   [
     "Score",
-    html`${fixed(2)(said.scoreRaw)} <span class="quiet">smoothed ${fixed(2)(said.scoreSmoothed)}</span>`,
+    html`${fixedDecimalsHtml(2)(said.scoreRaw)} <span class="quiet">smoothed ${fixedDecimalsHtml(2)(said.scoreSmoothed)}</span>`,
   ],
-  ["Confidence", percent(0)(said.confidence)],
-  ["Coverage", percent(0)(said.coverage)],
+  ["Confidence", percentHtml(0)(said.confidence)],
+  ["Coverage", percentHtml(0)(said.coverage)],
   ["Entry", html`${index} <span class="quiet">of ${checkpoint.size}</span>`],
   ["This service today", todayText(said, instrument, context)],
 ])}
@@ -255,11 +274,11 @@ ${checkItem("check-memory", "The log has everything that this browser saw of it 
   };
 }
 
-/** A step of the check, which the script fills in. */
+/** List item for one step of the check; the script fills in its result. */
 const checkItem = (id: string, text: string): Html =>
   html`<li id="${id}"><strong>not checked</strong> <span>${text}</span></li>`;
 
-/** Whether the service still returns the figures that it logged. */
+/** Text that says whether the service still returns the figures that it logged. */
 function todayText(said: SignalEntry, { symbol }: Instrument, { snapshots }: ToolContext): Html {
   const snapshot = snapshots.lastAt(symbol, Date.parse(said.close));
   if (snapshot === undefined || isoInstant(snapshot.at) !== said.close) {
@@ -270,5 +289,5 @@ function todayText(said: SignalEntry, { symbol }: Instrument, { snapshots }: Too
     signal === said.signal && scoreRaw === said.scoreRaw && scoreSmoothed === said.scoreSmoothed;
   return isSame
     ? html`answers the same <span class="quiet">for that session</span>`
-    : html`<strong>answers otherwise</strong> <span class="quiet">${signal}, score ${fixed(2)(scoreRaw)}</span>`;
+    : html`<strong>answers otherwise</strong> <span class="quiet">${signal}, score ${fixedDecimalsHtml(2)(scoreRaw)}</span>`;
 }

@@ -1,15 +1,22 @@
 import { instrumentPath, paths } from "../../../../wellknown/paths.ts";
 import type { FullSignal } from "../../../answers/signal.ts";
 import { type Html, html } from "../html.ts";
-import { dateTime } from "./number-format.ts";
+import { dateTimeHtml } from "./number-format.ts";
 
-/** URL of the page that proves what was said about an instrument. @param entry Index in the log. */
+/**
+ * URL of the page that proves a signal of an instrument.
+ *
+ * @param entry Index of the log entry; absent for the newest one.
+ */
 export const proofPath = (symbol: string, entry?: number): string =>
   `${instrumentPath(symbol)}/proof${entry === undefined ? "" : `?entry=${entry}`}`;
 
 const DAY_MS = 86_400_000;
 
-/** How to prove that a signal was not altered: the newest one, and that of any earlier session. */
+/**
+ * Section that explains how to prove that a signal was not altered: the newest signal or that of an
+ * earlier session.
+ */
 export function proofSection({ symbol, logged }: FullSignal, dayMs: number): Html {
   return html`<section aria-labelledby="proof">
 <h2 id="proof">Proof</h2>
@@ -17,21 +24,21 @@ export function proofSection({ symbol, logged }: FullSignal, dayMs: number): Htm
 <p>${
     logged === null
       ? "This signal is not in the log yet: it is written when a session closes."
-      : html`This signal was written to <a href="${paths.logCheckpoint}">the log</a> when its session closed, ${dateTime(logged.at)}, and cannot be changed unnoticed. <a href="${proofPath(symbol, logged.index)}">Verify it</a>, as entry ${logged.index}.`
+      : html`This signal was written to <a href="${paths.logCheckpoint}">the log</a> when its session closed, ${dateTimeHtml(logged.at)}, and cannot be changed unnoticed. <a href="${proofPath(symbol, logged.index)}">Verify it</a>, as entry ${logged.index}.`
   }</p>
 ${sessionForm(symbol, { dayMs })}
 </div>
 </section>`;
 }
 
-/** Without a last day, browsers take years of six digits. */
+/** Latest day of a date field; without a maximum, browsers accept years of six digits. */
 const LAST_DAY = "9999-12-31";
 
-/** What the form for an earlier session shows. */
+/** Data for the form that selects an earlier session. */
 interface SessionChoice {
   /** Length of a market day in milliseconds. */
   readonly dayMs: number;
-  /** What was entered before. */
+  /** The previously entered text. */
   readonly entered?: string | null | undefined;
 }
 

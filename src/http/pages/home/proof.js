@@ -1,5 +1,6 @@
-// Checks the proof of a log entry in this browser, from what the page shows: RFC 9162 section 2.1.3.2
-// and 2.1.4.2 (the tree of RFC 6962), C2SP signed-note. The page is complete without it.
+// Checks the proof of a log entry in this browser, with the data on the page: RFC 9162 sections
+// 2.1.3.2 and 2.1.4.2 (the tree of RFC 6962), C2SP signed-note. The page is complete without this
+// script.
 const MEMORY = "signal-log";
 const textOf = (id) => document.getElementById(id).textContent;
 const bytesOf = (base64) => Uint8Array.from(atob(base64), (one) => one.charCodeAt(0));
@@ -12,7 +13,7 @@ const LEAF = Uint8Array.of(0);
 const NODE = Uint8Array.of(1);
 const nodeOf = (left, right) => sha256(NODE, left, right);
 
-/** The way from a leaf to the root: where a sibling stands, and when the way ends. */
+/** Iterates over the path from a leaf to the root of a tree with `size` leaves. */
 function way(index, size) {
   let [own, last] = [index, size - 1];
   const up = () => {
@@ -23,7 +24,7 @@ function way(index, size) {
     up,
     isOdd: () => own % 2 === 1,
     isAtRoot: () => last === 0,
-    /** Takes a step; true if the sibling stands on the left. */
+    /** Moves one step toward the root. Returns whether the sibling is on the left. */
     step() {
       if (last === 0) throw new Error("the proof is too long");
       const isLeft = own % 2 === 1 || own === last;
@@ -34,7 +35,7 @@ function way(index, size) {
   };
 }
 
-/** The root that an entry and its path lead to. */
+/** Computes the root hash from a leaf hash and its inclusion path. */
 async function rootFrom(index, size, leaf, path) {
   const going = way(index, size);
   let hash = leaf;
@@ -45,7 +46,10 @@ async function rootFrom(index, size, leaf, path) {
   return hash;
 }
 
-/** Whether a tree is a prefix of a larger one, by their sizes and roots in base64. */
+/**
+ * Whether a tree is a prefix of a larger tree. Each tree is given by its size and its root in
+ * base64; `path` is the consistency proof.
+ */
 async function isExtended(from, to, path) {
   if (from.size === to.size) return from.root === to.root;
   const hashes = Number.isInteger(Math.log2(from.size)) ? [bytesOf(from.root), ...path] : path;
@@ -61,7 +65,7 @@ async function isExtended(from, to, path) {
   return going.isAtRoot() && base64Of(older) === from.root && base64Of(newer) === to.root;
 }
 
-/** The key that signed a checkpoint; throws if none of the keys did. */
+/** Finds the key that signed a checkpoint. Throws an error if none of the keys did. */
 async function signerOf(note, origin, keys) {
   const end = note.lastIndexOf("\n\n") + 1;
   const lines = note
@@ -72,7 +76,7 @@ async function signerOf(note, origin, keys) {
     const [name, id, ...rest] = key.split("+");
     const [type, ...raw] = bytesOf(rest.join("+"));
     const line = lines.find((one) => one.startsWith(`— ${name} `) && idOf(one) === id);
-    // 1: Ed25519 on the text of the note.
+    // Type 1: an Ed25519 signature of the text of the note.
     if (name !== origin || type !== 1 || line === undefined) continue;
     const algorithm = { name: "Ed25519" };
     const publicKey = await crypto.subtle.importKey("raw", Uint8Array.from(raw), algorithm, false, [
@@ -98,7 +102,7 @@ function tell(id, state, text) {
   item.querySelector("span").textContent = text;
 }
 
-/** What this browser saw of the log before; `null` if nothing, or if it keeps nothing. */
+/** The checkpoint that this browser stored at an earlier visit; `null` if it stored none. */
 function remembered() {
   try {
     return JSON.parse(localStorage.getItem(MEMORY));
@@ -111,11 +115,14 @@ function remember(checkpoint) {
   try {
     localStorage.setItem(MEMORY, JSON.stringify(checkpoint));
   } catch {
-    // A browser that keeps nothing proves the rest.
+    // If the browser cannot store anything, the other checks still work.
   }
 }
 
-/** Compares the log with what this browser saw of it before, and remembers the larger of the two. */
+/**
+ * Compares the log with the checkpoint from an earlier visit of this browser, and stores the larger
+ * of the two.
+ */
 async function compareWithMemory(now) {
   const known = remembered();
   if (known?.origin !== now.origin) {

@@ -1,33 +1,48 @@
 import { isoInstant } from "../../../answers/common.ts";
 import { isFinalVerdict } from "../../../answers/track-record.ts";
 import {
-  type Exclusion,
+  type ExclusionReason,
   excessCurve,
-  type RecordFigures,
-  type RecordTerms,
-  type RecordVerdict,
+  type TrackRecordFigures,
+  type TrackRecordTerms,
+  type TrackRecordVerdict,
 } from "../../../grading/track-record.ts";
 import type { TrackRecord } from "../../../log/signal-log.ts";
 import type { AssetClass } from "../../../market/instrument.ts";
 import { type Content, type Html, html } from "../html.ts";
 import { withMinus } from "./figure-text.js";
 import { classNames } from "./marks.ts";
-import { dateTime, fixed, percent, signedPercent, whole } from "./number-format.ts";
-import { down, level, line, panel, plot, ticks, timeAxis, timePanel } from "./plot.ts";
+import {
+  dateTimeHtml,
+  fixedDecimalsHtml,
+  percentHtml,
+  signedPercentHtml,
+  wholeNumberHtml,
+} from "./number-format.ts";
+import {
+  axisTicks,
+  horizontalLine,
+  linePath,
+  plot,
+  plotPanel,
+  timeAxis,
+  timePanel,
+  yCoordinate,
+} from "./plot.ts";
 
-/** The record of a class over one horizon. */
-export type ClassRecord = TrackRecord["records"][number];
+/** The track record of one asset class over one horizon. */
+export type ClassTrackRecord = TrackRecord["records"][number];
 
-/** A horizon in words. */
-export const horizonOf = (assetClass: AssetClass, horizon: number): string =>
+/** A horizon as text, such as "20 sessions". */
+export const horizonText = (assetClass: AssetClass, horizon: number): string =>
   `${horizon} ${assetClass === "crypto" ? "days" : "sessions"}`;
 
-/** The title of a record. */
-export const titleOf = ({ figures: { assetClass, horizon } }: ClassRecord): string =>
-  `${classNames[assetClass]}, ${horizonOf(assetClass, horizon)}`;
+/** The title of a record: asset class and horizon. */
+export const trackRecordTitle = ({ figures: { assetClass, horizon } }: ClassTrackRecord): string =>
+  `${classNames[assetClass]}, ${horizonText(assetClass, horizon)}`;
 
 /** Labels of the verdicts of the record. */
-export const VERDICTS: Readonly<Record<RecordVerdict, string>> = {
+export const TRACK_RECORD_VERDICT_TEXTS: Readonly<Record<TrackRecordVerdict, string>> = {
   insufficient_data: "not enough data",
   no_evidence: "no evidence of skill",
   evidence_for: "evidence of skill",
@@ -35,19 +50,24 @@ export const VERDICTS: Readonly<Record<RecordVerdict, string>> = {
 };
 
 /** The date of an instant. */
-export const dayOf = (at: number): Html => dateTime(isoInstant(at).slice(0, "2026-11-22".length));
+export const dayHtml = (at: number): Html =>
+  dateTimeHtml(isoInstant(at).slice(0, "2026-11-22".length));
 
 const instantOf = (at: number | null): string | null => (at === null ? null : isoInstant(at));
 
 /**
- * One record: its verdict if it is over the headline horizon, its curve, its figures and its
- * counts.
+ * Section of one record: the verdict if the record is over the headline horizon, the curve, the
+ * figures and the counts.
  */
-export function recordSection(record: ClassRecord, terms: RecordTerms, dayMs: number): Html {
+export function trackRecordSection(
+  record: ClassTrackRecord,
+  terms: TrackRecordTerms,
+  dayMs: number,
+): Html {
   const { assetClass, horizon } = record.figures;
   const id = `${assetClass}-${horizon}`;
   return html`<section aria-labelledby="${id}">
-<h2 id="${id}">${titleOf(record)}</h2>
+<h2 id="${id}">${trackRecordTitle(record)}</h2>
 ${terms.headline[assetClass] === horizon && verdictCard(record, terms)}
 ${curve(record, id, dayMs)}
 ${figuresTable(record.figures)}
@@ -55,27 +75,27 @@ ${countsTable(record.figures)}
 </section>`;
 }
 
-/** The last verdict, and what is still missing for the next one. */
+/** Card with the last verdict and the data that the next verdict still needs. */
 function verdictCard(
-  { figures, verdicts, openSince }: ClassRecord,
-  { rules, verdictDates }: RecordTerms,
+  { figures, verdicts, openSince }: ClassTrackRecord,
+  { rules, verdictDates }: TrackRecordTerms,
 ): Html {
   const last = verdicts.at(-1);
   const next = verdictDates[verdicts.length];
   const { periods, ic } = figures;
   const width = ic === null ? null : ic.high - ic.low;
   return html`<div class="card record-verdict"><div>
-<p class="quiet">Verdict on the direction, from ${dateTime(instantOf(figures.from))} to ${dateTime(instantOf(figures.to))}</p>
-<p class="verdict-word">${last === undefined ? "none yet" : VERDICTS[last.verdict]}</p>
+<p class="quiet">Verdict on the direction, from ${dateTimeHtml(instantOf(figures.from))} to ${dateTimeHtml(instantOf(figures.to))}</p>
+<p class="verdict-word">${last === undefined ? "none yet" : TRACK_RECORD_VERDICT_TEXTS[last.verdict]}</p>
 <p>${
     last === undefined
       ? "Verdicts are given only on days that were fixed when the log began, so that nobody can choose a good moment."
-      : html`Given on ${dayOf(last.at)}, by the rule below.${!isFinalVerdict(last, { openSince }) && " Late or corrected prices may still change it."}`
-  }${next !== undefined && html` The next is given on ${dayOf(next)}.`}</p>
+      : html`Given on ${dayHtml(last.at)}, by the rule below.${!isFinalVerdict(last, { openSince }) && " Late or corrected prices may still change it."}`
+  }${next !== undefined && html` The next is given on ${dayHtml(next)}.`}</p>
 </div><div>
-<p>Periods that do not overlap: <strong>${fixed(1)(periods)}</strong> of ${rules.minPeriods} that a verdict needs</p>
+<p>Periods that do not overlap: <strong>${fixedDecimalsHtml(1)(periods)}</strong> of ${rules.minPeriods} that a verdict needs</p>
 ${meter(periods, rules.minPeriods)}
-<p class="quiet">Width of the interval of the rank correlation: <strong>${width === null ? "not known yet" : fixed(3)(width)}</strong>; it must be at most ${rules.maxIntervalWidth}.</p>
+<p class="quiet">Width of the interval of the rank correlation: <strong>${width === null ? "not known yet" : fixedDecimalsHtml(3)(width)}</strong>; it must be at most ${rules.maxIntervalWidth}.</p>
 </div></div>`;
 }
 
@@ -84,8 +104,8 @@ function meter(value: number, needed: number): Html {
   return html`<svg class="meter" role="img" aria-label="${value.toFixed(1)} of ${needed}"><rect class="rail" width="100%" height="10"/><rect class="ahead" width="${share}%" height="10"/></svg>`;
 }
 
-/** The cumulative mean excess return over the sessions, with the band of shuffled signals. */
-function curve(record: ClassRecord, id: string, dayMs: number): Html {
+/** Chart of the excess returns summed over the sessions, with the 95 % band of shuffled signals. */
+function curve(record: ClassTrackRecord, id: string, dayMs: number): Html {
   const { figures, runs } = record;
   const points = excessCurve(runs, figures.horizon);
   const last = points.at(-1);
@@ -100,8 +120,8 @@ function curve(record: ClassRecord, id: string, dayMs: number): Html {
     { dayMs },
   );
   const band = (sign: number) =>
-    points.map(({ chance }, place) => `${place} ${down(sign * chance, axis)}`);
-  const marks = ticks(axis);
+    points.map(({ chance }, place) => `${place} ${yCoordinate(sign * chance, axis)}`);
+  const marks = axisTicks(axis);
   const sums = points.map(({ sum }) => sum);
   const table = `${id}-figures`;
   const label = `Excess return of LONG and SHORT summed over ${points.length} sessions: ${shown(last.sum)}; shuffled signals lie within ${shown(last.chance)} on either side in 95 % of cases`;
@@ -109,11 +129,11 @@ function curve(record: ClassRecord, id: string, dayMs: number): Html {
 <p class="readout"><span>Excess return of LONG and SHORT, summed: <strong>${shown(last.sum)}</strong>. While the line runs inside the grey band, it is what chance makes.</span><output></output></p>
 ${plot(
   { label, table, count: points.length, time },
-  html`${panel({
+  html`${plotPanel({
     name: "p-price",
     time,
     axis,
-    shapes: html`<path class="band" d="M${[...band(1), ...band(-1).toReversed()].join("L")}Z"/>${marks.map((value) => level(value, axis, value === 0 ? "zero" : "grid"))}<path class="l-score" d="${line(sums, axis)}"/>`,
+    shapes: html`<path class="band" d="M${[...band(1), ...band(-1).toReversed()].join("L")}Z"/>${marks.map((value) => horizontalLine(value, axis, value === 0 ? "zero" : "grid"))}<path class="l-score" d="${linePath(sums, axis)}"/>`,
     labels: marks.map((value) => ({
       value,
       text: withMinus(`${(100 * value).toFixed(decimalsOf(marks))} %`),
@@ -130,13 +150,13 @@ ${plot(
     .toReversed()
     .map(
       ({ close, sum, chance }) =>
-        html`<tr><th scope="row">${dateTime(isoInstant(close))}</th><td>${shown(sum)}</td><td>±${shown(chance)}</td></tr>\n`,
+        html`<tr><th scope="row">${dateTimeHtml(isoInstant(close))}</th><td>${shown(sum)}</td><td>±${shown(chance)}</td></tr>\n`,
     )}</tbody>
 </table></div>
 </details>`;
 }
 
-/** Decimals of per cent that tell the values of an axis apart, at least one. */
+/** Number of decimals, at least one, with which percentages on an axis are distinguishable. */
 function decimalsOf([first = 0, second = 1]: readonly number[]): number {
   return Math.max(1, -Math.floor(Math.log10(100 * (second - first)) + 1e-9));
 }
@@ -150,18 +170,18 @@ interface Estimate {
   readonly high: number;
 }
 
-/** A row of figures; absent cells stay empty. */
+/** A row of figures; a dash replaces an absent estimate or comparison. */
 interface FigureRow {
   readonly name: string;
   readonly value: Content;
   readonly estimate?: Estimate | null;
   readonly format?: (value: number) => Html;
-  /** The figure of the baseline, or the nominal value. */
+  /** The figure of the baseline, or the nominal value, for comparison. */
   readonly twin?: Content;
   readonly twinName?: string;
 }
 
-function figuresTable(figures: RecordFigures): Html {
+function figuresTable(figures: TrackRecordFigures): Html {
   return html`<div class="scroller all" tabindex="0"><table class="figures">
 <caption>In figures. Intervals are of 95 %; the upright line is no effect</caption>
 <thead><tr><th scope="col">Measure</th><th scope="col">Signals</th><th scope="col">Interval</th><th scope="col" class="roomy">Drawn</th><th scope="col">Beside</th></tr></thead>
@@ -177,7 +197,7 @@ const rowsOf = ({
   ranges,
   fallSkill,
   twins,
-}: RecordFigures): readonly FigureRow[] => [
+}: TrackRecordFigures): readonly FigureRow[] => [
   {
     name: "Mean excess return of LONG and SHORT",
     value: meanExcess === null ? NOT_YET : signedPercent2(meanExcess.value),
@@ -190,37 +210,37 @@ const rowsOf = ({
   },
   {
     name: "Mean return",
-    value: signedPercent(meanReturn),
-    twin: signedPercent(twins.alwaysLong),
+    value: signedPercentHtml(meanReturn),
+    twin: signedPercentHtml(twins.alwaysLong),
     twinName: "LONG on everything",
   },
-  { name: "Right on their side", value: percent(1)(hitRate), twin: "50 %", twinName: "a coin" },
+  { name: "Right on their side", value: percentHtml(1)(hitRate), twin: "50 %", twinName: "a coin" },
   {
     name: "Rank correlation of score and return",
     value:
       ic === null
         ? NOT_YET
-        : html`${fixed(3)(ic.value)} <span class="unit">t ${fixed(1)(ic.t)}</span>`,
+        : html`${fixedDecimalsHtml(3)(ic.value)} <span class="unit">t ${fixedDecimalsHtml(1)(ic.t)}</span>`,
     estimate: ic,
-    format: fixed(3),
+    format: fixedDecimalsHtml(3),
     twin: "0",
     twinName: "no skill",
   },
   ...ranges.map(({ probability, coverage }) => ({
     name: `Returns within the ${100 * probability} % range`,
-    value: percent(1)(coverage),
-    twin: percent(0)(probability),
+    value: percentHtml(1)(coverage),
+    twin: percentHtml(0)(probability),
     twinName: "promised",
   })),
   {
     name: "Skill of the chance of a fall",
-    value: fixed(3)(fallSkill),
+    value: fixedDecimalsHtml(3)(fallSkill),
     twin: "0",
     twinName: "no skill",
   },
 ];
 
-const signedPercent2 = (value: number): Html => html`${value > 0 && "+"}${percent(2)(value)}`;
+const signedPercent2 = (value: number): Html => html`${value > 0 && "+"}${percentHtml(2)(value)}`;
 
 const figureRow = ({ name, value, estimate, format, twin, twinName }: FigureRow): Html =>
   html`<tr><th scope="row">${name}</th><td><strong>${value}</strong></td><td>${
@@ -228,15 +248,15 @@ const figureRow = ({ name, value, estimate, format, twin, twinName }: FigureRow)
   }</td><td class="roomy">${estimate && intervalMark(estimate)}</td><td>${twin ?? NONE}${twin && html` <span class="unit">${twinName}</span>`}</td></tr>
 `;
 
-/** An interval on a line, with 0 in the middle. */
+/** Drawing of an estimate and its interval on a line, with 0 in the middle. */
 function intervalMark({ value, low, high }: Estimate): Html {
   const reach = 1.05 * Math.max(Math.abs(low), Math.abs(high)) || 1;
   const place = (one: number) => `${(50 + (50 * one) / reach).toFixed(1)}%`;
   return html`<svg class="interval" aria-hidden="true"><line class="zero" x1="50%" x2="50%" y2="16"/><line class="fan-l" x1="${place(low)}" x2="${place(high)}" y1="8" y2="8"/><circle cx="${place(value)}" cy="8" r="4"/></svg>`;
 }
 
-/** Labels of the excluded items. */
-const EXCLUDED: Readonly<Record<Exclusion, string>> = {
+/** Labels of the reasons for exclusion from the record. */
+const EXCLUDED: Readonly<Record<ExclusionReason, string>> = {
   failed: "without a result",
   unscored: "without a factor",
   untraded: "without a price in the session",
@@ -244,12 +264,12 @@ const EXCLUDED: Readonly<Record<Exclusion, string>> = {
   copies: "coins that copy another or are pegged",
 };
 
-function countsTable({ runs, calls, lateRuns, excluded, from, to }: RecordFigures): Html {
+function countsTable({ runs, calls, lateRuns, excluded, from, to }: TrackRecordFigures): Html {
   const left = Object.entries(excluded).filter(([, count]) => count > 0);
   const row = (name: string, value: Content) =>
     html`<tr><th scope="row">${name}</th><td>${value}</td></tr>\n`;
   return html`<details class="more"><summary>What counts, and what does not</summary>
 <table class="figures"><caption class="unseen">What counts, and what does not</caption><tbody>
-${row("Sessions graded", html`${whole(runs)} <span class="unit">${dateTime(instantOf(from))} to ${dateTime(instantOf(to))}</span>`)}${row("LONG", whole(calls.long))}${row("SHORT", whole(calls.short))}${row("WAIT, counted and not graded", whole(calls.wait))}${left.map(([reason, count]) => row(`Left out: ${EXCLUDED[reason as Exclusion]}`, whole(count)))}${lateRuns > 0 && row("Left out: sessions logged after their returns had begun", whole(lateRuns))}
+${row("Sessions graded", html`${wholeNumberHtml(runs)} <span class="unit">${dateTimeHtml(instantOf(from))} to ${dateTimeHtml(instantOf(to))}</span>`)}${row("LONG", wholeNumberHtml(calls.long))}${row("SHORT", wholeNumberHtml(calls.short))}${row("WAIT, counted and not graded", wholeNumberHtml(calls.wait))}${left.map(([reason, count]) => row(`Left out: ${EXCLUDED[reason as ExclusionReason]}`, wholeNumberHtml(count)))}${lateRuns > 0 && row("Left out: sessions logged after their returns had begun", wholeNumberHtml(lateRuns))}
 </tbody></table></details>`;
 }

@@ -12,17 +12,20 @@ const market = scriptOf("/assets/live.js", [
 
 const proof = scriptOf("/assets/proof.js", [copy, new URL("./proof.js", import.meta.url)]);
 
-/** A script of several parts. Each has its own block, so that their names do not collide. */
+/**
+ * Creates a script from several files. Each file has its own block, so that their names do not
+ * collide.
+ */
 function scriptOf(path: string, parts: readonly URL[]): Asset {
   const text = parts.map((part) => `{\n${readFileSync(part, "utf8")}}\n`).join("");
   return createAsset({ path, type: "js", text });
 }
 
-/** URL of the script of the pages about the market. */
+/** URL of the script of the market pages. */
 export const scriptAddress = market.address;
 
 /** URL of the script that checks a proof. */
 export const proofScriptAddress = proof.address;
 
-/** Serve the scripts. */
+/** Create the routes that serve the scripts. */
 export const scriptRoutes = [market.route, proof.route];

@@ -2,7 +2,7 @@ import type { RequestHandler } from "express";
 import { paths } from "../../../../wellknown/paths.ts";
 import type { Site } from "../../../../wellknown/site.ts";
 import { isoInstant } from "../../../answers/common.ts";
-import { DIRECTION_WORTH } from "../../../answers/meaning.ts";
+import { DIRECTION_EVIDENCE_TEXT } from "../../../answers/meaning.ts";
 import type { TrackRecord } from "../../../log/signal-log.ts";
 import type { AssetClass } from "../../../market/instrument.ts";
 import type { MarketView } from "../../../market/market-view.ts";
@@ -13,11 +13,17 @@ import type { PageAnswer } from "../page-answer.ts";
 import type { HomeContext } from "./home-context.ts";
 import { signInNotice } from "./home-page.ts";
 import { classNames } from "./marks.ts";
-import { dateTime, percent } from "./number-format.ts";
-import { type ClassRecord, dayOf, horizonOf, recordSection, titleOf } from "./record-section.ts";
+import { dateTimeHtml, percentHtml } from "./number-format.ts";
+import {
+  type ClassTrackRecord,
+  dayHtml,
+  horizonText,
+  trackRecordSection,
+  trackRecordTitle,
+} from "./record-section.ts";
 import { scriptAddress } from "./script-route.ts";
 
-/** Shows how the logged signals turned out. */
+/** Shows the track record: how the logged signals turned out. */
 export function showTrackRecord(home: HomeContext): RequestHandler {
   const { site, context, signalLog, viewerOf, send } = home;
   return async (req, res) => {
@@ -41,7 +47,7 @@ export function showTrackRecord(home: HomeContext): RequestHandler {
   };
 }
 
-/** The sources of the figures on the page. */
+/** Context of the page, from which its figures come. */
 interface Surroundings {
   readonly site: Site;
   readonly market: MarketView;
@@ -61,7 +67,7 @@ ${market.source.simulated && html`<p class="note warning"><strong>Simulated.</st
         : "Nothing yet: no session has closed since the log began."
     }</p></div>`;
   }
-  const isHeadline = ({ figures: { assetClass, horizon } }: ClassRecord) =>
+  const isHeadline = ({ figures: { assetClass, horizon } }: ClassTrackRecord) =>
     Number(record.terms.headline[assetClass] === horizon);
   const started = record.records
     .filter(({ figures }) => figures.from !== null)
@@ -69,27 +75,32 @@ ${market.source.simulated && html`<p class="note warning"><strong>Simulated.</st
   const waiting = record.records.filter(({ figures }) => figures.from === null);
   return html`${lead}
 <p class="beneath">Was one signal altered? <a href="/">Choose its instrument</a> and go to “Proof”: the browser checks the signal of any past session.</p>
-${started.map((one) => recordSection(one, record.terms, market.dayMs))}
+${started.map((one) => trackRecordSection(one, record.terms, market.dayMs))}
 ${waiting.length > 0 && waitingSection(waiting, record, market.knownUntil())}
 ${backtestSection}
 ${rulesSection(record)}
 ${verifySection(record, site)}`;
 }
 
-/** Records without figures yet, and the earliest date for each. @param now Unix milliseconds. */
+/**
+ * Section that lists the records without figures, each with the earliest date at which it can have
+ * some.
+ *
+ * @param now Milliseconds since the epoch.
+ */
 const waitingSection = (
-  waiting: readonly ClassRecord[],
+  waiting: readonly ClassTrackRecord[],
   { beganAt, terms: { rules } }: TrackRecord,
   now: number,
 ): Html => html`<section aria-labelledby="waiting">
 <h2 id="waiting">Nothing yet</h2>
-<div class="empty"><p>The log began on ${dateTime(isoInstant(beganAt))}. A signal counts when its returns are known, and a verdict needs ${rules.minPeriods} periods that do not overlap. The first figures:</p>
-<ul class="plain">${waiting.map((one) => html`<li>${titleOf(one)}: ${one.expectedAt > now ? html`not before ${dateTime(isoInstant(one.expectedAt))}` : "with one of the next sessions"}</li>`)}</ul></div>
+<div class="empty"><p>The log began on ${dateTimeHtml(isoInstant(beganAt))}. A signal counts when its returns are known, and a verdict needs ${rules.minPeriods} periods that do not overlap. The first figures:</p>
+<ul class="plain">${waiting.map((one) => html`<li>${trackRecordTitle(one)}: ${one.expectedAt > now ? html`not before ${dateTimeHtml(isoInstant(one.expectedAt))}` : "with one of the next sessions"}</li>`)}</ul></div>
 </section>`;
 
 const backtestSection = html`<section aria-labelledby="backtest">
 <h2 id="backtest">Not the backtest</h2>
-<div class="card"><p>The backtest is another figure, and never joined with this one. ${DIRECTION_WORTH}</p></div>
+<div class="card"><p>The backtest is another figure, and never joined with this one. ${DIRECTION_EVIDENCE_TEXT}</p></div>
 </section>`;
 
 const rulesSection = ({
@@ -101,7 +112,7 @@ const rulesSection = ({
 <li>A return is the log return, with dividends and splits, from the close after the statement over the horizon, less the mean of all instruments of the session. SHORT counts negatively.</li>
 <li>A statement counts only if a signed checkpoint covered it before that close.</li>
 <li>Intervals are of 95 % (block bootstrap, blocks as long as the horizon). Returns of neighbouring sessions overlap, so there are fewer independent periods than sessions.</li>
-<li>Verdicts are given for ${Object.entries(headline).map(([assetClass, horizon], at) => `${at > 0 ? ", " : ""}${classNames[assetClass as AssetClass].toLowerCase()} over ${horizonOf(assetClass as AssetClass, horizon)}`)}, on days that were fixed when the log began (${dayOf(beganAt)}): ${verdictDates.map((at, place) => html`${place > 0 && ", "}${dayOf(at)}`)}. They share a chance of error of ${percent(0)(rules.significance)}, and need ${rules.minPeriods} periods that do not overlap.</li>
+<li>Verdicts are given for ${Object.entries(headline).map(([assetClass, horizon], at) => `${at > 0 ? ", " : ""}${classNames[assetClass as AssetClass].toLowerCase()} over ${horizonText(assetClass as AssetClass, horizon)}`)}, on days that were fixed when the log began (${dayHtml(beganAt)}): ${verdictDates.map((at, place) => html`${place > 0 && ", "}${dayHtml(at)}`)}. They share a chance of error of ${percentHtml(0)(rules.significance)}, and need ${rules.minPeriods} periods that do not overlap.</li>
 </ul>
 </section>`;
 
@@ -125,8 +136,8 @@ function recordMarkdown(record: TrackRecord | undefined, { baseUrl }: Site): str
   const lines = (record?.records ?? []).map((one) => {
     const { runs, meanExcess, ic } = one.figures;
     return runs === 0
-      ? `- ${titleOf(one)}: nothing before ${isoInstant(one.expectedAt)}`
-      : `- ${titleOf(one)}: ${runs} sessions, mean excess return ${meanExcess?.value ?? "not known"}, rank correlation ${ic?.value ?? "not known"}`;
+      ? `- ${trackRecordTitle(one)}: nothing before ${isoInstant(one.expectedAt)}`
+      : `- ${trackRecordTitle(one)}: ${runs} sessions, mean excess return ${meanExcess?.value ?? "not known"}, rank correlation ${ic?.value ?? "not known"}`;
   });
   return `# Track record
 

@@ -1,17 +1,17 @@
 import type { Request } from "express";
 import type { Accounts } from "../../../auth/accounts/accounts.ts";
-import type { Sessions } from "../../../auth/accounts/browser-sessions.ts";
+import type { BrowserSessions } from "../../../auth/accounts/browser-sessions.ts";
 import { allScopes, type Scope } from "../../../auth/scopes.ts";
 import { addressKey } from "../../../limits/address-key.ts";
 import type { Limits } from "../../../limits/quotas.ts";
 import { createThrottle } from "../throttle.ts";
 
-/** The viewer of a page. */
+/** The person or program that views a page. */
 export interface Viewer {
   readonly isSignedIn: boolean;
-  /** Account of a signed-in person. */
+  /** Account id of a signed-in person. */
   readonly accountId?: string;
-  /** Scopes that the viewer may see; empty if nothing is public. */
+  /** Scopes whose data the viewer may see; empty if nothing is public. */
   readonly scopes: ReadonlySet<Scope>;
 }
 
@@ -20,28 +20,32 @@ export interface Viewer {
  *
  * @throws {Problem} `rate_limited`
  */
-export type ViewerOf = (req: Pick<Request, "headers" | "ip">) => Promise<Viewer>;
+export type FindViewer = (req: Pick<Request, "headers" | "ip">) => Promise<Viewer>;
 
-/** Dependencies of the identification of viewers. */
+/** Dependencies of `createFindViewer`. */
 export interface ViewerOptions {
-  readonly sessions: Pick<Sessions, "browserOf">;
+  readonly sessions: Pick<BrowserSessions, "browserOf">;
   readonly accounts: Pick<Accounts, "find">;
-  /** The quota `calls` counts visits: those of a signed-in person together with their calls, others
-   *  by address. */
+  /**
+   * Quotas. Visits count against `calls`: for a signed-in person together with the person's calls,
+   * for others by address.
+   */
   readonly limits: Limits;
-  /** Scopes of agents without an owner, which anonymous viewers have too. */
+  /** Scopes of unclaimed agents; anonymous viewers have the same scopes. */
   readonly anonymousScopes: readonly Scope[];
 }
 
-/** Creates the function that identifies viewers. A signed-in person sees everything that they could
- *  grant to a program. Others see what an agent without an owner may read. No cookie is set, since
- *  the pages only display data. */
-export function createViewerOf({
+/**
+ * Creates the function that identifies viewers. A signed-in person sees all data to which they
+ * could grant a program access. Others see the data that an unclaimed agent may read. No cookie is
+ * set, because the pages only display data.
+ */
+export function createFindViewer({
   sessions,
   accounts,
   limits,
   anonymousScopes,
-}: ViewerOptions): ViewerOf {
+}: ViewerOptions): FindViewer {
   const throttle = createThrottle(limits);
   const publicScopes = new Set<Scope>(anonymousScopes);
   const personalScopes = new Set<Scope>(allScopes);

@@ -1,18 +1,18 @@
 import {
-  nextItem,
+  nextSetupItem,
   type SetupFacts,
   type SetupItem,
   setupItems,
 } from "../../../process/setup-items.ts";
 import { copyButton } from "../copy.ts";
-import { facts } from "../elements.ts";
+import { descriptionList } from "../elements.ts";
 import { type Html, html } from "../html.ts";
 import type { PageAnswer } from "../page-answer.ts";
 
-/** The command that prints a link to the page. */
+/** The command that prints a link to the operator's page. */
 const COMMAND = "npx market-signal admin setup";
 
-/** Labels of the states of items. */
+/** Labels of the states of setup items. */
 const STATES: Readonly<Record<SetupItem["state"], string>> = {
   fault: "Fails",
   todo: "To do",
@@ -20,10 +20,10 @@ const STATES: Readonly<Record<SetupItem["state"], string>> = {
   done: "Done",
 };
 
-/** The page of the operator. */
+/** The operator's page: the state of the setup. */
 export function setupPage(known: SetupFacts): PageAnswer {
   const items = setupItems(known);
-  const next = nextItem(items);
+  const next = nextSetupItem(items);
   const open = items.filter(({ state }) => state !== "done");
   const done = items.filter(({ state }) => state === "done");
   return {
@@ -43,7 +43,7 @@ ${
 ${
   done.length === 0
     ? html`<p class="empty">Nothing yet beyond the defaults.</p>`
-    : facts(
+    : descriptionList(
         done.map(({ name, is, command }) => [
           name,
           html`${is}${command && html` <code>${command}</code>`}`,
@@ -66,8 +66,12 @@ ${command && commandBlock(name.toLowerCase().replaceAll(/\W+/g, "-"), `npx ${com
 const commandBlock = (name: string, command: string): Html =>
   html`<div class="code-block"><pre><code id="command-${name}">${command}</code></pre>${copyButton(`command-${name}`, "the command")}</div>`;
 
-/** The page for everybody else. */
-export const closedPage = ({ isExpired }: { readonly isExpired: boolean }): PageAnswer => ({
+/** The page for everyone other than the operator. */
+export const operatorAccessEndedPage = ({
+  isExpired,
+}: {
+  readonly isExpired: boolean;
+}): PageAnswer => ({
   status: 403,
   heading: "For the operator of this service",
   body: html`${isExpired && html`<p class="note warning">This link has expired: links work for ten minutes.</p>`}

@@ -1,25 +1,26 @@
 import { parseCookie, stringifySetCookie } from "cookie";
 import { type Request, type RequestHandler, Router } from "express";
-import { OPERATOR_VISIT_MS } from "../../../auth/operator-access.ts";
-import { onlyMethods } from "../../allowed-methods.ts";
+import { OPERATOR_VISIT_LIFETIME_MS } from "../../../auth/operator-access.ts";
+import { rejectOtherMethods } from "../../allowed-methods.ts";
 import { queryOf } from "../../request-context.ts";
 import { copyScriptPath } from "../copy.ts";
 import type { PageContext } from "../page-context.ts";
-import { closedPage, setupPage } from "./operator-page.ts";
+import { operatorAccessEndedPage, setupPage } from "./operator-page.ts";
 
-/** Path of the page. */
+/** Path of the operator's page. */
 const PATH = "/operator";
 
 /**
- * GET /operator: what is configured, what is missing and what to do next. Neither an address nor an
- * account identifies the operator: behind a proxy every request comes from this machine, and
- * anybody may have an account. Access starts with a link that `admin setup` prints; opening it sets
- * a cookie.
+ * GET /operator: what is configured, what is missing and what to do next. Neither the network
+ * address nor an account identifies the operator: behind a proxy, every request comes from this
+ * machine, and anyone may have an account. Access starts with a link that `admin setup` prints;
+ * opening it sets a cookie.
  */
 export function operatorRoutes({ operator, baseUrl, show }: PageContext): Router {
   const { access, facts } = operator;
   const isSecure = baseUrl.startsWith("https:");
-  // With the prefix no other host of the domain can set it (RFC 6265bis section 4.1.3.2).
+  // With the prefix `__Host-`, no other host of the domain can set the cookie (RFC 6265bis section
+  // 4.1.3.2).
   const name = `${isSecure ? "__Host-" : ""}market-signal-operator`;
   const isOperator = ({ headers }: Request): boolean => {
     const pass = parseCookie(headers.cookie ?? "")[name];
@@ -28,12 +29,12 @@ export function operatorRoutes({ operator, baseUrl, show }: PageContext): Router
   const open: RequestHandler = (req, res, next) => {
     const link = queryOf(req).get("link");
     if (link === null) return next();
-    if (!access.isLink(link)) return show(res, closedPage({ isExpired: true }));
+    if (!access.isLink(link)) return show(res, operatorAccessEndedPage({ isExpired: true }));
     const cookie = {
       name,
       value: access.newVisit(),
       path: "/",
-      maxAge: OPERATOR_VISIT_MS / 1_000,
+      maxAge: OPERATOR_VISIT_LIFETIME_MS / 1_000,
       httpOnly: true,
       sameSite: "strict",
       secure: isSecure,
@@ -45,9 +46,11 @@ export function operatorRoutes({ operator, baseUrl, show }: PageContext): Router
   router
     .route(PATH)
     .get(open, async (req, res) => {
-      const page = isOperator(req) ? setupPage(await facts()) : closedPage({ isExpired: false });
+      const page = isOperator(req)
+        ? setupPage(await facts())
+        : operatorAccessEndedPage({ isExpired: false });
       show(res, { ...page, scriptPath: copyScriptPath });
     })
-    .all(onlyMethods(["get"]));
+    .all(rejectOtherMethods(["get"]));
   return router;
 }

@@ -1,7 +1,7 @@
 import { BarChart, CustomChart, LineChart, ScatterChart } from "echarts/charts";
 import { GridComponent, LegendComponent, MarkLineComponent } from "echarts/components";
 import { type EChartsCoreOption, use } from "echarts/core";
-import { draw, nameAxis, QUIET, valueAxis } from "../../../http/pages/drawing.ts";
+import { drawChart, nameAxis, QUIET_COLOR, valueAxis } from "../../../http/pages/drawing.ts";
 import { type Html, html } from "../../../http/pages/html.ts";
 
 use([
@@ -9,23 +9,23 @@ use([
   ...[GridComponent, LegendComponent, MarkLineComponent],
 ]);
 
-/** Colors by meaning; the page defines their values for light and dark mode. */
-export const COLORS = {
+/** Colors by purpose; the page defines their values for light and dark mode. */
+export const CHART_COLORS = {
   text: "var(--text)",
   first: "var(--first)",
   second: "var(--second)",
 } as const;
 
-/** Size in CSS pixels: a chart fills a phone's width and stays readable. */
+/** Width and height in CSS pixels; a chart fills a phone's width and stays readable. */
 const SIZE = [400, 240] as const;
 
-/** Margins around the axes and their labels, below a legend, in CSS pixels. */
+/** Margins around the axes and their labels of a chart with a legend on top, in CSS pixels. */
 const GRID_BELOW_LEGEND = { left: 4, right: 12, top: 32, bottom: 4, outerBoundsMode: "same" };
 
-/** Texts of a chart, also for screen readers. */
+/** Texts of a chart, also read by screen readers. */
 interface ChartText {
   readonly title: string;
-  /** What it shows, in a sentence or two. */
+  /** What the chart shows, in a sentence or two. */
   readonly caption: string;
 }
 
@@ -34,19 +34,21 @@ export function chart({ title, caption }: ChartText, option: EChartsCoreOption):
   const grid = "legend" in option ? { grid: GRID_BELOW_LEGEND } : {};
   return html`<figure class="chart" role="group" aria-label="${title}">
 <figcaption><strong>${title}</strong> ${caption}</figcaption>
-<div class="drawing" aria-hidden="true">${draw({ ...grid, ...option }, SIZE)}</div>
+<div class="drawing" aria-hidden="true">${drawChart({ ...grid, ...option }, SIZE)}</div>
 </figure>`;
 }
 
-/** An axis that begins near the lowest value and leaves room at both ends, so that no line runs along
- *  an edge. */
-export const roomyAxis = (format: (value: number) => string) => ({
+/**
+ * A value axis that begins near the lowest value and leaves room at both ends, so that no line runs
+ * along an edge.
+ */
+export const paddedValueAxis = (format: (value: number) => string) => ({
   ...valueAxis(format),
   scale: true,
   boundaryGap: ["8%", "8%"] as [string, string],
 });
 
-/** Number of years from which quarters are not marked. */
+/** Number of years from which the axis marks years only, not quarters. */
 const LONG_YEARS = 4;
 
 /** An axis of ISO dates with ticks at years, or at quarters if there are few years. */
@@ -70,28 +72,28 @@ const yearOf = (date: string): string => date.slice(0, 4);
 const quarterOf = (date: string): string =>
   `${yearOf(date)}/${Math.ceil(Number(date.slice(5, 7)) / 3)}`;
 
-/** A legend above the chart. */
-export const legend = {
+/** Options of a legend above the chart. */
+export const chartLegend = {
   top: 0,
   left: 0,
   icon: "roundRect",
   itemWidth: 14,
   itemGap: 18,
   borderColor: "transparent",
-  textStyle: { color: COLORS.text },
+  textStyle: { color: CHART_COLORS.text },
 };
 
-/** The zero line, where all points would lie without skill. */
+/** Options of a line at zero, where all points would be without skill. */
 export const zeroLine = {
   type: "line" as const,
   data: [],
   silent: true,
-  lineStyle: { color: QUIET },
+  lineStyle: { color: QUIET_COLOR },
   markLine: {
     silent: true,
     symbol: "none",
     label: { show: false },
-    lineStyle: { color: QUIET, type: "solid" as const, width: 1 },
+    lineStyle: { color: QUIET_COLOR, type: "solid" as const, width: 1 },
     data: [{ yAxis: 0 }],
   },
 };

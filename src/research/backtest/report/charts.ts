@@ -1,14 +1,19 @@
-import { nameAxis, QUIET, valueAxis } from "../../../http/pages/drawing.ts";
+import { nameAxis, QUIET_COLOR, valueAxis } from "../../../http/pages/drawing.ts";
 import type { Html } from "../../../http/pages/html.ts";
 import type { Calibration } from "../calibration.ts";
 import type { ClassResult, HorizonResult } from "../class-results.ts";
 import { wealthPath } from "../drawdown.ts";
 import type { Slice } from "../slices.ts";
-import { COLORS, chart, dateAxis, legend, roomyAxis, zeroLine } from "./chart.ts";
-import { percent, plainNumber, shortCoefficient, signedPercent } from "./figures.ts";
-import { sessionCount } from "./words.ts";
+import { CHART_COLORS, chart, chartLegend, dateAxis, paddedValueAxis, zeroLine } from "./chart.ts";
+import {
+  percentText,
+  plainNumberText,
+  shortCoefficientText,
+  signedPercentText,
+} from "./figures.ts";
+import { sessionCountText } from "./words.ts";
 
-/** Cumulative sum of the coefficients. */
+/** Chart of the cumulative sum of the coefficients over time. */
 export function historyChart({ history, horizon }: HorizonResult): Html {
   let sum = 0;
   const sums = history.map(({ value }) => {
@@ -18,12 +23,12 @@ export function historyChart({ history, horizon }: HorizonResult): Html {
   return chart(
     {
       title: "Cumulative coefficients",
-      caption: `Over ${sessionCount(horizon)}. Skill rises steadily; luck is a random walk.`,
+      caption: `Over ${sessionCountText(horizon)}. Skill rises steadily; luck is a random walk.`,
     },
     {
       xAxis: dateAxis(history.map(({ date }) => date)),
-      yAxis: valueAxis(plainNumber),
-      series: [line("sum", sums, COLORS.first), zeroLine],
+      yAxis: valueAxis(plainNumberText),
+      series: [line("sum", sums, CHART_COLORS.first), zeroLine],
     },
   );
 }
@@ -37,25 +42,25 @@ const line = (name: string, data: readonly number[], color: string) => ({
   itemStyle: { color: color },
 });
 
-/** Minimum dates for the bar of a year. */
+/** Minimum number of dates for which a year gets a bar. */
 const MIN_DATES = 12;
 
-/** Mean coefficients by calendar year. */
+/** Chart of the mean coefficients by calendar year. */
 export function yearChart({ years, horizon }: HorizonResult): Html {
   const long = years.filter(({ dates }) => dates >= MIN_DATES);
   const short = years.filter(({ dates }) => dates < MIN_DATES).map(({ label }) => label);
   const missing = short.length === 0 ? "" : ` Too short to show: ${short.join(", ")}.`;
-  const caption = `Mean coefficient over ${sessionCount(horizon)}. A year is short: most of this is noise.${missing}`;
+  const caption = `Mean coefficient over ${sessionCountText(horizon)}. A year is short: most of this is noise.${missing}`;
   return sliceChart("By year", caption, long);
 }
 
-/** Means by subset of the dates. */
+/** Chart of the mean coefficients by subset of the dates. */
 export function sliceChart(title: string, caption: string, slices: readonly Slice[]): Html {
   return chart(
     { title, caption },
     {
       xAxis: nameAxis(slices.map(({ label }) => label)),
-      yAxis: valueAxis(shortCoefficient),
+      yAxis: valueAxis(shortCoefficientText),
       series: [bars(slices.map(({ mean }) => mean)), zeroLine],
     },
   );
@@ -66,56 +71,63 @@ const bars = (values: readonly number[]) => ({
   data: values.map((value) => ({
     value,
     itemStyle: {
-      color: value < 0 ? COLORS.second : COLORS.first,
+      color: value < 0 ? CHART_COLORS.second : CHART_COLORS.first,
       borderRadius: value < 0 ? [0, 0, 3, 3] : [3, 3, 0, 0],
     },
   })),
   barMaxWidth: 32,
 });
 
-/** Excess return by decile of the scores. */
+/** Chart of the excess return by decile of the scores; `undefined` without a book. */
 export function decileChart({ horizon, book }: HorizonResult): Html | undefined {
   if (book === null) return undefined;
   return chart(
     {
       title: "Return by score decile",
-      caption: `Mean return over ${sessionCount(horizon)} relative to all instruments, lowest scores on the left${decileNote(book)}. With skill the bars rise from left to right.`,
+      caption: `Mean return over ${sessionCountText(horizon)} relative to all instruments, lowest scores on the left${decileNote(book)}. With skill the bars rise from left to right.`,
     },
     {
       xAxis: nameAxis(book.excess.map((_, decile) => String(decile + 1))),
-      yAxis: valueAxis((value) => signedPercent(value)),
+      yAxis: valueAxis((value) => signedPercentText(value)),
       series: [bars(book.excess), zeroLine],
     },
   );
 }
 
-/** Warns if a decile has few names. */
+/** A warning if a decile has few instruments. */
 const decileNote = ({ names }: { readonly names: number }): string =>
   names < 5
     ? `; a decile has about ${names < 1.5 ? "one name" : `${Math.round(names)} names`}`
     : "";
 
-/** Growth of 1 invested in the decile book. */
+/** Chart of the growth of 1 invested in the decile book; `undefined` without a book. */
 export function wealthChart({ horizon, book }: HorizonResult): Html | undefined {
   if (book === null) return undefined;
   return chart(
     {
       title: "Top minus bottom decile",
-      caption: `Growth of 1 over consecutive periods of ${sessionCount(horizon)}.`,
+      caption: `Growth of 1 over consecutive periods of ${sessionCountText(horizon)}.`,
     },
     {
-      legend,
+      legend: chartLegend,
       xAxis: dateAxis(book.path.map(({ date }) => date)),
-      yAxis: roomyAxis(plainNumber),
+      yAxis: paddedValueAxis(plainNumberText),
       series: [
-        line("before costs", wealthPath(book.path.map(({ gross }) => gross)), COLORS.first),
-        line("at 10 bp a trade", wealthPath(book.path.map(({ net10 }) => net10)), COLORS.second),
+        line("before costs", wealthPath(book.path.map(({ gross }) => gross)), CHART_COLORS.first),
+        line(
+          "at 10 bp a trade",
+          wealthPath(book.path.map(({ net10 }) => net10)),
+          CHART_COLORS.second,
+        ),
       ],
     },
   );
 }
 
-/** How many instruments had a value at each date. */
+/**
+ * Chart of the number of instruments with a value on each date; `undefined` for a single
+ * instrument.
+ */
 export function coverageChart({ comparison, coverage }: ClassResult): Html | undefined {
   if (comparison === "through_time") return undefined;
   const { history } = coverage;
@@ -126,20 +138,20 @@ export function coverageChart({ comparison, coverage }: ClassResult): Html | und
     },
     {
       xAxis: dateAxis(history.map(({ date }) => date)),
-      // Otherwise full coverage of few instruments would be a line along the upper edge.
-      yAxis: { ...valueAxis(plainNumber), min: 0, boundaryGap: [0, "10%"] },
+      // Without the gap, full coverage of few instruments would be a line along the upper edge.
+      yAxis: { ...valueAxis(plainNumberText), min: 0, boundaryGap: [0, "10%"] },
       series: [
         line(
           "instruments",
           history.map(({ value }) => value),
-          COLORS.first,
+          CHART_COLORS.first,
         ),
       ],
     },
   );
 }
 
-/** Reliability diagram. */
+/** Reliability diagram: observed frequency against forecast probability. */
 export function reliabilityChart(
   title: string,
   calibration: Pick<Calibration, "bins"> | null,
@@ -150,7 +162,7 @@ export function reliabilityChart(
     frequency,
   ]);
   const { min, max, interval } = wholePercents(points.flat());
-  const axis = { ...valueAxis((value) => percent(value, 0)), min, max, interval };
+  const axis = { ...valueAxis((value) => percentText(value, 0)), min, max, interval };
   return chart(
     {
       title,
@@ -165,16 +177,18 @@ export function reliabilityChart(
           type: "line",
           data: [min, max].map((end) => [end, end]),
           showSymbol: false,
-          lineStyle: { color: QUIET, type: "dashed", width: 1 },
+          lineStyle: { color: QUIET_COLOR, type: "dashed", width: 1 },
         },
-        { type: "scatter", data: points, symbolSize: 10, itemStyle: { color: COLORS.first } },
+        { type: "scatter", data: points, symbolSize: 10, itemStyle: { color: CHART_COLORS.first } },
       ],
     },
   );
 }
 
-/** Range and ticks of an axis of shares: at most four steps of whole percents, with a margin of half a
- *  percent at both ends. */
+/**
+ * Range and ticks of an axis for fractions: at most four steps of whole percents, with a margin of
+ * half a percent at both ends.
+ */
 function wholePercents(shares: readonly number[]) {
   const low = Math.floor(100 * Math.min(...shares) - 0.5);
   const length = 100 * Math.max(...shares) + 0.5 - low;

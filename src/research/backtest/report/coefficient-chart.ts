@@ -2,13 +2,13 @@ import type { SeriesSummary } from "../../../grading/series-summary.ts";
 import { nameAxis, valueAxis } from "../../../http/pages/drawing.ts";
 import type { Html } from "../../../http/pages/html.ts";
 import type { ClassResult } from "../class-results.ts";
-import { COLORS, chart, legend, zeroLine } from "./chart.ts";
-import { shortCoefficient } from "./figures.ts";
-import { sessionCount } from "./words.ts";
+import { CHART_COLORS, chart, chartLegend, zeroLine } from "./chart.ts";
+import { shortCoefficientText } from "./figures.ts";
+import { sessionCountText } from "./words.ts";
 
-/** Mean coefficients by horizon with their intervals, raw and neutral. */
+/** Chart of the mean coefficients by horizon with their intervals, raw and neutral. */
 export function coefficientChart({ horizons }: ClassResult): Html {
-  const names = horizons.map(({ horizon }) => sessionCount(horizon));
+  const names = horizons.map(({ horizon }) => sessionCountText(horizon));
   const has = horizons.some(({ neutralIc }) => neutralIc !== null);
   return chart(
     {
@@ -16,20 +16,20 @@ export function coefficientChart({ horizons }: ClassResult): Html {
       caption: "Points are means, lines their 95 % intervals. A line across 0 shows nothing.",
     },
     {
-      ...(has && { legend }),
+      ...(has && { legend: chartLegend }),
       xAxis: nameAxis(names),
-      yAxis: valueAxis(shortCoefficient),
+      yAxis: valueAxis(shortCoefficientText),
       series: [
         ...intervals(
           "raw",
           horizons.map(({ ic }) => ic),
-          { color: COLORS.first, shift: has ? -9 : 0 },
+          { color: CHART_COLORS.first, shift: has ? -9 : 0 },
         ),
         ...(has
           ? intervals(
               "neutral",
               horizons.map(({ neutralIc }) => neutralIc),
-              { color: COLORS.second, shift: 9 },
+              { color: CHART_COLORS.second, shift: 9 },
             )
           : []),
       ],
@@ -37,7 +37,10 @@ export function coefficientChart({ horizons }: ClassResult): Html {
   );
 }
 
-/** A point and an error bar per summary, shifted sideways by some pixels. */
+/**
+ * A point and an error bar for each summary, shifted sideways by some pixels so that series do not
+ * overlap.
+ */
 function intervals(
   name: string,
   summaries: readonly (SeriesSummary | null)[],

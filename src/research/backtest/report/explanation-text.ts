@@ -1,15 +1,22 @@
-import { FACTORS, type Factor, type Input } from "../../../factors/reading.ts";
+import { FACTORS, type Factor, type FactorInput } from "../../../factors/reading.ts";
 import type { Snapshot } from "../../../score/snapshot.ts";
-import type { Explanation } from "../explain.ts";
+import type { ScoreExplanation } from "../explain.ts";
 
-/** The names under which the service publishes a table. */
+/** Version and hash under which the service publishes a table. */
 export interface TableNames {
   readonly version: string;
   readonly sha256: string;
 }
 
-/** An explanation as text for a terminal. @param table `undefined` if there was none. */
-export function explanationText(explanation: Explanation, table: TableNames | undefined): string {
+/**
+ * Renders an explanation as text for a terminal.
+ *
+ * @param table `undefined` if no peer table was used.
+ */
+export function explanationText(
+  explanation: ScoreExplanation,
+  table: TableNames | undefined,
+): string {
   const { snapshot, session, methodVersion, evidence, scale } = explanation;
   const { instrument, signal, price } = snapshot;
   return [
@@ -39,8 +46,11 @@ function factorLines(factor: Factor, { factors, tables }: Snapshot): readonly st
   return [head, ...lines, ...(isCompared && z !== null ? [mixtureLine(inputs, z)] : []), ""];
 }
 
-/** Momentum and valuation of stocks: the mean of the z is ranked among the peers' means. */
-function mixtureLine(inputs: readonly Input[], z: number): string {
+/**
+ * A line for momentum and the valuation of stocks, whose mean z is ranked among the mean z of the
+ * peers.
+ */
+function mixtureLine(inputs: readonly FactorInput[], z: number): string {
   const mixture = inputs.reduce((sum, input) => sum + input.weight * (input.z ?? 0), 0);
   return `  sum of weight x z ${six(mixture)}, its place among the peers' z ${six(z)}`;
 }

@@ -14,35 +14,35 @@ import {
 } from "./charts.ts";
 import { coefficientChart } from "./coefficient-chart.ts";
 import {
-  coefficient,
-  coefficientRange,
+  coefficientRangeText,
+  coefficientText,
   NO_VALUE,
-  percent,
-  signedPercent,
-  tValue,
-  wholeNumber,
+  percentText,
+  signedPercentText,
+  tValueText,
+  wholeNumberText,
 } from "./figures.ts";
 import { RISK_RULE, riskSection } from "./risk.ts";
-import { STYLE } from "./style.ts";
+import { REPORT_STYLE } from "./style.ts";
 import { bookTable, coefficientTable, hitTable, sliceTable } from "./tables.ts";
 import {
   CLASS_WORDS,
   caveats,
   coverageSentence,
   headlineResult,
-  leftOutMeasure,
+  missingMeasureSentence,
   paceWords,
   powerSentence,
   promotionSentence,
   reportsSentence,
   SUBJECT_WORDS,
-  sessionCount,
+  sessionCountText,
   VERDICT_RULE,
   VERDICT_WORDS,
   verdictSentences,
 } from "./words.ts";
 
-/** The report as a self-contained HTML document without scripts. */
+/** Renders the report as a self-contained HTML document without scripts. */
 export function reportPage(result: BacktestResult): string {
   const { question, classes, methodVersion, source } = result;
   const title = `Backtest of ${SUBJECT_WORDS[question.subject]}`;
@@ -71,8 +71,8 @@ ${methodSection(result)}
   return page.toString();
 }
 
-/** Trusted: a constant of this project. */
-const style = html(Object.assign([STYLE], { raw: [STYLE] }));
+/** The style sheet as trusted HTML; it is a constant of this project. */
+const style = html(Object.assign([REPORT_STYLE], { raw: [REPORT_STYLE] }));
 
 const contents = (classes: readonly ClassResult[]): Html =>
   html`<nav aria-label="Asset classes"><ul>${classes.map(
@@ -85,7 +85,7 @@ function classSection(result: ClassResult, question: BacktestQuestion): Html {
   const main = headlineResult(result);
   const isMeasured = horizons.some(({ ic }) => ic !== null);
   const power = powerSentence(result);
-  const missing = leftOutMeasure(result, question.subject);
+  const missing = missingMeasureSentence(result, question.subject);
   const promotion = promotionSentence(result, question);
   return html`<section id="${assetClass}">
 <h2>${CLASS_WORDS[assetClass]}</h2>
@@ -106,23 +106,23 @@ ${result.reports && html`<h3>Next report</h3><p>${reportsSentence(result.reports
 </section>`;
 }
 
-/** The key figures of the verdict. */
+/** The key figures behind the verdict. */
 function keyFigures({ horizon, ic, book }: HorizonResult): Html | undefined {
   if (ic === null) return undefined;
   const net = book?.net.find(({ costBp }) => costBp === 10)?.mean;
   const figures = [
-    [`Rank correlation, ${sessionCount(horizon)}`, coefficient(ic.mean)],
-    ["95 % interval", coefficientRange(ic.interval)],
-    ["t", tValue(ic.t)],
-    ["Dates", wholeNumber(ic.dates)],
-    ["Top minus bottom decile, at 10\u00a0bp", signedPercent(net)],
+    [`Rank correlation, ${sessionCountText(horizon)}`, coefficientText(ic.mean)],
+    ["95 % interval", coefficientRangeText(ic.interval)],
+    ["t", tValueText(ic.t)],
+    ["Dates", wholeNumberText(ic.dates)],
+    ["Top minus bottom decile, at 10\u00a0bp", signedPercentText(net)],
   ].filter(([, value]) => value !== NO_VALUE);
   return html`<dl>${figures.map(([name, value]) => html`<div><dt>${name}</dt><dd>${value}</dd></div>`)}</dl>`;
 }
 
 function measured(result: ClassResult, main: HorizonResult): Html {
   const { headline, signals, probabilities, coverage } = result;
-  const over = `over ${sessionCount(headline)}`;
+  const over = `over ${sessionCountText(headline)}`;
   return html`<div class="charts">
 ${coefficientChart(result)}
 ${historyChart(main)}
@@ -137,11 +137,11 @@ ${coefficientTable(result)}
 <p class="quiet">Neutral: against returns per unit of volatility, after beta, volatility, size and sector have explained what they can. Shuffled: the same scores dealt out at random.</p>
 ${bookTable(result)}
 ${hitTable(result)}
-<p>Of the scores ${percent(result.scoreShares[9] ?? 0)} were 90 or more, ${percent((result.scoreShares[8] ?? 0) + (result.scoreShares[9] ?? 0))} were 80 or more, ${percent((result.scoreShares[0] ?? 0) + (result.scoreShares[1] ?? 0))} below 20 and ${percent(result.scoreShares[0] ?? 0)} below 10.</p>
-<p>The published signal was LONG ${percent(signals.shares.LONG, 0)}, WAIT ${percent(signals.shares.WAIT, 0)} and SHORT ${percent(signals.shares.SHORT, 0)} of the time. It changed ${signals.changesPerYear.toFixed(1)} times a year per instrument; ${percent(signals.flipBackShare)} of the changes were reversed within five sessions.${coverage.autocorrelation !== null && ` From one date to the next the values keep a rank correlation of ${coverage.autocorrelation.toFixed(2)}.`}</p>
+<p>Of the scores ${percentText(result.scoreShares[9] ?? 0)} were 90 or more, ${percentText((result.scoreShares[8] ?? 0) + (result.scoreShares[9] ?? 0))} were 80 or more, ${percentText((result.scoreShares[0] ?? 0) + (result.scoreShares[1] ?? 0))} below 20 and ${percentText(result.scoreShares[0] ?? 0)} below 10.</p>
+<p>The published signal was LONG ${percentText(signals.shares.LONG, 0)}, WAIT ${percentText(signals.shares.WAIT, 0)} and SHORT ${percentText(signals.shares.SHORT, 0)} of the time. It changed ${signals.changesPerYear.toFixed(1)} times a year per instrument; ${percentText(signals.flipBackShare)} of the changes were reversed within five sessions.${coverage.autocorrelation !== null && ` From one date to the next the values keep a rank correlation of ${coverage.autocorrelation.toFixed(2)}.`}</p>
 ${
   probabilities &&
-  html`<p>Probabilities of beating the median over ${sessionCount(probabilities.horizon)}, derived from these scores and calibrated on earlier years, had a Brier score of ${probabilities.brier.toFixed(4)}; the constant forecast of the frequency has ${probabilities.climatology.toFixed(4)}. Skill: ${percent(probabilities.skill, 3)}${probabilities.skillInterval && ` (95 % interval ${percent(probabilities.skillInterval.low, 3)} to ${percent(probabilities.skillInterval.high, 3)})`}, from ${wholeNumber(probabilities.forecasts)} forecasts. Calibrated on all dates, rho is ${probabilities.next.rho.toFixed(4)}.</p>`
+  html`<p>Probabilities of beating the median over ${sessionCountText(probabilities.horizon)}, derived from these scores and calibrated on earlier years, had a Brier score of ${probabilities.brier.toFixed(4)}; the constant forecast of the frequency has ${probabilities.climatology.toFixed(4)}. Skill: ${percentText(probabilities.skill, 3)}${probabilities.skillInterval && ` (95 % interval ${percentText(probabilities.skillInterval.low, 3)} to ${percentText(probabilities.skillInterval.high, 3)})`}, from ${wholeNumberText(probabilities.forecasts)} forecasts. Calibrated on all dates, rho is ${probabilities.next.rho.toFixed(4)}.</p>`
 }
 <details><summary>By year and by regime, in figures</summary>
 ${sliceTable(`Coefficients ${over} by year`, main.years)}
@@ -150,10 +150,10 @@ ${sliceTable(`Coefficients ${over} by regime`, main.regimes)}
 }
 
 const sameDayNote = ({ mean, t, interval, dates }: SeriesSummary): Html =>
-  html`<p>Sentiment and the return of the same session have a rank correlation of ${coefficient(mean)} (95 % interval ${coefficientRange(interval)}, t ${tValue(t)}, ${wholeNumber(dates)} sessions with at least 20 names). This is not a prediction; it validates the sentiment analysis.</p>`;
+  html`<p>Sentiment and the return of the same session have a rank correlation of ${coefficientText(mean)} (95 % interval ${coefficientRangeText(interval)}, t ${tValueText(t)}, ${wholeNumberText(dates)} sessions with at least 20 names). This is not a prediction; it validates the sentiment analysis.</p>`;
 
 const nextOpenNote = ({ mean, t, interval, dates }: SeriesSummary): Html =>
-  html`<p>The short ratio is published after the close, so the score at a close contains that of the session before. Against the first session after its publication, from open to close, it has a rank correlation of ${coefficient(mean)} (95 % interval ${coefficientRange(interval)}, t ${tValue(t)}, ${wholeNumber(dates)} sessions).</p>`;
+  html`<p>The short ratio is published after the close, so the score at a close contains that of the session before. Against the first session after its publication, from open to close, it has a rank correlation of ${coefficientText(mean)} (95 % interval ${coefficientRangeText(interval)}, t ${tValueText(t)}, ${wholeNumberText(dates)} sessions).</p>`;
 
 const methodSection = (result: BacktestResult): Html => html`<section id="method">
 <h2>How to read this</h2>

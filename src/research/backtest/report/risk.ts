@@ -1,13 +1,19 @@
 import { type Html, html } from "../../../http/pages/html.ts";
 import { FITTED_BEFORE } from "../../../risk/measured-table.ts";
-import { RANGES } from "../../../risk/ranges.ts";
+import { RANGE_PROBABILITIES } from "../../../risk/ranges.ts";
 import type { QlikeFigures, RiskEvidence, RiskVerdict } from "../../../risk/table.ts";
 import type { ClassResult } from "../class-results.ts";
 import type { CoverageSlice, RiskMeasures } from "../risk/measures.ts";
 import { reliabilityChart } from "./charts.ts";
-import { NO_VALUE, percent, signedPercent, tValue, wholeNumber } from "./figures.ts";
+import {
+  NO_VALUE,
+  percentText,
+  signedPercentText,
+  tValueText,
+  wholeNumberText,
+} from "./figures.ts";
 import { scrollableTable } from "./tables.ts";
-import { sessionCount } from "./words.ts";
+import { sessionCountText } from "./words.ts";
 
 const VERDICT_WORDS: Readonly<Record<RiskVerdict, string>> = {
   supported: "Supported",
@@ -16,17 +22,17 @@ const VERDICT_WORDS: Readonly<Record<RiskVerdict, string>> = {
   insufficient_data: "Not enough data",
 };
 
-/** How the verdict on a risk forecast is reached. */
+/** Explains how the verdict on a risk forecast is reached. */
 export const RISK_RULE = `Volatility is forecast from the last 252 sessions and, for stocks over 5 sessions, from the day of the next report, and graded by QLIKE, y/f - ln(y/f) - 1, of the squared returns that followed; smaller is better. Ranges come from quantiles of outcomes before ${FITTED_BEFORE}, start at the last known close, and are graded on what followed later. Supported: QLIKE is below that of the exponentially weighted mean (.94) with t under -2 on both sides of that date, and every range held within 3 points. Baseline: the forecast is that mean itself, and the ranges held as well. The chance of a fall is published only while its skill is above zero with its interval.`;
 
-/** Section on the risk forecasts of a class; `undefined` if none was graded. */
+/** The report section on the risk forecasts of a class; `undefined` if none was graded. */
 export function riskSection({ risk }: ClassResult): Html | undefined {
   if (risk.length === 0) return undefined;
   return html`<h3>Risk</h3>
 ${risk.map(sentence).map((text) => html`<p>${text}</p>`)}
 ${volatilityTable(risk)}
 ${risk.map(({ horizon, thirds, years, evidence }) =>
-  coverageTable(`Shares within the ranges over ${sessionCount(horizon)}`, [
+  coverageTable(`Shares within the ranges over ${sessionCountText(horizon)}`, [
     { label: "All", forecasts: evidence.forecasts, coverage: evidence.coverage },
     ...thirds,
     ...years,
@@ -35,7 +41,7 @@ ${risk.map(({ horizon, thirds, years, evidence }) =>
 <div class="charts">
 ${risk.map(({ horizon, fallPercent, fall }) =>
   reliabilityChart(
-    `Chance of a fall over ${fallPercent} % in ${sessionCount(horizon)}, and what came of it`,
+    `Chance of a fall over ${fallPercent} % in ${sessionCountText(horizon)}, and what came of it`,
     fall,
   ),
 )}
@@ -48,25 +54,25 @@ export const riskLines = ({ risk }: ClassResult): readonly string[] =>
 
 function sentence({ horizon, fallPercent, evidence }: RiskMeasures): string {
   const { verdict, forecasts, qlike, coverage, fallSkill } = evidence;
-  const held = RANGES.map(
-    (share, index) => `${percent(share, 0)} range ${percent(coverage[index])}`,
+  const held = RANGE_PROBABILITIES.map(
+    (share, index) => `${percentText(share, 0)} range ${percentText(coverage[index])}`,
   ).join(", ");
   const skill = fallSkill
-    ? ` Chance of a fall over ${fallPercent}\u00a0%: skill ${signedPercent(fallSkill.value)}, 95 % interval ${signedPercent(fallSkill.low)} to ${signedPercent(fallSkill.high)}.`
+    ? ` Chance of a fall over ${fallPercent}\u00a0%: skill ${signedPercentText(fallSkill.value)}, 95 % interval ${signedPercentText(fallSkill.low)} to ${signedPercentText(fallSkill.high)}.`
     : "";
   return (
-    `${sessionCount(horizon)}: ${VERDICT_WORDS[verdict]}. ` +
+    `${sessionCountText(horizon)}: ${VERDICT_WORDS[verdict]}. ` +
     `QLIKE before ${FITTED_BEFORE} ${qlikeWords(qlike.before)}, after ${qlikeWords(qlike.after)}. ` +
     (forecasts === 0
       ? ""
-      : `Held after it: ${held}, of ${wholeNumber(forecasts)} forecasts.${skill}`)
+      : `Held after it: ${held}, of ${wholeNumberText(forecasts)} forecasts.${skill}`)
   ).trim();
 }
 
 const qlikeWords = (figures: QlikeFigures | null): string =>
   figures === null
     ? NO_VALUE
-    : `${loss(figures.forecast)} (weighted mean ${loss(figures.ewma)}, t ${tValue(figures.t)})`;
+    : `${loss(figures.forecast)} (weighted mean ${loss(figures.ewma)}, t ${tValueText(figures.t)})`;
 
 const loss = (value: number): string => value.toFixed(3);
 
@@ -86,17 +92,17 @@ const volatilityTable = (risk: readonly RiskMeasures[]): Html =>
 const cellsOf = (figures: QlikeFigures | null): readonly string[] =>
   figures === null
     ? [NO_VALUE, NO_VALUE, NO_VALUE, NO_VALUE]
-    : [loss(figures.forecast), loss(figures.ewma), loss(figures.randomWalk), tValue(figures.t)];
+    : [loss(figures.forecast), loss(figures.ewma), loss(figures.randomWalk), tValueText(figures.t)];
 
 const verdictCell = ({ verdict }: RiskEvidence): string => VERDICT_WORDS[verdict];
 
 const coverageTable = (caption: string, slices: readonly CoverageSlice[]): Html =>
   scrollableTable({
     caption,
-    columns: ["Part", ...RANGES.map((share) => percent(share, 0)), "Forecasts"],
+    columns: ["Part", ...RANGE_PROBABILITIES.map((share) => percentText(share, 0)), "Forecasts"],
     rows: slices.map(({ label, coverage, forecasts }) => [
       label,
-      ...coverage.map((share) => (forecasts === 0 ? NO_VALUE : percent(share))),
-      wholeNumber(forecasts),
+      ...coverage.map((share) => (forecasts === 0 ? NO_VALUE : percentText(share))),
+      wholeNumberText(forecasts),
     ]),
   });

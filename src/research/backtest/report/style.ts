@@ -1,5 +1,5 @@
 /** Style sheet of the report, for light and dark mode and small screens. */
-export const STYLE = `
+export const REPORT_STYLE = `
 :root {
   color-scheme: light dark;
   --ground: #f5f5f1; --card: #ffffff; --text: #1b1f1e; --quiet: #5a6360; --line: #dcded7;

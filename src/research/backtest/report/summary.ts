@@ -3,20 +3,20 @@ import type { ClassResult } from "../class-results.ts";
 import type { BacktestQuestion } from "../question.ts";
 import type { BacktestResult } from "../run-backtest.ts";
 import {
-  coefficient,
-  coefficientRange,
+  coefficientRangeText,
+  coefficientText,
   NO_VALUE,
-  percent,
-  signedPercent,
-  tValue,
-  wholeNumber,
+  percentText,
+  signedPercentText,
+  tValueText,
+  wholeNumberText,
 } from "./figures.ts";
 import { riskLines } from "./risk.ts";
 import {
   CLASS_WORDS,
   coverageSentence,
   headlineSentence,
-  leftOutMeasure,
+  missingMeasureSentence,
   paceWords,
   promotionSentence,
   reportsSentence,
@@ -25,10 +25,10 @@ import {
   verdictSentences,
 } from "./words.ts";
 
-/** Text styles, by their names in `util.styleText`. */
+/** Text styles, named as in `util.styleText`. */
 type Style = "bold" | "dim" | "green" | "red" | "yellow";
 
-/** Styles a text, or returns it unchanged where styles are not supported. */
+/** Styles a text, or returns it unchanged if styles are not supported. */
 export type StyleText = (styles: readonly Style[], text: string) => string;
 
 const VERDICT_STYLES: Readonly<Record<ClassResult["verdict"], Style>> = {
@@ -39,7 +39,7 @@ const VERDICT_STYLES: Readonly<Record<ClassResult["verdict"], Style>> = {
   positive: "green",
 };
 
-/** The result as text for a terminal. */
+/** Renders the result as text for a terminal. */
 export function summaryText(result: BacktestResult, paint: StyleText): string {
   const { question, classes, methodVersion } = result;
   const names = question.symbols.length === 0 ? "" : `, ${question.symbols.join(", ")}`;
@@ -60,7 +60,7 @@ function classText(result: ClassResult, question: BacktestQuestion, paint: Style
     headlineSentence(result),
     ...verdictSentences(result),
     coverageSentence(result),
-    leftOutMeasure(result, question.subject),
+    missingMeasureSentence(result, question.subject),
     promotionSentence(result, question),
   ];
   const isMeasured = horizons.some(({ ic }) => ic !== null);
@@ -73,8 +73,8 @@ function classText(result: ClassResult, question: BacktestQuestion, paint: Style
     ...(isMeasured ? ["", ...horizonLines(result, paint), ""] : []),
     ...riskLines(result),
     ...(result.reports === null ? [] : [`  ${reportsSentence(result.reports)}`]),
-    `  Published signal: LONG ${percent(signals.shares.LONG, 0)}, WAIT ${percent(signals.shares.WAIT, 0)}, SHORT ${percent(signals.shares.SHORT, 0)}; ` +
-      `${signals.changesPerYear.toFixed(1)} changes a year, ${percent(signals.flipBackShare)} reversed.`,
+    `  Published signal: LONG ${percentText(signals.shares.LONG, 0)}, WAIT ${percentText(signals.shares.WAIT, 0)}, SHORT ${percentText(signals.shares.SHORT, 0)}; ` +
+      `${signals.changesPerYear.toFixed(1)} changes a year, ${percentText(signals.flipBackShare)} reversed.`,
   ].join("\n");
 }
 
@@ -82,8 +82,8 @@ const extraLine = (what: string, summary: SeriesSummary | null): readonly string
   summary === null
     ? []
     : [
-        `  ${what}: ${coefficient(summary.mean)}, 95 % interval ${coefficientRange(summary.interval)}, ` +
-          `t ${tValue(summary.t)}, ${wholeNumber(summary.dates)} sessions.`,
+        `  ${what}: ${coefficientText(summary.mean)}, 95 % interval ${coefficientRangeText(summary.interval)}, ` +
+          `t ${tValueText(summary.t)}, ${wholeNumberText(summary.dates)} sessions.`,
       ];
 
 const HEADS = [
@@ -101,14 +101,14 @@ const HEADS = [
 function horizonLines({ horizons }: ClassResult, paint: StyleText): readonly string[] {
   const rows = horizons.map(({ horizon, ic, neutralIc, hits, book }) => [
     String(horizon),
-    coefficient(ic?.mean),
-    ic ? coefficientRange(ic.interval) : NO_VALUE,
-    tValue(ic?.t),
-    coefficient(neutralIc?.mean),
-    tValue(neutralIc?.t),
-    `${percent(hits?.long.rate)}/${percent(hits?.long.baseRate)}`,
-    signedPercent(book?.spread.mean),
-    signedPercent(book?.net.find(({ costBp }) => costBp === 10)?.mean),
+    coefficientText(ic?.mean),
+    ic ? coefficientRangeText(ic.interval) : NO_VALUE,
+    tValueText(ic?.t),
+    coefficientText(neutralIc?.mean),
+    tValueText(neutralIc?.t),
+    `${percentText(hits?.long.rate)}/${percentText(hits?.long.baseRate)}`,
+    signedPercentText(book?.spread.mean),
+    signedPercentText(book?.net.find(({ costBp }) => costBp === 10)?.mean),
   ]);
   const widths = HEADS.map((head, column) =>
     Math.max(head.length, ...rows.map((row) => (row[column] ?? "").length)),

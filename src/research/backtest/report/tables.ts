@@ -3,13 +3,13 @@ import type { ClassResult } from "../class-results.ts";
 import type { HitRate } from "../hit-rates.ts";
 import type { Slice } from "../slices.ts";
 import {
-  coefficient,
-  coefficientRange,
+  coefficientRangeText,
+  coefficientText,
   NO_VALUE,
-  percent,
-  signedPercent,
-  tValue,
-  wholeNumber,
+  percentText,
+  signedPercentText,
+  tValueText,
+  wholeNumberText,
 } from "./figures.ts";
 import { VERDICT_WORDS } from "./words.ts";
 
@@ -32,7 +32,7 @@ export function scrollableTable({ caption, columns, rows }: Table): Html {
 </table></div>`;
 }
 
-/** Coefficients of all horizons. */
+/** Table of the coefficients for all horizons. */
 export const coefficientTable = ({ horizons }: ClassResult): Html =>
   scrollableTable({
     caption: "Rank correlation of score and return",
@@ -50,19 +50,19 @@ export const coefficientTable = ({ horizons }: ClassResult): Html =>
     ],
     rows: horizons.map(({ horizon, verdict, ic, neutralIc, shuffledIc }) => [
       horizon,
-      coefficient(ic?.mean),
-      ic ? coefficientRange(ic.interval) : NO_VALUE,
-      tValue(ic?.neweyWestT),
-      tValue(ic?.plainT),
-      coefficient(neutralIc?.mean),
-      tValue(neutralIc?.t),
-      coefficient(shuffledIc?.mean),
-      wholeNumber(ic?.dates),
+      coefficientText(ic?.mean),
+      ic ? coefficientRangeText(ic.interval) : NO_VALUE,
+      tValueText(ic?.neweyWestT),
+      tValueText(ic?.plainT),
+      coefficientText(neutralIc?.mean),
+      tValueText(neutralIc?.t),
+      coefficientText(shuffledIc?.mean),
+      wholeNumberText(ic?.dates),
       VERDICT_WORDS[verdict],
     ]),
   });
 
-/** The decile book of all horizons; `undefined` where there is none. */
+/** Table of the decile book for all horizons; `undefined` if no horizon has a book. */
 export function bookTable({ horizons }: ClassResult): Html | undefined {
   const books = horizons.flatMap(({ horizon, book, deflatedSharpe }) =>
     book ? [{ horizon, book, deflatedSharpe }] : [],
@@ -78,17 +78,17 @@ export function bookTable({ horizons }: ClassResult): Html | undefined {
     ],
     rows: books.map(({ horizon, book, deflatedSharpe }) => [
       horizon,
-      ...book.net.map(({ mean }) => signedPercent(mean)),
-      `${signedPercent(book.spread.interval.low)} to ${signedPercent(book.spread.interval.high)}`,
-      tValue(book.spread.t),
-      percent(book.turnover, 0),
-      percent(book.maxDrawdown, 0),
-      percent(deflatedSharpe, 0),
+      ...book.net.map(({ mean }) => signedPercentText(mean)),
+      `${signedPercentText(book.spread.interval.low)} to ${signedPercentText(book.spread.interval.high)}`,
+      tValueText(book.spread.t),
+      percentText(book.turnover, 0),
+      percentText(book.maxDrawdown, 0),
+      percentText(deflatedSharpe, 0),
     ]),
   });
 }
 
-/** Hit rates beside base rates. */
+/** Table of hit rates next to base rates. */
 export const hitTable = ({ horizons }: ClassResult): Html =>
   scrollableTable({
     caption: "Hit rates of the calls, and base rates without any information",
@@ -106,26 +106,26 @@ export const hitTable = ({ horizons }: ClassResult): Html =>
       horizon,
       ...rateCells(hits?.long),
       ...rateCells(hits?.short),
-      percent(hits?.median.rate),
-      signedPercent(hits?.long.meanReturn),
-      signedPercent(hits?.alwaysLong.meanReturn),
+      percentText(hits?.median.rate),
+      signedPercentText(hits?.long.meanReturn),
+      signedPercentText(hits?.alwaysLong.meanReturn),
     ]),
   });
 
 const rateCells = (rate: HitRate | undefined): readonly string[] =>
   rate === undefined || rate.calls === 0
     ? [NO_VALUE, NO_VALUE]
-    : [percent(rate.rate), percent(rate.baseRate)];
+    : [percentText(rate.rate), percentText(rate.baseRate)];
 
-/** Means by subset of the dates. */
+/** Table of the mean coefficients by subset of the dates. */
 export const sliceTable = (caption: string, slices: readonly Slice[]): Html =>
   scrollableTable({
     caption,
     columns: ["Part", "Mean", "t (plain)", "Dates"],
     rows: slices.map(({ label, mean, plainT, dates }) => [
       label,
-      coefficient(mean),
-      tValue(plainT),
-      wholeNumber(dates),
+      coefficientText(mean),
+      tValueText(plainT),
+      wholeNumberText(dates),
     ]),
   });

@@ -1,25 +1,25 @@
 import { periodsForPower } from "../../../grading/series-summary.ts";
 import type { AssetClass } from "../../../market/instrument.ts";
-import type { Verdict } from "../../../score/backtest-verdicts.ts";
+import type { BacktestVerdict } from "../../../score/backtest-verdicts.ts";
 import { CANDIDATE } from "../../../score/candidate.ts";
 import type { ClassResult, HorizonResult } from "../class-results.ts";
-import { type Promotion, promotionOf } from "../promotion.ts";
-import { type BacktestQuestion, SESSIONS_PER_YEAR, type Subject } from "../question.ts";
+import { type PromotionStatus, promotionStatusOf } from "../promotion.ts";
+import { type BacktestQuestion, type BacktestSubject, SESSIONS_PER_YEAR } from "../question.ts";
 import type { ReportAccuracy } from "../report-dates.ts";
 import type { BacktestResult } from "../run-backtest.ts";
 import { SAME_DAY_NAMES } from "../same-day.ts";
 import { MIN_PERIODS, STRONG_T, WEAK_T } from "../verdict.ts";
 import {
-  coefficient,
-  coefficientRange,
-  percent,
-  plainNumber,
-  tValue,
-  wholeNumber,
+  coefficientRangeText,
+  coefficientText,
+  percentText,
+  plainNumberText,
+  tValueText,
+  wholeNumberText,
 } from "./figures.ts";
 
-/** Phrases that name what a backtest tests. */
-export const SUBJECT_WORDS: Readonly<Record<Subject, string>> = {
+/** Phrases for the subject of a backtest. */
+export const SUBJECT_WORDS: Readonly<Record<BacktestSubject, string>> = {
   composite: "the composite score",
   momentum: "momentum alone",
   valuation: "valuation alone",
@@ -36,7 +36,7 @@ export const CLASS_WORDS: Readonly<Record<AssetClass, string>> = {
 };
 
 /** Names of the verdicts. */
-export const VERDICT_WORDS: Readonly<Record<Verdict, string>> = {
+export const VERDICT_WORDS: Readonly<Record<BacktestVerdict, string>> = {
   insufficient_data: "Not enough data",
   inverted: "Inverted",
   no_evidence: "No evidence",
@@ -45,7 +45,7 @@ export const VERDICT_WORDS: Readonly<Record<Verdict, string>> = {
 };
 
 /** What each verdict means. */
-const MEANINGS: Readonly<Record<Verdict, string>> = {
+const MEANINGS: Readonly<Record<BacktestVerdict, string>> = {
   insufficient_data: "There is too little history, or too few instruments, to say anything.",
   inverted: "High scores were followed by lower returns than low scores. Do not use it as it is.",
   no_evidence: "The returns after high and low scores were indistinguishable from chance.",
@@ -58,27 +58,28 @@ const MEANINGS: Readonly<Record<Verdict, string>> = {
 export const paceWords = ({ pace }: BacktestQuestion): string =>
   pace === "week" ? "the last session of each week" : "every session";
 
-/** Meaning and caveats of the verdict on a class. */
+/** Sentences on the meaning and caveats of the verdict on a class. */
 export function verdictSentences(result: ClassResult): readonly string[] {
   const { verdict, trials } = result;
   if (!headlineResult(result)?.ic) return [MEANINGS[verdict]];
   const tried =
     trials.variants > 1
       ? [
-          `${wholeNumber(trials.variants)} variants were tried so far, which the verdict takes into account.`,
+          `${wholeNumberText(trials.variants)} variants were tried so far, which the verdict takes into account.`,
         ]
       : [];
   return [MEANINGS[verdict], ...tried, ...suspicion(result)];
 }
 
-/** The horizon of the verdict. */
+/** The result for the horizon of the verdict. */
 export const headlineResult = ({ horizons, headline }: ClassResult): HorizonResult | undefined =>
   horizons.find(({ horizon }) => horizon === headline);
 
-/** A length in words, for example `1 session`. */
-export const sessionCount = (count: number): string => `${count} session${count === 1 ? "" : "s"}`;
+/** A number of sessions in words, for example `1 session`. */
+export const sessionCountText = (count: number): string =>
+  `${count} session${count === 1 ? "" : "s"}`;
 
-/** Coefficients above this are implausible for this kind of score. */
+/** Coefficients above this value are implausible for this kind of score. */
 const SUSPICIOUS_IC = 0.05;
 
 function suspicion({ horizons }: ClassResult): readonly string[] {
@@ -90,19 +91,20 @@ function suspicion({ horizons }: ClassResult): readonly string[] {
   ];
 }
 
-/** The headline figure as a sentence; `undefined` without one. */
+/** The headline coefficient as a sentence; `undefined` if it was not measured. */
 export function headlineSentence(result: ClassResult): string | undefined {
   const ic = headlineResult(result)?.ic;
   if (!ic) return undefined;
   return (
-    `Rank correlation of score and return over ${sessionCount(result.headline)}: ${coefficient(ic.mean)}, ` +
-    `95 % interval ${coefficientRange(ic.interval)}, t ${tValue(ic.t)}, ${wholeNumber(ic.dates)} dates.`
+    `Rank correlation of score and return over ${sessionCountText(result.headline)}: ${coefficientText(ic.mean)}, ` +
+    `95 % interval ${coefficientRangeText(ic.interval)}, t ${tValueText(ic.t)}, ${wholeNumberText(ic.dates)} dates.`
   );
 }
 
 /**
- * The length of record required for 80 % power, in words; `undefined` if it does not apply. t, which
- * accounts for overlapping dates, grows with the square root of time and has to reach 2.80.
+ * The number of years needed for 80 % power, as a sentence; `undefined` if not applicable. The
+ * t-statistic, which accounts for overlapping dates, grows with the square root of time and has to
+ * reach 2.80.
  */
 export function powerSentence(result: ClassResult): string | undefined {
   const { assetClass, step } = result;
@@ -112,12 +114,12 @@ export function powerSentence(result: ClassResult): string | undefined {
   const years = (ic.dates * step) / SESSIONS_PER_YEAR[assetClass];
   const needed = years * factor;
   return (
-    `A true coefficient of this size would need ${needed > 1_000 ? "more than 1,000" : `about ${wholeNumber(needed)}`} years ` +
+    `A true coefficient of this size would need ${needed > 1_000 ? "more than 1,000" : `about ${wholeNumberText(needed)}`} years ` +
     `to be detected with 80 % power; there are ${years.toFixed(1)}.`
   );
 }
 
-/** The rule of the verdict. */
+/** Sentences that explain the rule of the verdict. */
 export const VERDICT_RULE: readonly string[] = [
   `Not enough data: fewer than ${MIN_PERIODS} independent periods.`,
   `Positive: the 95 % interval lies above 0, and t reaches ${STRONG_T} and the t that the best of all variants tried reaches by luck in 5 % of cases.`,
@@ -127,11 +129,11 @@ export const VERDICT_RULE: readonly string[] = [
   "The horizon of a verdict is fixed beforehand. In the tables, the other three count as four times as many variants.",
 ];
 
-/** Limitations of the data and the method. */
+/** Sentences on the limitations of the data and the method. */
 export function caveats({ classes, question, source }: BacktestResult): readonly string[] {
   const counts = classes.map(
     ({ assetClass, coverage }) =>
-      `${CLASS_WORDS[assetClass].toLowerCase()}: ${wholeNumber(coverage.ended)} of ${wholeNumber(coverage.instruments)}`,
+      `${CLASS_WORDS[assetClass].toLowerCase()}: ${wholeNumberText(coverage.ended)} of ${wholeNumberText(coverage.instruments)}`,
   );
   return [
     `Survivorship: a market folder holds the instruments that somebody chose to put there, often those that exist today. Of those here, this many stopped trading before the end: ${counts.join("; ")}. Names that failed and are missing make every long position look better than it was.`,
@@ -145,20 +147,20 @@ export function caveats({ classes, question, source }: BacktestResult): readonly
   ];
 }
 
-/** The graded instruments and dates, in sentences. */
+/** A sentence on the graded instruments and dates. */
 export function coverageSentence({ comparison, coverage, leftOut }: ClassResult): string {
   const { instruments, dates, names, share } = coverage;
   if (comparison === "through_time") {
     return (
-      `One instrument, ${wholeNumber(dates)} dates: its own values are compared with what followed each. ` +
-      `It had a value on ${percent(share)} of the dates on which it traded.` +
+      `One instrument, ${wholeNumberText(dates)} dates: its own values are compared with what followed each. ` +
+      `It had a value on ${percentText(share)} of the dates on which it traded.` +
       leftOutSentence(leftOut)
     );
   }
   return (
-    `${wholeNumber(instruments)} instruments, ${wholeNumber(dates)} dates, ` +
-    `${wholeNumber(names.fewest)} to ${wholeNumber(names.most)} with a value per date ` +
-    `(median ${wholeNumber(names.median)}; ${percent(share)} of those that traded).` +
+    `${wholeNumberText(instruments)} instruments, ${wholeNumberText(dates)} dates, ` +
+    `${wholeNumberText(names.fewest)} to ${wholeNumberText(names.most)} with a value per date ` +
+    `(median ${wholeNumberText(names.median)}; ${percentText(share)} of those that traded).` +
     leftOutSentence(leftOut)
   );
 }
@@ -171,10 +173,12 @@ function leftOutSentence({ copies, still }: ClassResult["leftOut"]): string {
   return reasons.length === 0 ? "" : ` Not graded: ${reasons.join("; ")}.`;
 }
 
-/** Why measures of single subjects are missing; `undefined` if they are present or do not apply. */
-export function leftOutMeasure(
+/**
+ * Why a measure specific to the subject is missing; `undefined` if it is present or does not apply.
+ */
+export function missingMeasureSentence(
   { sameDay, nextOpen }: Pick<ClassResult, "sameDay" | "nextOpen">,
-  subject: Subject,
+  subject: BacktestSubject,
 ): string | undefined {
   if (subject === "social" && sameDay === null) {
     return `Same day: left out, because fewer than two sessions have ${SAME_DAY_NAMES} names with messages and a return.`;
@@ -185,16 +189,18 @@ export function leftOutMeasure(
   return undefined;
 }
 
-/** Status of the candidate under its registered rule; `undefined` for other subjects. */
+/**
+ * A sentence on the candidate's status under its registered rule; `undefined` for other subjects.
+ */
 export function promotionSentence(
   result: ClassResult,
   question: BacktestQuestion,
 ): string | undefined {
-  const promotion = promotionOf(result, question);
+  const promotion = promotionStatusOf(result, question);
   return promotion && `Registered ${CANDIDATE.registered}: ${PROMOTION_WORDS[promotion]}`;
 }
 
-const PROMOTION_WORDS: Readonly<Record<Promotion, string>> = {
+const PROMOTION_WORDS: Readonly<Record<PromotionStatus, string>> = {
   not_live:
     "sessions up to then were known when it was designed, so this run is no evidence for it.",
   too_early: `fewer than ${CANDIDATE.rule.minSessions} live sessions are graded, too few for its registered rule.`,
@@ -202,7 +208,7 @@ const PROMOTION_WORDS: Readonly<Record<Promotion, string>> = {
   failed: "the registered rule is not met.",
 };
 
-/** Accuracy of the predicted filing dates. */
+/** A sentence on the accuracy of the predicted filing dates. */
 export const reportsSentence = ({
   filings,
   missing,
@@ -211,4 +217,4 @@ export const reportsSentence = ({
   inside,
   windowDays,
 }: ReportAccuracy): string =>
-  `Next report: of ${wholeNumber(filings)} filings ${percent(within7)} came within 7 days of the expected day, and ${percent(inside)} inside the window of ${windowDays.toFixed(1)} days; median error in days: ${plainNumber(medianError)}. ${wholeNumber(missing)} more were expected and not filed before the next quarter's.`;
+  `Next report: of ${wholeNumberText(filings)} filings ${percentText(within7)} came within 7 days of the expected day, and ${percentText(inside)} inside the window of ${windowDays.toFixed(1)} days; median error in days: ${plainNumberText(medianError)}. ${wholeNumberText(missing)} more were expected and not filed before the next quarter's.`;

@@ -3,7 +3,7 @@ import { type BacktestQuestion, sessionsPerDate } from "../question.ts";
 import { measureRisk, type RiskMeasures } from "./measures.ts";
 import { observeRisk, type RiskGrid } from "./observations.ts";
 
-/** Grades the service's risk forecasts of a class; empty without outcomes. */
+/** Grades the service's risk forecasts for a class; empty if no outcome is known. */
 export function gradeRisk(
   risk: RiskGrid,
   { pace, seed }: Pick<BacktestQuestion, "pace" | "seed">,

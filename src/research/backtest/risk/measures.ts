@@ -7,11 +7,11 @@ import {
 } from "../../../grading/series-summary.ts";
 import type { RiskModel } from "../../../risk/forecast.ts";
 import {
-  areCovered,
   chanceOfFall,
-  RANGES,
+  hasNominalCoverage,
+  logReturnRange,
+  RANGE_PROBABILITIES,
   type RangeProbability,
-  rangeOf,
 } from "../../../risk/ranges.ts";
 import { spansReport } from "../../../risk/report-days.ts";
 import type {
@@ -21,49 +21,54 @@ import type {
   RiskEvidence,
   RiskVerdict,
 } from "../../../risk/table.ts";
-import { type Calibration, calibrate, type Forecast } from "../calibration.ts";
+import { type Calibration, calibrate, type ProbabilityForecast } from "../calibration.ts";
 import { MIN_PERIODS } from "../verdict.ts";
 import type { RiskObservation } from "./observations.ts";
 
-/** Minimum instruments for a verdict on a class. */
+/** Minimum number of instruments for a verdict on a class. */
 const MIN_INSTRUMENTS = 10;
-/** t of the difference in QLIKE below which a forecast is supported. */
+/** A forecast is supported if the t-statistic of its QLIKE minus that of the EWMA is below this. */
 const SUPPORTED_T = -2;
 
-/** Coverage of the ranges in a subset of the forecasts. */
+/** Coverage of the ranges for a subset of the forecasts. */
 export interface CoverageSlice {
   readonly label: string;
   readonly forecasts: number;
-  /** In the order of `RANGES`. */
+  /** Fraction of the outcomes inside each range, in the order of `RANGE_PROBABILITIES`. */
   readonly coverage: readonly number[];
 }
 
-/** The forecasts of one class over one horizon, graded. */
+/** Grades of the forecasts for one class over one horizon. */
 export interface RiskMeasures extends HorizonTable {
-  /** The forecasts after the date of the fit, in thirds by their sigma. */
+  /** The forecasts after the date of the fit, split into thirds by forecast volatility. */
   readonly thirds: readonly CoverageSlice[];
   readonly years: readonly CoverageSlice[];
-  /** Calibration of the forecast chance of a fall, after the date of the fit; `null` if all
-   *  outcomes are equal. */
+  /**
+   * Calibration of the forecast probability of a fall, after the date of the fit; `null` if all
+   * outcomes are equal.
+   */
   readonly fall: Calibration | null;
-  /** Quantiles of the graded outcomes before the date of the fit; `null` where there are too few. */
+  /** Quantiles fitted on the outcomes before the date of the fit; `null` if there are too few. */
   readonly fitted: readonly number[] | null;
 }
 
-/** Options of the grading. */
+/** Parameters for grading risk forecasts. */
 export interface RiskQuestion {
   readonly horizon: number;
   readonly model: RiskModel;
   readonly fallPercent: HorizonTable["fallPercent"];
   readonly quantiles: readonly number[];
   readonly reportDays: ReportDays | null;
-  /** ISO date: forecasts from here on grade the quantiles. */
+  /** Date of the fit, an ISO date: the quantiles are graded on forecasts from this date on. */
   readonly fittedBefore: string;
   readonly overlap: HorizonOverlap;
   readonly seed: number;
 }
 
-/** Quantiles of the standardized returns that had ended before a date; `undefined` under 30. */
+/**
+ * Quantiles of the standardized returns that had ended before a date; `undefined` with fewer than
+ * 30 returns.
+ */
 export const fitQuantiles = (
   observations: readonly RiskObservation[],
   before: string,
@@ -75,10 +80,11 @@ export const fitQuantiles = (
   )?.values;
 
 /**
- * Grades forecasts. Volatility is graded on both sides of the fit, since its factors are
- * fitted on earlier outcomes than those that grade it (`observeRisk`); how far they reach was chosen
- * on those before the fit;
- * ranges and the chance of a fall only after it. Forecasts that span the date of the fit are excluded.
+ * Grades forecasts. Ranges and the probability of a fall are graded only on forecasts from the date
+ * of the fit on. Volatility is graded on both sides of that date, since its report-day factors are
+ * fitted on outcomes that precede those they are graded on (`observeRisk`); only how many sessions
+ * they cover was chosen on outcomes before the fit. Forecasts whose horizon spans the date of the
+ * fit are excluded.
  */
 export function measureRisk(
   observations: readonly RiskObservation[],
@@ -114,7 +120,7 @@ export function measureRisk(
   };
 }
 
-/** QLIKE of the forecast and its benchmarks on the same outcomes; `null` without any. */
+/** QLIKE of the forecast and its benchmarks on the same outcomes; `null` without outcomes. */
 function qlikeOf(
   observations: readonly RiskObservation[],
   { model, overlap, seed }: RiskQuestion,
@@ -151,15 +157,16 @@ function qlike(variance: number, sigma: number): number {
 const coverageOf = (
   observations: readonly RiskObservation[],
   quantiles: readonly number[],
-): readonly number[] => RANGES.map((share) => shareWithin(observations, quantiles, share));
+): readonly number[] =>
+  RANGE_PROBABILITIES.map((share) => shareWithin(observations, quantiles, share));
 
-/** Share of the outcomes within a range; 0 without any. */
+/** Fraction of the outcomes within a range; 0 without outcomes. */
 function shareWithin(
   observations: readonly RiskObservation[],
   quantiles: readonly number[],
   share: RangeProbability,
 ): number {
-  const { low, high } = rangeOf(quantiles, share, 1);
+  const { low, high } = logReturnRange(quantiles, share, 1);
   const isWithin = ({ followed, forecast }: RiskObservation) =>
     followed >= low * forecast && followed <= high * forecast;
   return observations.filter(isWithin).length / Math.max(1, observations.length);
@@ -179,8 +186,8 @@ function thirdsOf(observations: readonly RiskObservation[]) {
   return THIRDS.map((label, third) => [label, sorted.slice(edge(third), edge(third + 1))] as const);
 }
 
-/** The chance of a fall at a date and its outcome. */
-interface FallForecast extends Forecast {
+/** The forecast probability of a fall on a date, and its outcome. */
+interface FallForecast extends ProbabilityForecast {
   readonly place: number;
 }
 
@@ -194,7 +201,7 @@ const fallsOf = (
     outcome: followed < Math.log1p(-fallPercent / 100) ? 1 : 0,
   }));
 
-/** Brier skill against climatology, with the interval of its mean by date. */
+/** Brier skill against climatology, with the 95 % interval of its mean over dates. */
 function skillOf(
   forecasts: readonly FallForecast[],
   { overlap, seed }: RiskQuestion,
@@ -203,7 +210,7 @@ function skillOf(
   if (calibration === undefined) return null;
   const { climatology, skill } = calibration;
   const frequency = mean(forecasts.map(({ outcome }) => outcome));
-  const gain = ({ probability, outcome }: Forecast) =>
+  const gain = ({ probability, outcome }: ProbabilityForecast) =>
     ((frequency - outcome) ** 2 - (probability - outcome) ** 2) / climatology;
   const gains = [...Map.groupBy(forecasts, ({ place }) => place)]
     .sort(([a], [b]) => a - b)
@@ -223,7 +230,7 @@ function verdictOn(
   if (instruments < MIN_INSTRUMENTS || periods.some((count) => count < MIN_PERIODS)) {
     return "insufficient_data";
   }
-  if (!areCovered(coverage)) return "not_supported";
+  if (!hasNominalCoverage(coverage)) return "not_supported";
   if (model === "ewma") return "baseline";
   const isBetter = [before, after].every((side) => (side?.t ?? 0) < SUPPORTED_T);
   return isBetter ? "supported" : "not_supported";

@@ -1,9 +1,9 @@
-import { returnOver } from "../../../grading/session-returns.ts";
-import { countKnown, newestKnown } from "../../../market/point-in-time.ts";
+import { returnFromEntry } from "../../../grading/session-returns.ts";
+import { countKnownRecords, newestKnownRecord } from "../../../market/point-in-time.ts";
 import type { Bar, InstrumentRecords } from "../../../market/records.ts";
 import {
   forecastSigma,
-  MODEL_OF_CLASS,
+  RISK_MODEL_BY_CLASS,
   RISK_MODELS,
   type RiskModel,
   type SessionVariances,
@@ -14,43 +14,46 @@ import { type HorizonSpread, horizonSigma, sessionsToReport } from "../../../ris
 import type { ReportDays } from "../../../risk/table.ts";
 import type { GridRow, ReturnGrid } from "../return-grid.ts";
 
-/** A forecast and its outcome. */
+/** A risk forecast and its outcome. */
 export interface RiskObservation {
   /** Index of the forecast's session in the grid. */
   readonly place: number;
-  /** ISO dates of the forecast's session and of the last session of its horizon. */
+  /** ISO dates of the forecast's session and of the last session in its horizon. */
   readonly date: string;
   readonly end: string;
-  /** Row of the instrument in the grid. */
+  /** Index of the instrument's row in the grid. */
   readonly row: number;
-  /** Standard deviation over the horizon by each model, as a log return. */
+  /** Forecast standard deviation of the log return over the horizon, by model. */
   readonly sigma: Readonly<Record<RiskModel, number>>;
-  /** Forecast of the model used for the class. */
+  /** The standard deviation from the model that is used for the class. */
   readonly forecast: number;
-  /** From `sessionsToReport`. */
+  /** Result of `sessionsToReport`. */
   readonly reportIn: number | null;
   /** Log total return over the horizon. */
   readonly followed: number;
-  /** Sum of squared log returns over the horizon; `null` where a session has no bar or nothing moved. */
+  /**
+   * Sum of squared log returns over the horizon; `null` if a session has no bar or the price did
+   * not move.
+   */
   readonly variance: number | null;
 }
 
-/** Data of forecasts and outcomes. */
+/** The data from which forecasts and outcomes are computed. */
 export interface RiskGrid {
   readonly grid: ReturnGrid;
   readonly records: readonly InstrumentRecords[];
-  /** Rows that are graded. */
+  /** Indices of the graded rows of the grid. */
   readonly graded: ReadonlySet<number>;
-  /** Indices of the graded dates. */
+  /** Session indices of the graded dates. */
   readonly places: readonly number[];
 }
 
 /**
- * Joins the forecasts of every graded date with their outcomes. The factors of report days in
- * `reportDays` forecast dates from `FITTED_BEFORE` on.
+ * Computes the forecasts on every graded date with their outcomes. The factors in `reportDays`
+ * apply to dates from `FITTED_BEFORE` on.
  *
- * @param earlier Factors for the dates of earlier years, by year. The dates of other years are
- *   forecast as if no report were expected.
+ * @param earlier Factors that apply to the dates of earlier years, by year. For years without
+ * factors, forecasts are made as if no report were expected.
  */
 export function observeRisk(
   risk: RiskGrid,
@@ -60,11 +63,11 @@ export function observeRisk(
   const plain = observeWithoutReports(risk, horizon);
   if (reportDays === null) return plain;
   const { grid, records } = risk;
-  const model = MODEL_OF_CLASS[grid.assetClass];
+  const model = RISK_MODEL_BY_CLASS[grid.assetClass];
   const bySymbol = new Map(records.map((one) => [one.instrument.symbol, one] as const));
   return plain.map((one) => {
     const known = bySymbol.get(grid.rows[one.row]?.instrument.symbol ?? "") as InstrumentRecords;
-    const bar = newestKnown(known.bars, grid.sessions[one.place]?.close ?? 0) as Bar;
+    const bar = newestKnownRecord(known.bars, grid.sessions[one.place]?.close ?? 0) as Bar;
     const current =
       one.date >= FITTED_BEFORE ? reportDays : (earlier[one.date.slice(0, 4)] ?? null);
     const spread = { horizon, reportDays: current };
@@ -75,11 +78,12 @@ export function observeRisk(
 }
 
 /**
- * Joins the forecasts of every graded date, made as if no report were expected, with their outcomes.
+ * Computes the forecasts on every graded date, made as if no report were expected, with their
+ * outcomes.
  *
  * @param horizon In sessions.
- * @param delay Sessions between the last known close and the first return that counts. 0 for the
- *   service's ranges, which start at the last known close.
+ * @param delay Sessions between the last known close and the first return that counts. The
+ * service's ranges start at the last known close, so their delay is 0.
  */
 export function observeWithoutReports(
   { grid, records, graded, places }: RiskGrid,
@@ -93,7 +97,7 @@ export function observeWithoutReports(
     return places.flatMap((place): readonly RiskObservation[] => {
       const sigma = sigmasAt(grid, gridRow, variances, place, horizon);
       const entry = place + delay;
-      const followed = returnOver(gridRow.returns, entry, horizon);
+      const followed = returnFromEntry(gridRow.returns, entry, horizon);
       if (sigma === undefined || Number.isNaN(followed)) return [];
       return [
         {
@@ -102,7 +106,7 @@ export function observeWithoutReports(
           end: grid.sessions[entry + horizon]?.label ?? "",
           row,
           sigma,
-          forecast: sigma[MODEL_OF_CLASS[grid.assetClass]],
+          forecast: sigma[RISK_MODEL_BY_CLASS[grid.assetClass]],
           reportIn: null,
           followed,
           variance: realisedVariance(gridRow, entry, horizon),
@@ -112,7 +116,10 @@ export function observeWithoutReports(
   });
 }
 
-/** All three forecasts at the close of a session in which the instrument traded. */
+/**
+ * The forecasts of all three models at the close of a session; `undefined` if the instrument did
+ * not trade in it or a forecast is missing.
+ */
 function sigmasAt(
   grid: ReturnGrid,
   { returns }: GridRow,
@@ -121,7 +128,7 @@ function sigmasAt(
   horizon: number,
 ): RiskObservation["sigma"] | undefined {
   if (Number.isNaN(returns[place])) return undefined;
-  const count = countKnown(variances.bars, grid.sessions[place]?.close ?? 0);
+  const count = countKnownRecords(variances.bars, grid.sessions[place]?.close ?? 0);
   const scale = Math.sqrt(horizon);
   const entries = RISK_MODELS.map(
     (model) => [model, (forecastSigma(model, variances, count) ?? 0) * scale] as const,

@@ -4,14 +4,14 @@ import { barSeries } from "./alpaca/bars.ts";
 import { KEY_SETTINGS } from "./alpaca/stock-request.ts";
 import { tradeSeries } from "./alpaca/trades.ts";
 
-/**
- * Symbols per request; the edges kept between the two halves of a window must fit into a cursor.
- */
+/** Number of symbols per request; their `WindowEdges` must fit into a cursor. */
 const BATCH = 20;
 
-/** Daily bars and off-exchange blocks of US stocks and funds, from the consolidated tape. Bars
- *  include splits but no dividends. Trades have no quotes, so the side of a block cannot be
- *  estimated. */
+/**
+ * Daily bars and off-exchange blocks of US stocks and funds, from the consolidated tape. Bars
+ * account for splits but not for dividends. Trades come without quotes, so the side of a block
+ * cannot be estimated.
+ */
 export const alpaca: PolledProvider = {
   id: "alpaca",
   name: "Alpaca Market Data",
@@ -22,7 +22,7 @@ export const alpaca: PolledProvider = {
   classes: ["stock", "etf"],
   needs: KEY_SETTINGS,
   kind: "polled",
-  // The documented limit is 200 a minute per account.
+  // The documented limit is 200 requests a minute per account.
   budget: { requests: 180, perMs: 60_000 },
   series(options) {
     const { instruments, feeds } = options;

@@ -1,15 +1,21 @@
 import { z } from "zod";
 import { cursorText, DayCursor, type DayQuery, readCursor } from "../cursor.ts";
 import { ProviderFault } from "../fault.ts";
-import type { Observation, ParsedResponse, PolledProvider, Rejected, Series } from "../provider.ts";
+import type {
+  Observation,
+  ParsedResponse,
+  PolledProvider,
+  ProviderSeries,
+  RejectedObservation,
+} from "../provider.ts";
 import { type ProviderResponse, parseJsonBody, quoted } from "../provider-response.ts";
-import { coinOf } from "../provider-symbols.ts";
-import { addDays, lastDayKnown, onChainKnown, utcDay } from "../publication-times.ts";
+import { coinTicker } from "../provider-symbols.ts";
+import { addDays, lastDayKnown, onChainKnownAt, utcDay } from "../publication-times.ts";
 
 /**
- * Query members of every request: market value over realized value, and market value (NVT is for
- * paying customers); oldest days first, because newest first would skip earlier days; and no error
- * for a coin that has only one of the figures.
+ * Query parameters of every request: market value over realized value, and market value (NVT is for
+ * paying customers only); oldest days first, because newest first would skip earlier days; and no
+ * error for a coin that has only one of the figures.
  */
 const FIXED =
   "metrics=CapMVRVCur,CapMrktCurUSD&frequency=1d&paging_from=start&page_size=1000&ignore_unsupported_errors=true&ignore_forbidden_errors=true";
@@ -17,13 +23,13 @@ const FIXED =
 /** Pause before an incomplete day is requested again, in milliseconds. */
 const AGAIN_MS = 30 * 60_000;
 
-/** Longest wait for a day to be complete, in milliseconds: some coins have only one figure. */
+/** Maximum wait for a complete day, in milliseconds: some coins have only one figure. */
 const PATIENCE_MS = 48 * 3_600_000;
 
 /** Pause before a coin that the plan does not cover is requested again, in milliseconds. */
 const NOT_COVERED_MS = 86_400_000;
 
-/** A decimal in text: `null` where it is missing, NaN where it is not a number. */
+/** A decimal number as text: `null` if it is missing, NaN if it is malformed. */
 const Figure = z
   .string()
   .nullish()
@@ -40,10 +46,10 @@ const Page = z.looseObject({ data: z.array(DayRow), next_page_token: z.string().
 
 const Refusal = z.looseObject({ error: z.looseObject({ type: z.string(), message: z.string() }) });
 
-/** Error text, with status 400 or 403, for a coin without data. */
+/** Error message, with status 400 or 403, for a coin without data. */
 const NOT_COVERED = /^forbidden |^bad_parameter Bad parameter '(?:assets|metrics)'/;
 
-/** Network figures of coins, the free part of Coin Metrics. */
+/** Network figures of coins, from the free part of Coin Metrics. */
 export const coinMetrics: PolledProvider = {
   id: "coin-metrics",
   name: "Coin Metrics Community Data",
@@ -59,14 +65,14 @@ export const coinMetrics: PolledProvider = {
     instruments.map(({ symbol }) => figures(symbol, utcDay(historyFrom))),
 };
 
-function figures(symbol: string, first: string): Series {
-  const asset = coinOf(symbol).toLowerCase();
+function figures(symbol: string, first: string): ProviderSeries {
+  const asset = coinTicker(symbol).toLowerCase();
   return {
     key: symbol,
     next(cursor, now) {
       const from = readCursor(cursor, DayCursor)?.day ?? first;
-      const through = lastDayKnown(now, onChainKnown);
-      if (from > through) return { waitUntil: onChainKnown(from) };
+      const through = lastDayKnown(now, onChainKnownAt);
+      if (from > through) return { waitUntil: onChainKnownAt(from) };
       const query = `assets=${asset}&start_time=${from}&end_time=${through}&${FIXED}`;
       return {
         request: { path: `/v4/timeseries/asset-metrics?${query}`, accepts: [400, 403] },
@@ -77,9 +83,9 @@ function figures(symbol: string, first: string): Series {
 }
 
 /**
- * Accepts days up to the first that may still become complete, because an accepted record is never
- * replaced. The next page begins after the last day of this one, so no page token has to outlive a
- * restart.
+ * Accepts the days before the first one that may still become complete, because an accepted record
+ * is never replaced. The next request begins after the last accepted day, so no page token has to
+ * outlive a restart.
  */
 function read(answer: ProviderResponse, query: DayQuery): ParsedResponse {
   const { symbol, from, through } = query;
@@ -113,30 +119,30 @@ function readRefusal(answer: ProviderResponse, { symbol, from }: DayQuery): Pars
   return { data: [], cursor: cursorText(from), notBefore, unknown: [symbol] };
 }
 
-/** The first recent day that lacks a figure and may still get it. */
+/** The first recent day that lacks a figure which may still be published. */
 function firstOpen(
   days: ReadonlyMap<string, DayRow>,
   page: { readonly from: string; readonly last: string; readonly receivedAt: number },
 ): string | undefined {
   let open: string | undefined;
   for (let day = page.last; day >= page.from; day = addDays(day, -1)) {
-    if (onChainKnown(day) + PATIENCE_MS <= page.receivedAt) break;
+    if (onChainKnownAt(day) + PATIENCE_MS <= page.receivedAt) break;
     const { CapMVRVCur = null, CapMrktCurUSD = null } = days.get(day) ?? {};
     if (CapMVRVCur === null || CapMrktCurUSD === null) open = day;
   }
   return open;
 }
 
-/** The observation of a day; none when neither figure is published. */
+/** The observation of a day; none if neither figure is published. */
 function datumOf(
   { CapMVRVCur: mvrv, CapMrktCurUSD: marketCapUsd }: DayRow,
   { day, symbol }: { readonly day: string; readonly symbol: string },
-): readonly (Observation | Rejected)[] {
+): readonly (Observation | RejectedObservation)[] {
   const figures = [mvrv, marketCapUsd].filter((figure) => figure !== null);
   if (figures.length === 0) return [];
   const place = { feed: "onChain", symbol, at: Date.parse(day), id: day } as const;
   const wrong = figures.find((figure) => !(figure > 0 && figure < Number.POSITIVE_INFINITY));
   if (wrong !== undefined) return [{ ...place, reason: `${wrong} is no figure above 0` }];
-  const record = { session: day, availableAt: onChainKnown(day), mvrv, nvt: null, marketCapUsd };
+  const record = { session: day, availableAt: onChainKnownAt(day), mvrv, nvt: null, marketCapUsd };
   return [{ ...place, record }];
 }

@@ -1,28 +1,34 @@
 import { z } from "zod";
-import { type CoinDay, lastCoinDay, readCoinDays, readNotTraded, Seconds } from "../coin-bars.ts";
+import {
+  type CoinDay,
+  lastCoinDay,
+  readCoinDays,
+  readNotTraded,
+  UnixSeconds,
+} from "../coin-bars.ts";
 import { DayCursor, type DayQuery, readCursor } from "../cursor.ts";
-import type { ParsedResponse, PolledProvider, Series } from "../provider.ts";
+import type { ParsedResponse, PolledProvider, ProviderSeries } from "../provider.ts";
 import { type ProviderResponse, parseJsonBody } from "../provider-response.ts";
-import { addDays, coinBarAsked, FINAL_MS, utcDay } from "../publication-times.ts";
+import { addDays, coinBarRequestAt, FINAL_ANSWER_CACHE_MS, utcDay } from "../publication-times.ts";
 
 /**
- * Maximum candles in a response. One of them is the day after the last requested one, which shows
- * that the last one is over.
+ * Maximum number of candles in a response. One of them is the day after the last requested day,
+ * which shows that the last one is complete.
  */
 const CANDLES = 300;
 
-/** Seconds of a day. */
+/** Number of seconds in a day. */
 const DAY_S = 86_400;
 
 /**
- * Longest wait for a day after its end, in milliseconds. A day without a trade never gets a candle,
- * and nothing says so; a venue that is a day behind returns a candle of half a day.
+ * Maximum wait for a day after its end, in milliseconds. A day without a trade never gets a candle,
+ * and the response does not say so. A venue that is a day behind returns the candle of half a day.
  */
 const PATIENCE_MS = 48 * 3_600_000;
 
-/** Newest first: day, low, high, open, close, volume in coins. */
+/** Rows of day, low, high, open, close, and volume in coins; newest first. */
 const Candles = z.array(
-  z.tuple([Seconds, z.number(), z.number(), z.number(), z.number(), z.number()], z.unknown()),
+  z.tuple([UnixSeconds, z.number(), z.number(), z.number(), z.number(), z.number()], z.unknown()),
 );
 
 /**
@@ -40,19 +46,19 @@ export const coinbase: PolledProvider = {
   classes: ["crypto"],
   needs: [],
   kind: "polled",
-  // The documented limit is 10 a second per address.
+  // The documented limit is 10 requests a second per address.
   budget: { requests: 8, perMs: 1_000 },
   series: ({ instruments, historyFrom }) =>
     instruments.map(({ symbol }) => candles(symbol, utcDay(historyFrom))),
 };
 
-function candles(symbol: string, first: string): Series {
+function candles(symbol: string, first: string): ProviderSeries {
   return {
     key: symbol,
     next(cursor, now) {
       const from = readCursor(cursor, DayCursor)?.day ?? first;
       const last = lastCoinDay(now);
-      if (from > last) return { waitUntil: coinBarAsked(from) };
+      if (from > last) return { waitUntil: coinBarRequestAt(from) };
       const full = addDays(from, CANDLES - 2);
       const through = full < last ? full : last;
       const [start, end] = [from, addDays(through, 1)].map((day) => `${day}T00:00:00Z`);
@@ -60,7 +66,7 @@ function candles(symbol: string, first: string): Series {
         request: {
           path: `/products/${symbol}/candles?granularity=${DAY_S}&start=${start}&end=${end}`,
           accepts: [404],
-          keepMs: through < last ? FINAL_MS : 0,
+          keepMs: through < last ? FINAL_ANSWER_CACHE_MS : 0,
         },
         read: (answer) => read(answer, { symbol, from, through }),
       };

@@ -1,13 +1,15 @@
 import type { PolledProvider } from "../provider.ts";
-import { coinOf } from "../provider-symbols.ts";
+import { coinTicker } from "../provider-symbols.ts";
 import { rfqSeries } from "./deribit/rfqs.ts";
 import { tradeSeries } from "./deribit/trades.ts";
 
-/** Coins whose futures are settled in the coin itself and counted in dollars. */
+/** Coins whose futures are settled in the coin and sized in USD. */
 const COINS: readonly string[] = ["BTC", "ETH"];
 
-/** Block trades in futures on Deribit: negotiated between two parties, or from a request for
- *  quotes. Options are excluded, because their prices are not prices of the coin. */
+/**
+ * Block trades in futures on Deribit: negotiated between two parties, or from a request for quote
+ * (RFQ). Options are excluded, because their prices are not prices of the coin.
+ */
 export const deribit: PolledProvider = {
   id: "deribit",
   name: "Deribit",
@@ -18,10 +20,11 @@ export const deribit: PolledProvider = {
   classes: ["crypto"],
   needs: [],
   kind: "polled",
-  // An account may send 20 a second; no limit is documented for addresses, so this stays far below.
+  // An account may send 20 requests a second; no limit is documented for an address, so the budget
+  // stays far below.
   budget: { requests: 5, perMs: 1_000 },
   series: ({ instruments, historyFrom }) =>
     instruments
-      .filter(({ symbol }) => COINS.includes(coinOf(symbol)))
+      .filter(({ symbol }) => COINS.includes(coinTicker(symbol)))
       .flatMap(({ symbol }) => [tradeSeries(symbol, historyFrom), rfqSeries(symbol, historyFrom)]),
 };

@@ -2,7 +2,12 @@ import { z } from "zod";
 import { newYorkDate, newYorkInstant } from "../../../market/new-york.ts";
 import { readCursor } from "../cursor.ts";
 import { ProviderFault } from "../fault.ts";
-import type { ParsedResponse, PolledProvider, ProviderRequest, Series } from "../provider.ts";
+import type {
+  ParsedResponse,
+  PolledProvider,
+  ProviderRequest,
+  ProviderSeries,
+} from "../provider.ts";
 import { type ProviderResponse, parseJsonBody } from "../provider-response.ts";
 import { addDays } from "../publication-times.ts";
 import { checkAccess } from "./edgar/access.ts";
@@ -10,41 +15,49 @@ import { CompanyFacts, filingsOf } from "./edgar/facts.ts";
 import { figuresOf } from "./edgar/reported-figures.ts";
 import { readCik, tickersRequest } from "./edgar/tickers.ts";
 
-/** Largest response in bytes; those of the oldest and largest companies have 10 MB. */
+/** Maximum size of a response in bytes; those of the oldest and largest companies have 10 MB. */
 const MAX_BYTES = 32 * 1024 * 1024;
 
-/** Minutes after midnight over which the daily requests are spread; they end before the next
- *  session. */
+/**
+ * Number of minutes after midnight over which the daily requests are spread, so that they end
+ * before the next session.
+ */
 const ASKED_OVER_MINUTES = 360;
 
-/** Days after which a ticker is looked up again: it may name another company. */
+/**
+ * Number of days after which the company of a ticker is looked up again, since tickers are reused.
+ */
 const NAMED_FOR_DAYS = 30;
 
-/** Days before the history whose filings are requested too: yearly figures are sums of four
- *  quarters. */
+/**
+ * Number of days before the history from which filings are also requested, because yearly figures
+ * are sums of four quarters.
+ */
 const EARLIER_DAYS = 400;
 
-/** Days by which the date of a filing may be in the future: evening filings carry the next business
- *  day. */
+/**
+ * Maximum number of days by which a filing may be dated ahead: evening filings carry the date of
+ * the next business day.
+ */
 const MAX_DAYS_AHEAD = 7;
 
-/** Longest validator (`ETag`, `Last-Modified`) that is kept, in characters. */
+/** Maximum length of a stored validator (`ETag`, `Last-Modified`), in characters. */
 const MAX_VALIDATOR = 200;
 
 const CompanyCursor = z.object({
-  /** Central Index Key of the company; `null` when the ticker names none. */
+  /** Central Index Key (CIK) of the company; `null` if the SEC does not list the ticker. */
   cik: z.int().positive().nullable(),
   /** New York date on which the ticker was looked up. */
   named: z.iso.date(),
   /** New York date on which figures were last requested. */
   asked: z.iso.date().optional(),
-  /** Validators of the last figures. */
+  /** Validators of the last response with figures, for conditional requests. */
   etag: z.string().optional(),
   modified: z.string().optional(),
 });
 type CompanyCursor = z.infer<typeof CompanyCursor>;
 
-/** Figures of quarterly and annual reports to the SEC, one series for each stock. */
+/** Figures of quarterly and annual reports to the SEC, one series per stock. */
 export const edgar: PolledProvider = {
   id: "edgar",
   name: "SEC EDGAR",
@@ -56,7 +69,7 @@ export const edgar: PolledProvider = {
   // The SEC requires the name and email of the caller, for example `Ada Example ada@example.org`.
   needs: ["SEC_USER_AGENT"],
   kind: "polled",
-  // The SEC allows ten a second, over all machines of a caller.
+  // The SEC allows ten requests a second, over all machines of a caller.
   budget: { requests: 8, perMs: 1_000 },
   series({ instruments, historyFrom, settings: { SEC_USER_AGENT = "" } }) {
     const from = addDays(newYorkDate(historyFrom), -EARLIER_DAYS);
@@ -64,15 +77,15 @@ export const edgar: PolledProvider = {
   },
 };
 
-/** Company and period of a request. */
+/** Symbol, start and user agent of the requests for a company. */
 interface FilingQuery {
   readonly symbol: string;
-  /** ISO date of the first filing. */
+  /** ISO date of the first filing to read. */
   readonly from: string;
   readonly agent: string;
 }
 
-function company(wanted: FilingQuery): Series {
+function company(wanted: FilingQuery): ProviderSeries {
   const headers = { "user-agent": wanted.agent };
   return {
     key: wanted.symbol,
@@ -96,8 +109,10 @@ function company(wanted: FilingQuery): Series {
   };
 }
 
-/** When the next request is due: each company has its own minute; immediately after its ticker was
- *  looked up. */
+/**
+ * When the next request is due, Unix milliseconds. After a ticker was looked up, it is due
+ * immediately; otherwise each company has its own minute of the day.
+ */
 function whenDue({ cik, named, asked }: CompanyCursor): number {
   if (cik === null) return newYorkInstant(addDays(named, 1), "00:00");
   if (asked === undefined) return 0;
@@ -119,7 +134,7 @@ function readTicker(
   return { data: [], cursor, ...(cik === null && { unknown: [symbol] }) };
 }
 
-/** A cursor whose company is known. */
+/** A cursor whose CIK is known. */
 type KnownCompany = CompanyCursor & { readonly cik: number };
 
 const factsRequest = (
@@ -143,7 +158,7 @@ function readFacts(
 ): ParsedResponse {
   checkAccess(answer);
   const asked = newYorkDate(answer.receivedAt);
-  // 304: nothing new. 404: no figures, for example of a company that has not reported yet.
+  // 304: nothing has changed. 404: no figures, for example because the company has not reported yet.
   if (answer.status !== 200) return { data: [], cursor: JSON.stringify({ ...place, asked }) };
   const facts = parseJsonBody(answer, CompanyFacts);
   const { cik, named } = place;

@@ -9,14 +9,14 @@ import type {
   PolledProvider,
   PollStep,
   ProviderOptions,
-  Series,
+  ProviderSeries,
 } from "../provider.ts";
 import { type ProviderResponse, quoted } from "../provider-response.ts";
 import { withSlash } from "../provider-symbols.ts";
-import { addDays, FINAL_MS } from "../publication-times.ts";
+import { addDays, FINAL_ANSWER_CACHE_MS } from "../publication-times.ts";
 import { readShortVolumeFile } from "./finra-daily/short-volume-file.ts";
 
-/** First day for which FINRA offers a file. */
+/** First day for which FINRA offers a file, an ISO date. */
 const FIRST_DAY = "2020-01-01";
 
 /**
@@ -31,28 +31,31 @@ const LOOK_EVERY_MS = 10 * 60_000;
 /** Pause between two requests for a past day, in milliseconds. */
 const LOOK_AGAIN_MS = 60 * 60_000;
 
-/** Days after a session during which its file is still requested although a later one exists. */
+/**
+ * Number of days after a session during which a missing file is still requested although a later
+ * file exists.
+ */
 const PATIENCE_DAYS = 3;
 
-/** After this many sessions in a row without a file, the files must have moved. */
+/** Number of consecutive sessions without a file after which the files must have moved. */
 const MAX_MISSING = 5;
 
-/** Largest file in bytes; a day has about 11,000 lines of 40. */
+/** Maximum size of a file in bytes; a day has about 11,000 lines of 40 bytes. */
 const MAX_BYTES = 8 * 1024 * 1024;
 
 const FileCursor = z.object({
-  /** Hash of the symbols: a new symbol needs past files too. */
+  /** Hash of the symbols: a new symbol requires reading past files again. */
   universe: z.string(),
   /** Last session that was requested. */
   asked: z.iso.date(),
-  /** Whether any file was found; before the first one, missing files are not waited for. */
+  /** Whether any file has been found; before the first file, no missing file is requested again. */
   found: z.boolean(),
-  /** Sessions up to `asked` whose files were not there and may still come. */
+  /** Sessions up to `asked` whose files were missing and may still appear. */
   missing: z.array(z.iso.date()).max(MAX_MISSING),
 });
 type FileCursor = z.infer<typeof FileCursor>;
 
-/** FINRA's daily short sale volume: one file a session for all symbols. */
+/** FINRA's daily short sale volume: one file per session with all symbols. */
 export const finraDaily: PolledProvider = {
   id: "finra-daily",
   name: "FINRA daily short sale volume",
@@ -64,12 +67,12 @@ export const finraDaily: PolledProvider = {
   classes: ["stock", "etf"],
   needs: [],
   kind: "polled",
-  // No limit is documented.
+  // FINRA documents no limit.
   budget: { requests: 2, perMs: 1_000 },
   series: (options) => (options.instruments.length === 0 ? [] : [files(options)]),
 };
 
-function files({ instruments, historyFrom }: ProviderOptions): Series {
+function files({ instruments, historyFrom }: ProviderOptions): ProviderSeries {
   const symbols = new Map(instruments.map(({ symbol }) => [withSlash(symbol), symbol]));
   const names = [...symbols.keys()].sort().join(" ");
   const universe = createHash("sha256").update(names).digest("hex").slice(0, 16);
@@ -90,7 +93,7 @@ function files({ instruments, historyFrom }: ProviderOptions): Series {
   };
 }
 
-/** A session whose file is requested. */
+/** A request for the file of one session. */
 interface FileQuery {
   readonly place: FileCursor;
   readonly session: string;
@@ -103,12 +106,12 @@ function ask({ place, session, symbols }: FileQuery, now: number): PollStep {
       path: `/equity/regsho/daily/CNMSshvol${session.replaceAll("-", "")}.txt`,
       accepts: [403],
       maxBytes: MAX_BYTES,
-      keepMs: newYorkDate(now) > session ? FINAL_MS : 0,
+      keepMs: newYorkDate(now) > session ? FINAL_ANSWER_CACHE_MS : 0,
     },
     read(answer) {
       if (answer.status === 403) return readAbsent(answer, { place, session });
       const read = readShortVolumeFile(answer.body.toString("utf8"), { session, symbols });
-      // Reading continues forward from here, so after a late file the later ones are read again.
+      // Reading continues from this session, so after a late file, later files are read again.
       const isWanted = (one: string) => one < session && isExpected(one, answer.receivedAt);
       const missing = place.missing.filter(isWanted);
       return {
@@ -119,13 +122,17 @@ function ask({ place, session, symbols }: FileQuery, now: number): PollStep {
   };
 }
 
-/** @throws {ProviderFault} `refused` when the response is not that of a missing file. */
+/**
+ * Reads the response for a missing file.
+ *
+ * @throws {ProviderFault} `refused` if the response has another cause.
+ */
 function readAbsent(
   { body, receivedAt }: ProviderResponse,
   { place, session }: Pick<FileQuery, "place" | "session">,
 ): ParsedResponse {
   const text = body.toString("utf8");
-  // The file server answers for missing files in XML; its firewall answers with an HTML page.
+  // The file server reports a missing file in XML; its firewall answers with an HTML page.
   if (/<(!doctype )?html/i.test(text)) {
     throw new ProviderFault("refused", `answered 403: ${quoted(text)}`);
   }
@@ -150,6 +157,6 @@ function readAbsent(
 
 const lookFrom = (session: string): number => newYorkInstant(session, LOOK_FROM);
 
-/** Whether a file may still come although a later one is there. */
+/** Whether a file may still appear although a later one exists. */
 const isExpected = (session: string, at: number): boolean =>
   newYorkDate(at) <= addDays(session, PATIENCE_DAYS);

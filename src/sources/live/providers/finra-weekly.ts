@@ -1,15 +1,23 @@
 import { z } from "zod";
 import { newYorkDate, newYorkInstant } from "../../../market/new-york.ts";
 import { readCursor } from "../cursor.ts";
-import type { Observation, ParsedResponse, PolledProvider, Rejected, Series } from "../provider.ts";
+import type {
+  Observation,
+  ParsedResponse,
+  PolledProvider,
+  ProviderSeries,
+  RejectedObservation,
+} from "../provider.ts";
 import { type ProviderResponse, parseJsonBody, quoted } from "../provider-response.ts";
 import { withDot } from "../provider-symbols.ts";
-import { addDays, dateKnown } from "../publication-times.ts";
+import { addDays, dateKnownAt } from "../publication-times.ts";
 
-/** Summary types of a week: alternative trading systems, and all other off-exchange trading. */
+/**
+ * Summary types of weekly volume: alternative trading systems, and all other off-exchange trading.
+ */
 const KINDS = { ats: "ATS_W_SMBL", otc: "OTC_W_SMBL" } as const;
 
-/** Fields that are read. */
+/** Names of the requested fields. */
 const FIELDS = [
   "issueSymbolIdentifier",
   "weekStartDate",
@@ -18,19 +26,22 @@ const FIELDS = [
   "totalWeeklyShareQuantity",
 ] as const;
 
-/** Maximum rows of a response; a year has about 100. */
+/** Maximum number of rows in a response; a year has about 100. */
 const LIMIT = 5_000;
 
-/** Days of history that FINRA offers. */
+/** Number of days of history that FINRA offers. */
 const OFFERED_DAYS = 371;
 
-/** Days before the newest week that are requested again: a week may be published late. */
+/**
+ * Number of days before the newest week that are requested again, since a week may be published
+ * late.
+ */
 const AGAIN_DAYS = 42;
 
-/** Longest time from the Monday of a week to its publication, in days; 21 for large companies. */
+/** Maximum number of days from the Monday of a week to its publication; 21 for large companies. */
 const PUBLISHED_AFTER_DAYS = 35;
 
-/** Time of the nightly request in New York, for what was published on the day before. */
+/** New York time of the nightly request, which reads the publications of the previous day. */
 const LOOK_AT = "01:00";
 
 const WeekRow = z.looseObject({
@@ -43,12 +54,12 @@ const WeekRow = z.looseObject({
 type WeekRow = z.infer<typeof WeekRow>;
 
 const WeekCursor = z.object({
-  /** Monday of the newest week that was published. */
+  /** Monday of the newest published week. */
   newest: z.iso.date().optional(),
 });
 type WeekCursor = z.infer<typeof WeekCursor>;
 
-/** FINRA's weekly off-exchange volumes, one series for each security. */
+/** FINRA's weekly off-exchange volumes, one series per security. */
 export const finraWeekly: PolledProvider = {
   id: "finra-weekly",
   name: "FINRA OTC transparency",
@@ -64,7 +75,7 @@ export const finraWeekly: PolledProvider = {
     instruments.map(({ symbol }) => weeks(symbol, newYorkDate(historyFrom))),
 };
 
-function weeks(symbol: string, wantedFrom: string): Series {
+function weeks(symbol: string, wantedFrom: string): ProviderSeries {
   return {
     key: symbol,
     next(cursor, now) {
@@ -100,11 +111,11 @@ const question = (symbol: string, from: string, to: string): string =>
 function read(answer: ProviderResponse, symbol: string, { newest }: WeekCursor): ParsedResponse {
   const today = newYorkDate(answer.receivedAt);
   const notBefore = newYorkInstant(addDays(today, 1), LOOK_AT);
-  // 204: no rows.
+  // Status 204 means that there are no rows.
   const rows = answer.status === 204 ? [] : parseJsonBody(answer, z.array(WeekRow));
   const own = rows.filter((row) => row.issueSymbolIdentifier === withDot(symbol));
   const data: Observation[] = [];
-  const rejected: Rejected[] = [];
+  const rejected: RejectedObservation[] = [];
   const published = newest === undefined ? [] : [newest];
   for (const [weekStart, ofWeek] of Map.groupBy(own, (row) => row.weekStartDate)) {
     const place = { feed: "weeklyVolumes", symbol, at: Date.parse(weekStart), id: "week" } as const;
@@ -122,13 +133,16 @@ function read(answer: ProviderResponse, symbol: string, { newest }: WeekCursor):
   return { data, rejected, cursor: JSON.stringify(position), notBefore };
 }
 
-/** `undefined` when one of the two types is missing: nothing traded, or it is published later. */
+/**
+ * The record of a week; `undefined` if one of the two types is missing, because nothing was traded
+ * or because it is published later.
+ */
 function recordOf(weekStart: string, rows: readonly WeekRow[]) {
   const [ats, otc] = Object.values(KINDS).map((kind) =>
     rows.find((row) => row.summaryTypeCode === kind),
   );
   if (ats === undefined || otc === undefined) return undefined;
-  const availableAt = Math.max(...[ats, otc].map((row) => dateKnown(publishedOn(row))));
+  const availableAt = Math.max(...[ats, otc].map((row) => dateKnownAt(publishedOn(row))));
   return {
     weekStart,
     availableAt,
@@ -140,7 +154,7 @@ function recordOf(weekStart: string, rows: readonly WeekRow[]) {
 const publishedOn = ({ initialPublishedDate, weekStartDate }: WeekRow): string =>
   initialPublishedDate ?? addDays(weekStartDate, PUBLISHED_AFTER_DAYS);
 
-/** Why a row cannot be true, `undefined` when it can. */
+/** Why a row is implausible; `undefined` if it is not. */
 function faultOf(row: WeekRow, today: string): string | undefined {
   const { totalWeeklyShareQuantity: shares, weekStartDate, initialPublishedDate } = row;
   if (shares < 0) return `${shares} shares cannot be`;

@@ -3,19 +3,21 @@ import { readCursor } from "../cursor.ts";
 import { ProviderFault } from "../fault.ts";
 import { MESSAGE_HISTORY_MS, messageObservations, messageText, pseudonym } from "../message.ts";
 import { type NewsTopic, newsTopic } from "../news-topic.ts";
-import type { ParsedResponse, PolledProvider, Series } from "../provider.ts";
+import type { ParsedResponse, PolledProvider, ProviderSeries } from "../provider.ts";
 import { type ProviderResponse, parseJsonBody, quoted } from "../provider-response.ts";
 
-/** Maximum articles of a response. */
+/** Maximum number of articles in a response. */
 const MAX_ARTICLES = 250;
 
-/** Pause between two requests that GDELT demands, in milliseconds. */
+/** Minimum time between two requests that GDELT requires, in milliseconds. */
 const EVERY_MS = 5_000;
 
-/** GDELT scans the world's news every 15 minutes; articles are dated by the scan. */
+/**
+ * Interval at which GDELT scans the world's news, in milliseconds; articles are dated by the scan.
+ */
 const ROUND_MS = 15 * 60_000;
 
-/** Shortest time between two visits to an instrument, in milliseconds. */
+/** Minimum time between two requests for an instrument, in milliseconds. */
 const MIN_PERIOD_MS = 3_600_000;
 
 const Found = z.looseObject({
@@ -30,16 +32,16 @@ const Found = z.looseObject({
     .max(MAX_ARTICLES),
 });
 
-/** An empty object when nothing was found. */
+/** The response is an empty object if nothing was found. */
 const Articles = z.union([z.strictObject({}).transform(() => ({ articles: [] })), Found]);
 
-/** Articles seen before this instant have been read, Unix milliseconds. */
+/** Cursor with the instant before which all articles have been read, Unix milliseconds. */
 const Cursor = z.object({ from: z.int() });
 
 /**
- * Headlines of the world's online news, as GDELT finds them: articles that call a company by its
- * legal name, or a coin by a name that means nothing else, and do so in the headline. A publisher
- * is not an author, so messages have none.
+ * Headlines of the world's online news, as found by GDELT: articles that call a company by its
+ * legal name, or a coin by a name with no other meaning, and mention it in the headline. A
+ * publisher is not an author, so these messages have no author.
  */
 export const gdelt: PolledProvider = {
   kind: "polled",
@@ -62,15 +64,19 @@ export const gdelt: PolledProvider = {
   },
 };
 
-/** Schedule of an instrument. */
+/** Schedule of the requests for an instrument. */
 interface Schedule {
-  /** Unix milliseconds. */
+  /** Start of the history, Unix milliseconds. */
   readonly historyFrom: number;
-  /** Time between two visits. */
+  /** Time between two requests for the instrument, in milliseconds. */
   readonly periodMs: number;
 }
 
-function news(symbol: string, topic: NewsTopic, { historyFrom, periodMs }: Schedule): Series {
+function news(
+  symbol: string,
+  topic: NewsTopic,
+  { historyFrom, periodMs }: Schedule,
+): ProviderSeries {
   return {
     key: symbol,
     next(cursor, now) {
@@ -98,7 +104,7 @@ function news(symbol: string, topic: NewsTopic, { historyFrom, periodMs }: Sched
 interface NewsQuery {
   readonly symbol: string;
   readonly topic: NewsTopic;
-  /** First and last instant of the requested articles, Unix milliseconds. */
+  /** Requested time span, Unix milliseconds; `until` is exclusive. */
   readonly from: number;
   readonly until: number;
   readonly periodMs: number;
@@ -115,12 +121,12 @@ function read(
     .map(({ url, title, at }) =>
       messageObservations(mention({ url, title, at }), [symbol], receivedAt),
     );
-  // GDELT may lag: articles that it has not indexed yet are newer than the newest one returned.
+  // GDELT may lag: articles that it has not indexed yet are newer than the newest article returned.
   const newest = Math.min(until, articles.at(-1)?.at ?? from);
   const cutAt = articles.length < MAX_ARTICLES ? undefined : newest;
   const isOver = cutAt === undefined || Math.max(cutAt, from + ROUND_MS) >= until;
-  // A full response within one round cannot be paged, so the next request starts with the next
-  // round.
+  // A full response within one scan interval cannot be paged, so the next request starts with the
+  // next interval.
   const next = cutAt === undefined ? newest : Math.max(cutAt, from + ROUND_MS);
   return {
     data: sorted.flatMap(({ data }) => data),
@@ -130,7 +136,7 @@ function read(
   };
 }
 
-/** GDELT reports errors as sentences with status 200. */
+/** Parses the articles. GDELT reports errors as plain text with status 200. */
 function articlesOf(answer: ProviderResponse) {
   const text = answer.body.toString("utf8", 0, 500).trimStart();
   if (/^please limit requests/i.test(text)) {
@@ -148,12 +154,12 @@ function mention({ url, title, at }: { url: string; title: string; at: number })
 
 const roundOf = (at: number): number => Math.floor(at / ROUND_MS) * ROUND_MS;
 
-/** `20261120T150000Z` as Unix milliseconds. */
+/** Parses a time such as `20261120T150000Z` to Unix milliseconds. */
 const instantOf = (seen: string): number => {
   const [, year, month, day, hour, minute, second] =
     /^(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)Z$/.exec(seen)?.map(Number) ?? [];
   return Date.UTC(year ?? 0, (month ?? 1) - 1, day, hour, minute, second);
 };
 
-/** `20261120150000`. */
+/** Formats Unix milliseconds as `20261120150000`. */
 const stamp = (at: number): string => new Date(at).toISOString().replace(/\D/g, "").slice(0, 14);

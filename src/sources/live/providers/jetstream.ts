@@ -8,23 +8,31 @@ import { isFuture } from "../publication-times.ts";
 
 const POSTS = "app.bsky.feed.post";
 
-/** How far a reconnect goes back, in microseconds; duplicates are stored once. */
+/** Time by which a reconnect rewinds the stream, in microseconds; duplicates are stored once. */
 const REWIND_MICROS = 5_000_000;
 
-/** How often the position in the stream is reported without an observation, in microseconds. */
+/**
+ * Interval at which the position in the stream is reported if there are no observations, in
+ * microseconds.
+ */
 const REPORT_EVERY_MICROS = 10_000_000;
 
-/** Maximum size of a message that Jetstream is asked to send, in bytes; usual ones have a few
- *  kilobytes. */
+/**
+ * Maximum size of a message that is requested from Jetstream, in bytes; usual messages have a few
+ * kilobytes.
+ */
 const MAX_MESSAGE_BYTES = 65_536;
 
-/** Age in milliseconds beyond which a post is an import from elsewhere. */
+/** Maximum age of a post, in milliseconds; older posts are imports from elsewhere. */
 const MAX_AGE_MS = 24 * 3_600_000;
 
-/** How far an event may be ahead of our clock, in milliseconds: as far as clocks may differ. */
+/**
+ * Maximum time by which an event may be ahead of our clock, in milliseconds, since clocks may
+ * differ.
+ */
 const MAX_AHEAD_MS = 10 * 60_000;
 
-/** Members that Jetstream adds to an event. Times are Unix microseconds. */
+/** An event of the stream. Its `time_us` is in Unix microseconds. */
 const Event = z.looseObject({
   did: z.string().max(2_048),
   time_us: z.int().positive(),
@@ -40,16 +48,14 @@ const Event = z.looseObject({
 });
 type Event = z.infer<typeof Event>;
 
-/** A post as its author's client wrote it; anything may be wrong with it. */
+/** A post as its author's client wrote it; its content is not trusted. */
 const Post = z.looseObject({
   text: z.string(),
   createdAt: z.iso.datetime({ offset: true }),
   langs: z.array(z.string()).nullish(),
 });
 
-/**
- * Posts on Bluesky that name instruments by cashtag, from the whole network, as they are written.
- */
+/** Posts on Bluesky that mention instruments by cashtag, from the whole network, in real time. */
 export const jetstream: StreamedProvider = {
   kind: "streamed",
   id: "jetstream",
@@ -84,7 +90,11 @@ export const jetstream: StreamedProvider = {
   },
 };
 
-/** @throws {ProviderFault} `clock` when an event lies in the future. */
+/**
+ * Checks that an event is not dated in the future.
+ *
+ * @throws {ProviderFault} `clock` if it is.
+ */
 function requireOurTime({ time_us: micros }: Event, now: number): void {
   const at = micros / 1_000;
   if (at <= now + MAX_AHEAD_MS) return;
@@ -118,7 +128,7 @@ function postReader({ instruments }: ProviderOptions) {
   };
 }
 
-/** A new post in English or in no language; `undefined` for anything else. */
+/** The content of a new post in English or without a language; `undefined` for any other event. */
 function postOf({ kind, commit }: Event): z.infer<typeof Post> | undefined {
   if (kind !== "commit" || commit?.operation !== "create" || commit.collection !== POSTS) return;
   const { data: post } = Post.safeParse(commit.record);

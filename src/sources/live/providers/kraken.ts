@@ -1,37 +1,46 @@
 import { z } from "zod";
-import { type CoinDay, lastCoinDay, readCoinDays, readNotTraded, Seconds } from "../coin-bars.ts";
+import {
+  type CoinDay,
+  lastCoinDay,
+  readCoinDays,
+  readNotTraded,
+  UnixSeconds,
+} from "../coin-bars.ts";
 import { DayCursor, type DayQuery, readCursor } from "../cursor.ts";
 import { type FaultKind, ProviderFault } from "../fault.ts";
-import type { ParsedResponse, PolledProvider, Series } from "../provider.ts";
+import type { ParsedResponse, PolledProvider, ProviderSeries } from "../provider.ts";
 import { type ProviderResponse, parseJsonBody, quoted } from "../provider-response.ts";
-import { coinOf } from "../provider-symbols.ts";
-import { coinBarAsked, utcDay } from "../publication-times.ts";
+import { coinTicker } from "../provider-symbols.ts";
+import { coinBarRequestAt, utcDay } from "../publication-times.ts";
 
-/** Minutes of a day. */
+/** Number of minutes in a day. */
 const DAY_MINUTES = 1_440;
 
-/** Tickers that only Kraken uses. */
+/** Kraken's own tickers by the usual ones. */
 const COINS: Readonly<Record<string, string>> = { BTC: "XBT", DOGE: "XDG" };
 
-/** Prices and volumes are decimals in text. */
+/** A price or volume, which Kraken sends as decimal text. */
 const Decimal = z.string().regex(/^-?\d+(?:\.\d+)?$/);
 
-/** Day, open, high, low, close, mean price by volume, coins, trades. */
+/** Day, open, high, low, close, volume-weighted mean price, volume in coins, number of trades. */
 const OhlcRow = z.tuple(
-  [Seconds, Decimal, Decimal, Decimal, Decimal, Decimal, Decimal, z.number()],
+  [UnixSeconds, Decimal, Decimal, Decimal, Decimal, Decimal, Decimal, z.number()],
   z.unknown(),
 );
 
 /**
- * The rows are under the name of the pair, which can differ from the requested one, beside `last`.
+ * Response with `last` and a member for the rows, named after the pair; that name can differ from
+ * the requested one.
  */
 const Ohlc = z.looseObject({
   error: z.array(z.string()),
   result: z.record(z.string(), z.unknown()).optional(),
 });
 
-/** Errors that Kraken reports with status 200, by their prefix; warnings begin with W and are
- *  ignored. */
+/**
+ * Prefixes of the errors that Kraken reports with status 200; warnings begin with W and are
+ * ignored.
+ */
 const FAULTS: readonly (readonly [string, FaultKind])[] = [
   ["EAPI:Rate limit", "limited"],
   ["EGeneral:Too many requests", "limited"],
@@ -45,8 +54,9 @@ const FAULTS: readonly (readonly [string, FaultKind])[] = [
 const UNKNOWN_PAIR = "EQuery:Unknown asset pair";
 
 /**
- * Daily bars of Kraken, of the last 720 days at most. The last row of an answer is always the day
- * under way. Volume in quote currency is coins times their volume-weighted mean price.
+ * Daily bars of Kraken, for the last 720 days at most. The last row of a response is always the
+ * current, incomplete day. Volume in quote currency is volume in coins times the volume-weighted
+ * mean price.
  */
 export const kraken: PolledProvider = {
   id: "kraken",
@@ -58,19 +68,19 @@ export const kraken: PolledProvider = {
   classes: ["crypto"],
   needs: [],
   kind: "polled",
-  // The documented limit is about one a second per address.
+  // The documented limit is about one request a second per address.
   budget: { requests: 1, perMs: 1_100 },
   series: ({ instruments, historyFrom }) =>
     instruments.map(({ symbol }) => bars(symbol, utcDay(historyFrom))),
 };
 
-function bars(symbol: string, first: string): Series {
+function bars(symbol: string, first: string): ProviderSeries {
   return {
     key: symbol,
     next(cursor, now) {
       const from = readCursor(cursor, DayCursor)?.day ?? first;
       const through = lastCoinDay(now);
-      if (from > through) return { waitUntil: coinBarAsked(from) };
+      if (from > through) return { waitUntil: coinBarRequestAt(from) };
       // `since` is exclusive, so one second less includes the first day.
       const since = Date.parse(from) / 1_000 - 1;
       const query = `pair=${pairOf(symbol)}&interval=${DAY_MINUTES}&since=${since}`;
@@ -82,9 +92,9 @@ function bars(symbol: string, first: string): Series {
   };
 }
 
-/** `XBTUSD` for `BTC-USD`. */
+/** Kraken's spelling of a pair: `XBTUSD` for `BTC-USD`. */
 function pairOf(symbol: string): string {
-  const coin = coinOf(symbol);
+  const coin = coinTicker(symbol);
   return `${COINS[coin] ?? coin}USD`;
 }
 

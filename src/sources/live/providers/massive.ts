@@ -6,13 +6,13 @@ import type { PolledProvider, ProviderRequest } from "../provider.ts";
 import { parseJsonBody } from "../provider-response.ts";
 import { withDot } from "../provider-symbols.ts";
 
-/** Trades per page; the maximum of 50,000 would take 15 MB. */
+/** Number of trades per page; the maximum of 50,000 would take 15 MB. */
 const PAGE_TRADES = 20_000;
 
 /** Exchange number of trades reported to a FINRA facility. */
 const OFF_EXCHANGE = 4;
 
-/** Facilities by their numbers. */
+/** Names of FINRA facilities by number. */
 const FACILITIES: Readonly<Record<number, string>> = {
   201: "FINRA-NYSE-TRF",
   202: "FINRA-NASDAQ-TRF-CARTERET",
@@ -23,14 +23,17 @@ const FACILITIES: Readonly<Record<number, string>> = {
 const REGULAR = 0;
 
 /**
- * Correction indicators of trades that stand: never corrected, and corrected with the right figures
- * in place. The others are canceled, in error, or notices about another trade.
+ * Correction indicators of valid trades: never corrected, or already containing the corrected
+ * figures. All others mean that the trade was canceled or wrong, or that the entry is a notice
+ * about another trade.
  */
 const STANDING: ReadonlySet<number> = new Set([0, 1]);
 
 const NS_PER_MS = 1e6;
 
-/** Unix nanoseconds up to the year 9999; as a number they are exact to less than 1 µs. */
+/**
+ * Unix nanoseconds up to the year 9999; as a JavaScript number they are exact to less than 1 µs.
+ */
 const Nanoseconds = z
   .number()
   .min(0)
@@ -49,13 +52,15 @@ const Trade = z.looseObject({
 });
 
 const Page = z.looseObject({
-  /** `DELAYED` where the plan holds trades back for 15 minutes. */
+  /** `DELAYED` if the plan delays trades by 15 minutes. */
   status: z.enum(["OK", "DELAYED"]),
   results: z.array(Trade).nullish(),
   next_url: z.string().nullish(),
 });
 
-/** Off-exchange blocks of US stocks and funds from the trades of Massive, without quotes. */
+/**
+ * Off-exchange blocks of US stocks and funds from the trades of Massive; they come without quotes.
+ */
 export const massive: PolledProvider = {
   id: "massive",
   name: "Massive",
@@ -66,7 +71,7 @@ export const massive: PolledProvider = {
   classes: ["stock", "etf"],
   needs: ["MASSIVE_API_KEY"],
   kind: "polled",
-  // Paid plans have no limit; the vendor asks for fewer than 100 a second.
+  // Paid plans have no limit; the vendor asks for fewer than 100 requests a second.
   budget: { requests: 20, perMs: 1_000 },
   series: ({ instruments, historyFrom, settings: { MASSIVE_API_KEY: key = "" } }) =>
     instruments.map(({ symbol }) =>
@@ -102,15 +107,20 @@ const pathOf = (symbol: string): string => `/v3/trades/${symbol}`;
 
 const nanoseconds = (at: number): string => `${at}000000`;
 
-/** Query of the next page. The API key is sent with it, so the path is checked and the origin never
- *  taken from it. */
+/**
+ * Query of the next page from its URL. Since the API key is sent with the request, the path is
+ * checked, and the origin of the URL is never used.
+ */
 function pageBehind(next: string, symbol: string): string {
   const url = URL.parse(next);
   if (url?.pathname === pathOf(symbol) && url.search.length > 1) return url.search.slice(1);
   throw new ProviderFault("malformed", "next_url does not lead to trades of the same symbol");
 }
 
-/** Exchange 4 means a FINRA facility only if the trade has the number of one. */
+/**
+ * Whether a trade was reported to a FINRA facility: exchange 4 means this only if the trade has a
+ * facility number.
+ */
 const isOffExchange = ({ exchange, trf_id: facility }: z.infer<typeof Trade>): boolean =>
   exchange === OFF_EXCHANGE && !!facility;
 

@@ -2,43 +2,51 @@ import { z } from "zod";
 import type { Instrument } from "../../../market/instrument.ts";
 import { readCursor } from "../cursor.ts";
 import { MESSAGE_HISTORY_MS, messageObservations } from "../message.ts";
-import type { ParsedResponse, PolledProvider, Series } from "../provider.ts";
+import type { ParsedResponse, PolledProvider, ProviderSeries } from "../provider.ts";
 import type { ProviderResponse } from "../provider-response.ts";
-import { coinOf, withDot } from "../provider-symbols.ts";
+import { coinTicker, withDot } from "../provider-symbols.ts";
 import { isFuture } from "../publication-times.ts";
 import {
   mentionOf,
   messagesOf,
-  PAGE,
+  STOCKTWITS_PAGE_SIZE,
   type StocktwitsMessage,
 } from "./stocktwits/stocktwits-message.ts";
 
-/** Requests per hour that one address may send. */
+/** Maximum number of requests per hour from one address. */
 const REQUESTS_AN_HOUR = 200;
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
 
-/** Maximum pages per visit, so that no symbol uses up the shared budget. */
+/** Maximum number of pages per visit, so that no symbol uses up the shared budget. */
 const MAX_PAGES = 4;
 
-/** Shortest time between two visits to a symbol, in milliseconds. */
+/** Minimum time between two visits to a symbol, in milliseconds. */
 const MIN_PERIOD_MS = 5 * 60_000;
 
-/** Requests per symbol and visit that the schedule reserves; older pages use what is left of the
- *  budget. */
+/**
+ * Number of requests per symbol and visit that the schedule reserves; requests for further pages
+ * use the rest of the budget.
+ */
 const PAGES_A_VISIT = 2;
 
-/** A visit goes from the newest message back to those seen on the visit before. */
+/**
+ * Cursor of a symbol. A visit reads pages from the newest message back to the messages of the
+ * previous visit.
+ */
 const Cursor = z.object({
-  /** Newest message that was seen on the visit before; 0 before the first. */
+  /** Id of the newest message of the previous visit; 0 before the first visit. */
   seen: z.int(),
-  /** Newest and oldest message of the visit under way, `null` between visits. */
+  /**
+   * Ids of the newest and the oldest message of the current visit, and its number of pages; `null`
+   * between visits.
+   */
   visit: z.object({ newest: z.int(), oldest: z.int(), pages: z.int() }).nullable(),
 });
 type Cursor = z.infer<typeof Cursor>;
 
-/** Messages on Stocktwits by symbol, with the stance that many authors declare. */
+/** Messages on Stocktwits by symbol, with the bullish or bearish tag that many authors add. */
 export const stocktwits: PolledProvider = {
   kind: "polled",
   id: "stocktwits",
@@ -57,21 +65,21 @@ export const stocktwits: PolledProvider = {
   },
 };
 
-/** Schedule of a symbol. */
+/** Schedule of the visits to a symbol. */
 interface Schedule {
-  /** Unix milliseconds. */
+  /** Start of the history, Unix milliseconds. */
   readonly historyFrom: number;
-  /** Time between two visits. */
+  /** Time between two visits to the symbol, in milliseconds. */
   readonly periodMs: number;
 }
 
-function stream({ symbol, assetClass }: Instrument, habit: Schedule): Series {
-  const ticker = assetClass === "crypto" ? `${coinOf(symbol)}.X` : withDot(symbol);
+function stream({ symbol, assetClass }: Instrument, habit: Schedule): ProviderSeries {
+  const ticker = assetClass === "crypto" ? `${coinTicker(symbol)}.X` : withDot(symbol);
   return {
     key: symbol,
     next(cursor) {
       const from = readCursor(cursor, Cursor) ?? { seen: 0, visit: null };
-      const query = new URLSearchParams({ limit: String(PAGE) });
+      const query = new URLSearchParams({ limit: String(STOCKTWITS_PAGE_SIZE) });
       if (from.seen > 0) query.set("since", String(from.seen));
       if (from.visit) query.set("max", String(from.visit.oldest));
       return {
@@ -89,7 +97,7 @@ function stream({ symbol, assetClass }: Instrument, habit: Schedule): Series {
   };
 }
 
-/** Parsed response for an unknown symbol. */
+/** The result for a symbol that Stocktwits does not know. */
 const readUnknown = (from: Cursor, symbol: string, receivedAt: number): ParsedResponse => ({
   data: [],
   cursor: JSON.stringify(from),
@@ -112,12 +120,14 @@ function read(
     messageObservations(mentionOf(message), [symbol], receivedAt),
   );
   const ids = fresh.map(({ id }) => id);
-  // If the provider's clock is ahead, messages dated in the future are read again once their time
-  // has come.
+  // If the provider's clock is ahead, messages dated in the future are read again after that time.
   const known = fresh.filter(({ created_at }) => !isFuture(Date.parse(created_at), receivedAt));
   const newest = Math.max(from.visit?.newest ?? from.seen, ...known.map(({ id }) => id));
   const pages = (from.visit?.pages ?? 0) + 1;
-  const isOver = messages.length < PAGE || fresh.length < PAGE - 1 || pages >= MAX_PAGES;
+  const isOver =
+    messages.length < STOCKTWITS_PAGE_SIZE ||
+    fresh.length < STOCKTWITS_PAGE_SIZE - 1 ||
+    pages >= MAX_PAGES;
   const next: Cursor = isOver
     ? { seen: newest, visit: null }
     : { seen: from.seen, visit: { newest, oldest: Math.min(...ids), pages } };

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { BLOCK_SIZE, BLOCK_SIZE_TEXT } from "../../../market/block-size.ts";
+import { BLOCK_SIZE_TEXT, MIN_BLOCK_SIZE } from "../../../market/block-size.ts";
 import { newYorkDate } from "../../../market/new-york.ts";
 import { ProviderFault } from "../fault.ts";
 import { type PrintPage, type PrintWindow, printSeries, type RawPrint } from "../prints.ts";
@@ -7,17 +7,17 @@ import type { PolledProvider, ProviderRequest } from "../provider.ts";
 import { type ProviderResponse, parseJsonBody, quoted } from "../provider-response.ts";
 import { withDot } from "../provider-symbols.ts";
 
-/** Maximum prints per page. */
+/** Maximum number of prints per page. */
 const PAGE_PRINTS = 500;
 
 /**
- * Error code for a day before the plan's history; the status is 403, as for a wrong key.
+ * Error code for a day before the plan's history; the status is 403, the same as for a wrong key.
  */
 const TOO_OLD = "historic_data_access_missing";
 
 /**
  * Sale condition codes of prices that were set by the quotes at execution. All other codes,
- * including future ones, count as prices from elsewhere: an average, an earlier price, a
+ * including future ones, count as prices from another source: an average, an earlier price, a
  * derivative, another time.
  */
 const QUOTED: ReadonlySet<string> = new Set(["odd_lot_execution", "intermarket_sweep"]);
@@ -46,7 +46,7 @@ type PrintRow = z.infer<typeof PrintRow>;
 const Page = z.looseObject({ data: z.array(PrintRow) });
 const Refusal = z.looseObject({ code: z.string().optional(), message: z.string() });
 
-/** Off-exchange blocks of US stocks and funds with the quotes at their execution. */
+/** Off-exchange blocks of US stocks and funds, with the quotes at execution. */
 export const unusualWhales: PolledProvider = {
   id: "unusual-whales",
   name: "Unusual Whales",
@@ -57,17 +57,18 @@ export const unusualWhales: PolledProvider = {
   classes: ["stock", "etf"],
   needs: ["UNUSUAL_WHALES_API_KEY"],
   kind: "polled",
-  // Plans usually allow 120 a minute; a stricter one answers 429.
+  // Plans usually allow 120 requests a minute; a stricter plan answers 429.
   budget: { requests: 100, perMs: 60_000 },
   series: ({ instruments, historyFrom, settings }) =>
     instruments.flatMap(({ symbol }) =>
       // A block qualifies by shares or by value, but all filters of a request apply together, so
       // the response is filtered here.
-      [`min_premium=${BLOCK_SIZE.notionalUsd}`, `min_size=${BLOCK_SIZE.shares}`].map((filter) =>
-        printSeries({ key: `${symbol} ${filter}`, symbol, historyFrom }, (place) => ({
-          request: requestOf(withDot(symbol), filter, place, settings),
-          read: (answer) => readPage(answer, place),
-        })),
+      [`min_premium=${MIN_BLOCK_SIZE.notionalUsd}`, `min_size=${MIN_BLOCK_SIZE.shares}`].map(
+        (filter) =>
+          printSeries({ key: `${symbol} ${filter}`, symbol, historyFrom }, (place) => ({
+            request: requestOf(withDot(symbol), filter, place, settings),
+            read: (answer) => readPage(answer, place),
+          })),
       ),
     ),
 };
@@ -99,7 +100,11 @@ function readPage(answer: ProviderResponse, place: PrintWindow): PrintPage {
   return { prints, next: pageBehind(data, place) };
 }
 
-/** @throws {ProviderFault} `refused` unless the day is too old for the plan. */
+/**
+ * Reads the first available day from the refusal of a day that is too old for the plan.
+ *
+ * @throws {ProviderFault} `refused` for any other refusal.
+ */
 function historyBegin(answer: ProviderResponse, { session }: PrintWindow): string {
   const { code, message } = parseJsonBody(answer, Refusal);
   const date = /\d{4}-\d{2}-\d{2}/.exec(message)?.[0];
@@ -109,7 +114,7 @@ function historyBegin(answer: ProviderResponse, { session }: PrintWindow): strin
 }
 
 /**
- * Upper bound of the next page. Pages run back in time by whole seconds, so the last second is
+ * Upper time bound of the next page. Pages go back in time by whole seconds, so the last second is
  * requested again, unless it fills a page alone.
  */
 function pageBehind(rows: readonly PrintRow[], { page, opensAt, closesAt }: PrintWindow) {
@@ -142,7 +147,7 @@ function printOf(row: PrintRow, session: string): RawPrint {
   };
 }
 
-/** A quote; `null` when missing, which the provider also reports as 0. */
+/** Parses a quote; `null` if it is missing, which the provider may also report as 0. */
 function quoteOf(quote: string | number | null | undefined): number | null {
   const price = Number(quote ?? 0);
   return price > 0 && Number.isFinite(price) ? price : null;

@@ -8,14 +8,14 @@ import type { Caller } from "../../../../src/auth/caller.ts";
 import { put, replace } from "../../../../src/store/port/operations.ts";
 import type { Records } from "../../../../src/store/port/records.ts";
 import {
+  ALERT_WITH_POLLING,
+  ALERT_WITH_WEBHOOK,
   alertServiceOn,
-  auditedIn,
-  HOOKED,
-  made,
+  auditEntriesIn,
+  createTestAlert,
   newAgent,
   newKeyHolder,
   newPerson,
-  POLLED,
 } from "../../../support/alert-service.ts";
 import { embedded, openStore } from "../../../support/stores.ts";
 import { vault } from "../../../support/webhook-alerts.ts";
@@ -28,11 +28,11 @@ async function openService(choice: Parameters<typeof alertServiceOn>[1] = {}) {
   const { records } = store;
   const agent = await newAgent(records, "agent-1", "acc_1");
   const service = alertServiceOn(store, choice);
-  const { id } = await made(service, agent);
+  const { id } = await createTestAlert(service, agent);
   return { ...store, agent, service, id, wanted: { caller: agent, alertId: id } };
 }
 
-/** Puts the webhook of an alert into a state, as the worker does. */
+/** Sets the state of an alert's webhook, as the delivery worker does. */
 async function setState(records: Records, id: string, state: WebhookState): Promise<void> {
   const alert = await storedIn(records, id);
   const { way } = alert.value;
@@ -58,8 +58,8 @@ const releasesIn = async (records: Records) =>
 
 const ACTIVE: WebhookState = { is: "active", since: 0 };
 
-describe("an update", () => {
-  it("changes only the given members, and is recorded in the audit log", async () => {
+describe("an update of an alert", () => {
+  it("changes only the given members and is recorded in the audit log", async () => {
     const { service, wanted, records, id } = await openService();
     const before = (await storedIn(records, id)).value;
     const seen = await service.update(wanted, {
@@ -75,14 +75,14 @@ describe("an update", () => {
     };
     expect(seen.alert).toEqual(after);
     expect((await storedIn(records, id)).value).toEqual(after);
-    expect((await auditedIn(records)).at(-1)).toMatchObject({
+    expect((await auditEntriesIn(records)).at(-1)).toMatchObject({
       action: "alert.changed",
       actor: "agent-1",
       target: id,
     });
   });
 
-  it("is announced to every process", async () => {
+  it("is announced to every server process", async () => {
     const { service, wanted, records, id } = await openService();
     const told: string[] = [];
     const stop = records.onAnnounce("alerts", (text) => told.push(text));
@@ -92,7 +92,7 @@ describe("an update", () => {
     expect(told).toEqual([id, id]);
   });
 
-  it("of the URL makes an active webhook pending with a new challenge", async () => {
+  it("sets an active webhook to pending with a new challenge when the URL changes", async () => {
     const { service, wanted, records, id, clock } = await openService();
     await setState(records, id, ACTIVE);
     await records.commit([
@@ -111,7 +111,7 @@ describe("an update", () => {
     expect(await records.get(endpointHealth, id)).toBeUndefined();
   });
 
-  it("to the same URL leaves the webhook active", async () => {
+  it("leaves the webhook active when the URL stays the same", async () => {
     const { service, wanted, records, id } = await openService();
     await setState(records, id, ACTIVE);
     const seen = await service.update(wanted, { url: "https://HOOKS.example.com:443/in" });
@@ -119,7 +119,7 @@ describe("an update", () => {
     expect(await challengesIn(records)).toHaveLength(1);
   });
 
-  it("of the URL keeps the secrets", async () => {
+  it("keeps the secrets when the URL changes", async () => {
     const { service, wanted, records, id } = await openService();
     const before = (await storedIn(records, id)).value.way;
     await service.update(wanted, { url: "https://other.example.com/in" });
@@ -129,7 +129,7 @@ describe("an update", () => {
     );
   });
 
-  it("rejects a URL that is not allowed, and instants in the past", async () => {
+  it("is rejected for a URL that is not allowed or an instant in the past", async () => {
     const { service, wanted, records, id } = await openService();
     const before = await storedIn(records, id);
     for (const changes of [{ url: "https://10.0.0.1/" }, { expiresAt: 1 }, { snoozedUntil: 1 }]) {
@@ -140,7 +140,7 @@ describe("an update", () => {
     expect(await storedIn(records, id)).toEqual(before);
   });
 
-  it("is not lost when two updates arrive concurrently", async () => {
+  it("is applied even if another update arrives concurrently", async () => {
     const { service, wanted } = await openService();
     const scores = [10, 20, 30].map((scoreMove) =>
       service.update(wanted, { thresholds: { scoreMove } }),
@@ -152,8 +152,8 @@ describe("an update", () => {
   });
 });
 
-describe("a pause", () => {
-  it("releases held deliveries when it ends", async () => {
+describe("a pause of an alert", () => {
+  it("releases the held deliveries when it ends", async () => {
     const { service, wanted, records, id } = await openService();
     await setState(records, id, ACTIVE);
     await service.update(wanted, { label: "mine" });
@@ -170,7 +170,7 @@ describe("a pause", () => {
     expect(await releasesIn(records)).toEqual([]);
   });
 
-  it("is separate from a snooze, which ends by itself", async () => {
+  it("is independent of a snooze, which ends automatically", async () => {
     const { service, wanted, records, id, clock } = await openService();
     await setState(records, id, ACTIVE);
     await service.update(wanted, { snoozedUntil: clock.now + HOUR_MS });
@@ -183,7 +183,7 @@ describe("a pause", () => {
 
 describe("enabling a webhook", () => {
   it.each(["gone", "failing", "unverified"] as const)(
-    "challenges a webhook that was disabled (%s) again",
+    "sends a new challenge to a webhook that was disabled (%s)",
     async (reason) => {
       const { service, wanted, records, id } = await openService();
       const [first] = await challengesIn(records);
@@ -205,12 +205,12 @@ describe("enabling a webhook", () => {
   });
 });
 
-describe("a rotation", () => {
-  it("returns a new secret, while the previous one still signs for a day", async () => {
+describe("a rotation of a signing secret", () => {
+  it("returns a new secret while the previous secret still signs for a day", async () => {
     const store = await openStore(embedded);
     const service = alertServiceOn(store);
     const caller = await newAgent(store.records, "agent-1");
-    const { id, secret: first } = await made(service, caller);
+    const { id, secret: first } = await createTestAlert(service, caller);
     const { secret: second, nextSteps } = await service.rotateSecret({ caller, alertId: id });
     expect(second).toMatch(/^whsec_/);
     expect(second).not.toBe(first);
@@ -229,15 +229,15 @@ describe("a rotation", () => {
   });
 });
 
-describe("an alert that is polled", () => {
+describe("an alert that is read by polling", () => {
   it("rejects actions that need a webhook", async () => {
     const { service, agent } = await openService();
-    const { id: alertId } = await made(service, agent, POLLED);
+    const { id: alertId } = await createTestAlert(service, agent, ALERT_WITH_POLLING);
     const wanted = { caller: agent, alertId };
     const refused = { code: "wrong_state", status: 409 };
-    await expect(service.update(wanted, { url: HOOKED.url as string })).rejects.toMatchObject(
-      refused,
-    );
+    await expect(
+      service.update(wanted, { url: ALERT_WITH_WEBHOOK.url as string }),
+    ).rejects.toMatchObject(refused);
     await expect(service.enable(wanted)).rejects.toMatchObject(refused);
     await expect(service.rotateSecret(wanted)).rejects.toMatchObject(refused);
     await expect(service.test(wanted)).rejects.toMatchObject(refused);
@@ -246,7 +246,7 @@ describe("an alert that is polled", () => {
   });
 });
 
-describe("a removal", () => {
+describe("the removal of an alert", () => {
   it("deletes everything that belongs to the alert and writes an audit row", async () => {
     const { service, wanted, records, id } = await openService();
     await service.update(wanted, { isPaused: true });
@@ -257,7 +257,7 @@ describe("a removal", () => {
     for (const name of ["alerts", "deliveries", "endpoint-health", "alert-releases"]) {
       expect(await records.list({ name }, { limit: 10 }), name).toEqual([]);
     }
-    const last = (await auditedIn(records)).at(-1);
+    const last = (await auditEntriesIn(records)).at(-1);
     expect(last).toMatchObject({ action: "alert.deleted", actor: "agent-1", target: id });
     await expect(service.remove(wanted)).rejects.toMatchObject({ code: "not_found" });
   });
@@ -306,7 +306,7 @@ describe("an alert of another owner", () => {
     },
   );
 
-  it("is not listed", async () => {
+  it("is not listed for other callers", async () => {
     const { service, records, agent, id } = await openService();
     const person = await newPerson(records, "acc_1");
     expect(await service.list(person)).toEqual({ alerts: [], others: 1 });
@@ -318,15 +318,15 @@ describe("an alert of another owner", () => {
   });
 });
 
-describe("the account of an alert", () => {
-  it("can list and remove it, but not the alerts of another account", async () => {
+describe("the account of an alert's owner", () => {
+  it("can list and remove the alert, but no alert of another account", async () => {
     const { service, records, id } = await openService();
     const person = await newPerson(records, "acc_1");
     const key = await newKeyHolder(records, "key-1", "acc_1");
     const stranger = await newPerson(records, "acc_2");
-    const own = await made(service, person, POLLED);
-    const ofKey = await made(service, key, POLLED);
-    const strange = await made(service, stranger, POLLED);
+    const own = await createTestAlert(service, person, ALERT_WITH_POLLING);
+    const ofKey = await createTestAlert(service, key, ALERT_WITH_POLLING);
+    const strange = await createTestAlert(service, stranger, ALERT_WITH_POLLING);
     const seen = await service.listForAccount("acc_1");
     expect(seen.map((alert) => alert.id).sort()).toEqual([id, own.id, ofKey.id].sort());
 
@@ -339,7 +339,7 @@ describe("the account of an alert", () => {
     expect(await service.removeForAccount("acc_1", id)).toBe(false);
     expect(await service.listForAccount("acc_1")).toHaveLength(2);
     expect(await service.listForAccount("acc_2")).toHaveLength(1);
-    expect((await auditedIn(records)).at(-1)).toMatchObject({
+    expect((await auditEntriesIn(records)).at(-1)).toMatchObject({
       action: "alert.deleted",
       actor: "acc_1",
       target: id,
@@ -347,8 +347,8 @@ describe("the account of an alert", () => {
   });
 });
 
-describe("changes", () => {
-  it("are limited per caller", async () => {
+describe("changes of alerts", () => {
+  it("are rate-limited per caller", async () => {
     const two = { points: 3, windowSeconds: 60 };
     const { service, wanted, records } = await openService({ limits: { "alert-change": two } });
     await service.update(wanted, { label: "one" });
@@ -362,6 +362,6 @@ describe("changes", () => {
       alert: { label: "one" },
     });
     const other = await newAgent(records, "agent-2");
-    expect(await made(service, other)).toHaveProperty("id");
+    expect(await createTestAlert(service, other)).toHaveProperty("id");
   });
 });

@@ -1,17 +1,17 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { alerts } from "../../../../src/alerts/alert.ts";
-import { type EventQuery, endOfEvents } from "../../../../src/alerts/api/event-log.ts";
+import { type EventQuery, latestEventCursor } from "../../../../src/alerts/api/event-log.ts";
 import { enqueueDelivery } from "../../../../src/alerts/delivery/delivery.ts";
 import { endpointHealth } from "../../../../src/alerts/delivery/endpoint-health.ts";
 import { put } from "../../../../src/store/port/operations.ts";
 import {
+  ALERT_WITH_POLLING,
+  ALERT_WITH_WEBHOOK,
   alertServiceOn,
-  attempted,
-  HOOKED,
-  made,
+  archiveTestAttempt,
+  createTestAlert,
   newAgent,
-  POLLED,
   storedEvent,
 } from "../../../support/alert-service.ts";
 import { describeEngines, type Engine, embedded, openStore } from "../../../support/stores.ts";
@@ -23,18 +23,18 @@ async function openService(engine: Engine = embedded) {
   const store = await openStore(engine);
   const agent = await newAgent(store.records, "agent-1");
   const service = alertServiceOn(store);
-  const { id } = await made(service, agent, HOOKED);
+  const { id } = await createTestAlert(service, agent, ALERT_WITH_WEBHOOK);
   const tell = (at: number, alertId = id) => storedEvent(store, { owner: agent, alertId, at });
   return { ...store, agent, service, id, tell };
 }
 
 describe("the list of alerts", () => {
-  it("is sorted by creation, oldest first", async () => {
+  it("is sorted by creation time, oldest first", async () => {
     const { service, agent, clock, id } = await openService();
     clock.now += 5;
-    const second = await made(service, agent, POLLED);
+    const second = await createTestAlert(service, agent, ALERT_WITH_POLLING);
     clock.now += 5;
-    const third = await made(service, agent, POLLED);
+    const third = await createTestAlert(service, agent, ALERT_WITH_POLLING);
     await service.update({ caller: agent, alertId: id }, { label: "changed last" });
     const { alerts: listed } = await service.list(agent);
     expect(listed.map((alert) => alert.id)).toEqual([id, second.id, third.id]);
@@ -63,7 +63,7 @@ describe("the details of an alert", () => {
     });
   });
 
-  it("count at most a hundred queued deliveries", async () => {
+  it("count at most 100 queued deliveries", async () => {
     const { service, agent, id, records } = await openService();
     const alert = await records.get(alerts, id);
     if (alert === undefined) throw new Error("no alert");
@@ -103,10 +103,10 @@ describeEngines("events of an alert", (engine) => {
 });
 
 describe("a page of events", () => {
-  it("is correct for any events, filter and page size", async () => {
+  it("contains the right events for any stored events, filter and page size", async () => {
     const store = await openService();
     const { service, agent, id, clock } = store;
-    const other = await made(service, agent, POLLED);
+    const other = await createTestAlert(service, agent, ALERT_WITH_POLLING);
     const stranger = await newAgent(store.records, "agent-2");
     const mine: { readonly id: string; readonly alertId: string; readonly at: number }[] = [];
     let at = clock.now - 20 * DAY_MS;
@@ -146,9 +146,9 @@ describe("a page of events", () => {
     await fc.assert(rounds, { seed: 6, numRuns: 40 });
   });
 
-  it("may be empty with more pages to follow, when the rows belong to other alerts", async () => {
+  it("may be empty although more pages follow, when the rows read belong to other alerts", async () => {
     const { service, agent, id, tell, clock } = await openService();
-    const other = await made(service, agent, POLLED);
+    const other = await createTestAlert(service, agent, ALERT_WITH_POLLING);
     const start = clock.now - 10_000;
     for (let count = 0; count < 2_001; count += 1) await tell(start + count, other.id);
     const wanted = await tell(start + 3_000);
@@ -170,14 +170,14 @@ describe("a page of events", () => {
     }
   });
 
-  it("has no cursor when there are no events", async () => {
+  it("has no cursor when no event is stored", async () => {
     const { service, agent } = await openService();
     const empty = { events: [], cursor: undefined, hasMore: false };
     expect(await service.events(agent, { cursor: undefined, limit: 10 })).toEqual(empty);
   });
 
   it.each(["", "x", "-1", "1.5", "9".repeat(16), "1 ", "\0"])(
-    "cannot be read with the cursor %j",
+    "rejects the cursor %j with invalid_request",
     async (cursor) => {
       const { service, agent } = await openService();
       await expect(service.events(agent, { cursor, limit: 1 })).rejects.toMatchObject({
@@ -187,7 +187,7 @@ describe("a page of events", () => {
     },
   );
 
-  it("that starts at the end has only later events", async () => {
+  it("contains only later events when the cursor is the current end of the events", async () => {
     const store = await openService();
     const { service, agent, tell, clock } = store;
     const options = {
@@ -196,10 +196,10 @@ describe("a page of events", () => {
       vault,
       now: () => new Date(clock.now),
     };
-    expect(await endOfEvents(options, agent)).toBe("0");
+    expect(await latestEventCursor(options, agent)).toBe("0");
     await tell(clock.now - 2);
     await tell(clock.now - 1);
-    const cursor = await endOfEvents(options, agent);
+    const cursor = await latestEventCursor(options, agent);
     const next = await tell(clock.now);
     const { events } = await service.events(agent, { cursor, limit: 10 });
     expect(events.map((event) => event.id)).toEqual([next]);
@@ -207,15 +207,19 @@ describe("a page of events", () => {
 });
 
 describe("delivery attempts", () => {
-  it("are listed newest first over 30 days, page by page, even if several have the same instant", async () => {
+  it("are listed newest first over 30 days, page by page, even if several have the same timestamp", async () => {
     const store = await openService();
     const { service, agent, id, clock } = store;
     const at = (index: number) => clock.now - 10_000 + Math.floor(index / 3);
     for (let index = 0; index < 12; index += 1) {
-      await attempted(store, { alertId: id, eventId: `msg_${index}`, at: at(index) });
+      await archiveTestAttempt(store, { alertId: id, eventId: `msg_${index}`, at: at(index) });
     }
-    await attempted(store, { alertId: id, eventId: "old", at: clock.now - 30 * DAY_MS - 1 });
-    await attempted(store, { alertId: "another", eventId: "another", at: clock.now });
+    await archiveTestAttempt(store, {
+      alertId: id,
+      eventId: "old",
+      at: clock.now - 30 * DAY_MS - 1,
+    });
+    await archiveTestAttempt(store, { alertId: "another", eventId: "another", at: clock.now });
     const read: number[] = [];
     const ids = new Set<string>();
     let cursor: string | undefined;
@@ -230,7 +234,7 @@ describe("delivery attempts", () => {
     expect(ids).toEqual(new Set(Array.from({ length: 12 }, (_, index) => `msg_${index}`)));
   });
 
-  it.each(["", "x", "1", "1-x"])("cannot be read with the cursor %j", async (cursor) => {
+  it.each(["", "x", "1", "1-x"])("reject the cursor %j with invalid_request", async (cursor) => {
     const { service, agent, id } = await openService();
     const wanted = { caller: agent, alertId: id };
     await expect(service.attempts(wanted, { cursor, limit: 1 })).rejects.toMatchObject({

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { type Alert, alerts, ownerGroup } from "../../../../src/alerts/alert.ts";
 import {
   deliveries,
-  EVENT_KIND,
+  EVENT_ARCHIVE_KIND,
   enqueueDelivery,
   newMessageId,
 } from "../../../../src/alerts/delivery/delivery.ts";
@@ -10,9 +10,9 @@ import type { Archive } from "../../../../src/store/port/archive.ts";
 import { remove, replace } from "../../../../src/store/port/operations.ts";
 import {
   alertServiceOn,
-  attempted,
-  auditedIn,
-  made,
+  archiveTestAttempt,
+  auditEntriesIn,
+  createTestAlert,
   newAgent,
   storedEvent,
 } from "../../../support/alert-service.ts";
@@ -20,19 +20,19 @@ import { describeEngines, embedded, openStore, START } from "../../../support/st
 
 const DAY_MS = 86_400_000;
 
-/** Random ids, as events of earlier versions have. */
+/** Random message ids, which events stored by earlier versions have. */
 const EARLIER_IDS = [
   "msg_a1c94e07d25b43f88e6f0b1d2c3e4f50",
   "msg_de046cdf70b04ccc99c190955411f58b",
 ] as const;
 
-/** An alert whose webhook is active, and whose challenge is done. */
+/** Opens a service with an alert whose webhook is active, and whose challenge is complete. */
 async function openService(choice: Parameters<typeof alertServiceOn>[1] = {}) {
   const store = await openStore(embedded);
   const { records } = store;
   const agent = await newAgent(records, "agent-1");
   const service = alertServiceOn(store, choice);
-  const { id } = await made(service, agent);
+  const { id } = await createTestAlert(service, agent);
   const [challenge] = await records.list(deliveries, { limit: 1 });
   await records.commit([remove(deliveries, challenge?.key ?? "")]);
   const change = async (edit: (alert: Alert) => Alert) => {
@@ -60,7 +60,7 @@ async function openService(choice: Parameters<typeof alertServiceOn>[1] = {}) {
 }
 
 describe("redelivery of one event", () => {
-  it("enqueues the same body under the same id, due immediately", async () => {
+  it("enqueues the same body under the same message id, due immediately", async () => {
     const { service, wanted, records, tell, clock, id } = await openService();
     const eventId = await tell(clock.now - DAY_MS);
     await tell(clock.now - 5);
@@ -73,7 +73,7 @@ describe("redelivery of one event", () => {
       dueAt: clock.now,
       value: { alertId: id, attempts: 0, body: told.events[0]?.body },
     });
-    expect((await auditedIn(records)).at(-1)).toMatchObject({ action: "alert.redelivered" });
+    expect((await auditEntriesIn(records)).at(-1)).toMatchObject({ action: "alert.redelivered" });
   });
 
   it("makes a queued delivery due immediately", async () => {
@@ -89,10 +89,10 @@ describe("redelivery of one event", () => {
     expect(after).toMatchObject({ dueAt: clock.now, value: { attempts: 4 } });
   });
 
-  it("finds no event of another alert or owner, and none older than 30 days", async () => {
+  it("finds no event of another alert or owner, and no event older than 30 days", async () => {
     const store = await openService();
     const { service, wanted, agent, tell, clock, records } = store;
-    const other = await made(service, agent);
+    const other = await createTestAlert(service, agent);
     const stranger = await newAgent(records, "agent-2");
     const ids = [
       await tell(clock.now, other.id),
@@ -112,14 +112,20 @@ describe("redelivery of one event", () => {
     const body = { alertId, type: "signal.shift", body: "{}" };
     const before = clock.now - DAY_MS;
     await archive.append(
-      EARLIER_IDS.map((id, nth) => ({ kind: EVENT_KIND, at: before + nth, id, subject, body })),
+      EARLIER_IDS.map((id, nth) => ({
+        kind: EVENT_ARCHIVE_KIND,
+        at: before + nth,
+        id,
+        subject,
+        body,
+      })),
     );
     await tell(clock.now);
     for (const id of EARLIER_IDS) await service.redeliver(wanted, id);
     expect((await waiting()).toSorted()).toEqual(EARLIER_IDS.toSorted());
   });
 
-  it("is rejected while the webhook is disabled, and held back during a pause", async () => {
+  it("is rejected while the webhook is disabled, and held back while the alert is paused", async () => {
     const { service, wanted, tell, clock, setState, change, waiting } = await openService();
     const eventId = await tell(clock.now);
     await setState("disabled");
@@ -153,7 +159,7 @@ describeEngines("redelivery of an unknown event", (engine) => {
       },
     };
     const service = alertServiceOn({ ...store, archive });
-    const { id: alertId } = await made(service, agent);
+    const { id: alertId } = await createTestAlert(service, agent);
     for (let at = START - 600; at < START; at += 1) {
       await storedEvent(store, { owner: agent, alertId, at });
     }
@@ -165,7 +171,7 @@ describeEngines("redelivery of an unknown event", (engine) => {
 });
 
 describe("redelivery of failed events", () => {
-  it("skips events that were accepted, are queued, are older, or belong to another alert", async () => {
+  it("skips events that were accepted, are queued, are too old, or belong to another alert", async () => {
     const store = await openService();
     const { service, wanted, agent, tell, clock, records, id, waiting } = store;
     const since = clock.now - 10_000;
@@ -174,12 +180,12 @@ describe("redelivery of failed events", () => {
     const failed = await tell(since + 1);
     const never = await tell(since + 2);
     const under = await tell(since + 3);
-    const other = await made(service, agent);
+    const other = await createTestAlert(service, agent);
     await tell(since + 4, other.id);
     const at = clock.now;
-    await attempted(store, { alertId: id, eventId: taken, at, error: "http_status" });
-    await attempted(store, { alertId: id, eventId: taken, at: at + 1 });
-    await attempted(store, { alertId: id, eventId: failed, at, error: "unreachable" });
+    await archiveTestAttempt(store, { alertId: id, eventId: taken, at, error: "http_status" });
+    await archiveTestAttempt(store, { alertId: id, eventId: taken, at: at + 1 });
+    await archiveTestAttempt(store, { alertId: id, eventId: failed, at, error: "unreachable" });
     const alert = await records.get(alerts, id);
     if (alert === undefined) throw new Error("no alert");
     const message = { eventId: under, type: "signal.shift", body: "{}" };
@@ -194,7 +200,7 @@ describe("redelivery of failed events", () => {
     expect(await service.redeliverSince(wanted, since)).toMatchObject({ queued: 0 });
   });
 
-  it("redelivers at most a thousand events, and returns where to continue", async () => {
+  it("redelivers at most 1,000 events and returns the position from which to continue", async () => {
     const store = await openService();
     const { service, wanted, tell, clock, waiting } = store;
     const start = clock.now - 2_000;
@@ -205,15 +211,15 @@ describe("redelivery of failed events", () => {
     const second = await service.redeliverSince(wanted, first.next ?? 0);
     expect(second).toMatchObject({ queued: 203, next: undefined });
     expect((await waiting()).toSorted()).toEqual(ids.toSorted());
-    const rows = (await auditedIn(store.records)).filter(
+    const rows = (await auditEntriesIn(store.records)).filter(
       ({ action }) => action === "alert.redelivered",
     );
     expect(rows).toHaveLength(2);
   });
 });
 
-describe("a test event", () => {
-  it("is enqueued at once under its own id", async () => {
+describe("a test event of an alert", () => {
+  it("is enqueued immediately under an id of its own", async () => {
     const { service, wanted, records, clock, id } = await openService();
     const { eventId } = await service.test(wanted);
     const [delivery] = await records.list(deliveries, { limit: 1 });
@@ -223,7 +229,7 @@ describe("a test event", () => {
       timestamp: "2026-11-21T12:00:00.000Z",
       data: { alertId: id, eventId },
     });
-    expect((await auditedIn(records)).at(-1)).toMatchObject({ action: "alert.tested" });
+    expect((await auditEntriesIn(records)).at(-1)).toMatchObject({ action: "alert.tested" });
   });
 
   it("is not recorded as an event", async () => {
@@ -233,7 +239,7 @@ describe("a test event", () => {
     expect(events).toEqual([]);
   });
 
-  it("is rejected with a next step when it would not be sent immediately", async () => {
+  it("is rejected with a suggested next step when it could not be sent immediately", async () => {
     const { service, wanted, change, setState, waiting, clock } = await openService();
     const refused = async (next: string) => {
       await expect(service.test(wanted)).rejects.toMatchObject({
@@ -254,7 +260,7 @@ describe("a test event", () => {
     expect(await waiting()).toEqual([]);
   });
 
-  it("is limited to ten per hour and alert", async () => {
+  it("is limited to ten per hour for each alert", async () => {
     const ten = { points: 10, windowSeconds: 3_600 };
     const { service, wanted, agent, waiting } = await openService({
       limits: { "alert-test": ten },

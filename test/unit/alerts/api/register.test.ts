@@ -7,16 +7,22 @@ import { apiKeyGroup, apiKeys } from "../../../../src/auth/keys/api-keys.ts";
 import { remove, removeGroup } from "../../../../src/store/port/operations.ts";
 import type { Records } from "../../../../src/store/port/records.ts";
 import {
+  ALERT_WITH_POLLING,
+  ALERT_WITH_WEBHOOK,
   alertServiceOn,
-  auditedIn,
-  HOOKED,
-  made,
+  auditEntriesIn,
+  createTestAlert,
   newAgent,
   newKeyHolder,
   newPerson,
-  POLLED,
 } from "../../../support/alert-service.ts";
-import { describeEngines, dumped, embedded, openStore, slowed } from "../../../support/stores.ts";
+import {
+  describeEngines,
+  dumpStore,
+  embedded,
+  openStore,
+  slowRecords,
+} from "../../../support/stores.ts";
 import { vault } from "../../../support/webhook-alerts.ts";
 
 const HOUR_MS = 3_600_000;
@@ -28,10 +34,10 @@ async function openService(choice: Parameters<typeof alertServiceOn>[1] = {}) {
   return { ...store, agent, service: alertServiceOn(store, choice) };
 }
 
-describe("a registration", () => {
+describe("the registration of an alert", () => {
   it("stores the alert, an audit row and a challenge that is due in five seconds", async () => {
     const { service, agent, records, clock } = await openService();
-    const { id, secret, status } = await made(service, agent);
+    const { id, secret, status } = await createTestAlert(service, agent);
     expect(id).toMatch(/^alert_[0-9A-Za-z]{16}$/);
     expect(status).toBe("pending");
 
@@ -51,32 +57,34 @@ describe("a registration", () => {
     expect(JSON.parse(challenge?.value.body ?? "").data.challenge).toBe(
       way.state.is === "pending" && way.state.challenge,
     );
-    expect(await auditedIn(records)).toMatchObject([
+    expect(await auditEntriesIn(records)).toMatchObject([
       { action: "alert.registered", actor: "agent-1", target: id },
     ]);
   });
 
   it("stores no secret in plain text", async () => {
     const { service, agent, store } = await openService();
-    const { secret = "" } = await made(service, agent);
-    const text = JSON.stringify(await dumped(store));
+    const { secret = "" } = await createTestAlert(service, agent);
+    const text = JSON.stringify(await dumpStore(store));
     expect(secret).toMatch(/^whsec_.{44}$/);
     expect(text).not.toContain(secret.slice("whsec_".length));
   });
 
-  it("of a polled alert has no secret, sends no challenge and is active", async () => {
+  it("creates an active alert without a secret or a challenge when events are polled", async () => {
     const { service, agent, records } = await openService();
-    const alert = await made(service, agent, POLLED);
+    const alert = await createTestAlert(service, agent, ALERT_WITH_POLLING);
     expect(alert.status).toBe("active");
     expect(alert).not.toHaveProperty("secret");
     expect(await records.list(deliveries, { limit: 10 })).toEqual([]);
   });
 
-  it("states that no event will come in a market with a stopped clock", async () => {
+  it("warns that no event will occur in a market whose clock is stopped", async () => {
     const { service, agent } = await openService({ standsStill: () => true });
-    expect((await made(service, agent)).nextSteps.join(" ")).toContain("no event will come");
+    expect((await createTestAlert(service, agent)).nextSteps.join(" ")).toContain(
+      "no event will come",
+    );
     const { service: lively, agent: other } = await openService();
-    expect((await made(lively, other)).nextSteps.join(" ")).not.toContain("no event");
+    expect((await createTestAlert(lively, other)).nextSteps.join(" ")).not.toContain("no event");
   });
 
   it.each([
@@ -91,38 +99,48 @@ describe("a registration", () => {
     "hooks.example.com",
   ])("rejects %s, and stores nothing", async (url) => {
     const { service, agent, records } = await openService();
-    await expect(made(service, agent, { ...HOOKED, url })).rejects.toMatchObject({
+    await expect(
+      createTestAlert(service, agent, { ...ALERT_WITH_WEBHOOK, url }),
+    ).rejects.toMatchObject({
       code: "invalid_request",
       detail: expect.stringMatching(/^url: /),
     });
     expect(await records.list(alerts, { limit: 1 })).toEqual([]);
   });
 
-  it("rejects instants in the past", async () => {
+  it("is rejected when an instant lies in the past", async () => {
     const { service, agent, clock } = await openService();
     for (const name of ["expiresAt", "snoozedUntil"] as const) {
       for (const at of [0, clock.now]) {
-        await expect(made(service, agent, { ...POLLED, [name]: at })).rejects.toMatchObject({
+        await expect(
+          createTestAlert(service, agent, { ...ALERT_WITH_POLLING, [name]: at }),
+        ).rejects.toMatchObject({
           code: "invalid_request",
           detail: expect.stringContaining(name),
         });
       }
-      expect(await made(service, agent, { ...POLLED, [name]: clock.now + 1 })).toHaveProperty("id");
+      expect(
+        await createTestAlert(service, agent, { ...ALERT_WITH_POLLING, [name]: clock.now + 1 }),
+      ).toHaveProperty("id");
     }
   });
 
-  it("counts against the limit of changes", async () => {
+  it("counts toward the rate limit of changes", async () => {
     const { service, agent } = await openService({
       limits: { "alert-change": { points: 1, windowSeconds: 60 } },
     });
-    await made(service, agent, POLLED);
-    await expect(made(service, agent, POLLED)).rejects.toMatchObject({ code: "rate_limited" });
+    await createTestAlert(service, agent, ALERT_WITH_POLLING);
+    await expect(createTestAlert(service, agent, ALERT_WITH_POLLING)).rejects.toMatchObject({
+      code: "rate_limited",
+    });
   });
 
-  it("is rejected for an owner that is deleted or no longer entitled", async () => {
+  it("is rejected for an owner who is deleted or no longer entitled", async () => {
     const { service, agent, records } = await openService();
     await records.commit([remove(clients, agent.id)]);
-    await expect(made(service, agent)).rejects.toMatchObject({ code: "insufficient_scope" });
+    await expect(createTestAlert(service, agent)).rejects.toMatchObject({
+      code: "insufficient_scope",
+    });
     expect(await records.list(alerts, { limit: 1 })).toEqual([]);
   });
 
@@ -134,7 +152,9 @@ describe("a registration", () => {
       return records.commit(steps);
     };
     const service = alertServiceOn({ ...store, records: { ...records, commit } });
-    await expect(made(service, agent)).rejects.toMatchObject({ code: "insufficient_scope" });
+    await expect(createTestAlert(service, agent)).rejects.toMatchObject({
+      code: "insufficient_scope",
+    });
     for (const name of ["alerts", "deliveries", "optimistic-locks"]) {
       expect(await records.list({ name }, { limit: 1 }), name).toEqual([]);
     }
@@ -142,51 +162,56 @@ describe("a registration", () => {
 });
 
 describe("the quota of an owner", () => {
-  it("allows 20 webhooks and 100 alerts, and is reported with a next step", async () => {
+  it("allows 20 webhooks and 100 alerts, and is reported with a suggested next step", async () => {
     const { service, agent, records } = await openService();
-    for (let count = 0; count < 20; count += 1) await made(service, agent);
-    await expect(made(service, agent)).rejects.toMatchObject({
+    for (let count = 0; count < 20; count += 1) await createTestAlert(service, agent);
+    await expect(createTestAlert(service, agent)).rejects.toMatchObject({
       code: "alert_limit",
       status: 409,
       next: expect.stringContaining("manage_alert"),
     });
-    for (let count = 20; count < 100; count += 1) await made(service, agent, POLLED);
-    await expect(made(service, agent, POLLED)).rejects.toMatchObject({ code: "alert_limit" });
+    for (let count = 20; count < 100; count += 1)
+      await createTestAlert(service, agent, ALERT_WITH_POLLING);
+    await expect(createTestAlert(service, agent, ALERT_WITH_POLLING)).rejects.toMatchObject({
+      code: "alert_limit",
+    });
     const other = await newAgent(records, "agent-2", "acc_other");
-    expect(await made(service, other)).toHaveProperty("id");
+    expect(await createTestAlert(service, other)).toHaveProperty("id");
   });
 
   it("is shared by a person, their agents and their keys", async () => {
     const { service, agent, records } = await openService();
     const key = await newKeyHolder(records, "key-1", agent.accountId);
     for (let count = 0; count < 50; count += 1) {
-      await made(service, agent, POLLED);
-      await made(service, key, POLLED);
+      await createTestAlert(service, agent, ALERT_WITH_POLLING);
+      await createTestAlert(service, key, ALERT_WITH_POLLING);
     }
     for (const caller of [agent, key, await newAgent(records, "agent-2", agent.accountId)]) {
-      await expect(made(service, caller, POLLED)).rejects.toMatchObject({ code: "alert_limit" });
+      await expect(createTestAlert(service, caller, ALERT_WITH_POLLING)).rejects.toMatchObject({
+        code: "alert_limit",
+      });
     }
   });
 });
 
-describeEngines("the quota of registrations", (engine) => {
-  it("holds under concurrent requests", async () => {
+describeEngines("the quota of alerts", (engine) => {
+  it("is not exceeded by concurrent registrations", async () => {
     const store = await openStore(engine);
     const agent = await newAgent(store.records, "agent-1");
-    const service = alertServiceOn({ ...store, records: slowed(store.records) });
+    const service = alertServiceOn({ ...store, records: slowRecords(store.records) });
     const quick = alertServiceOn(store);
-    for (let count = 0; count < 17; count += 1) await made(quick, agent);
-    const attempts = Array.from({ length: 8 }, () => made(service, agent));
+    for (let count = 0; count < 17; count += 1) await createTestAlert(quick, agent);
+    const attempts = Array.from({ length: 8 }, () => createTestAlert(service, agent));
     const outcomes = await Promise.allSettled(attempts);
     expect(outcomes.filter(({ status }) => status === "fulfilled")).toHaveLength(3);
     expect((await service.list(agent)).alerts).toHaveLength(20);
   });
 
-  it("counts one alert for concurrent requests with one key", async () => {
+  it("counts one alert for concurrent requests with the same idempotency key", async () => {
     const store = await openStore(engine);
     const agent = await newAgent(store.records, "agent-1");
-    const service = alertServiceOn({ ...store, records: slowed(store.records) });
-    const request = { wanted: HOOKED, idempotencyKey: "once" };
+    const service = alertServiceOn({ ...store, records: slowRecords(store.records) });
+    const request = { wanted: ALERT_WITH_WEBHOOK, idempotencyKey: "once" };
     const answers = await Promise.all(
       Array.from({ length: 8 }, () => service.register(agent, request)),
     );
@@ -194,15 +219,15 @@ describeEngines("the quota of registrations", (engine) => {
     expect(new Set(answers.map(({ secret }) => secret)).size).toBe(1);
     expect((await service.list(agent)).alerts).toHaveLength(1);
     expect(await store.records.list(deliveries, { limit: 10 })).toHaveLength(1);
-    const rows = await auditedIn(store.records);
+    const rows = await auditEntriesIn(store.records);
     expect(rows.map(({ action }) => action)).toEqual(["alert.registered"]);
   });
 });
 
-describe("a request with an idempotency key", () => {
-  const request = { wanted: HOOKED, idempotencyKey: "k" };
+describe("a registration with an idempotency key", () => {
+  const request = { wanted: ALERT_WITH_WEBHOOK, idempotencyKey: "k" };
 
-  it("returns the same answer with the secret for 24 hours", async () => {
+  it("returns the same response, including the secret, for 24 hours", async () => {
     const { service, agent, clock } = await openService();
     const first = await service.register(agent, request);
     clock.now += 24 * HOUR_MS - 1;
@@ -211,15 +236,15 @@ describe("a request with an idempotency key", () => {
     expect((await service.register(agent, request)).id).not.toBe(first.id);
   });
 
-  it("is rejected when its input differs", async () => {
+  it("is rejected when the key is reused with a different input", async () => {
     const { service, agent } = await openService();
     await service.register(agent, request);
     await expect(
-      service.register(agent, { ...request, wanted: { ...HOOKED, label: "other" } }),
+      service.register(agent, { ...request, wanted: { ...ALERT_WITH_WEBHOOK, label: "other" } }),
     ).rejects.toMatchObject({ code: "idempotency_key_reused", status: 422 });
   });
 
-  it("is independent of the keys of other callers", async () => {
+  it("does not conflict with the same key of another caller", async () => {
     const { service, agent, records } = await openService();
     const person = await newPerson(records, "acc_1");
     const first = await service.register(agent, request);
@@ -228,7 +253,7 @@ describe("a request with an idempotency key", () => {
     expect(second.secret).not.toBe(first.secret);
   });
 
-  it("registers another alert when the first one was deleted", async () => {
+  it("registers a new alert when the first alert was deleted", async () => {
     const { service, agent } = await openService();
     const first = await service.register(agent, request);
     await service.remove({ caller: agent, alertId: first.id });
@@ -237,14 +262,14 @@ describe("a request with an idempotency key", () => {
     expect((await service.find(agent, second.id)).status).toBe("pending");
   });
 
-  it("accepts any key that fits in a header", async () => {
+  it("is accepted with any key that fits in a header", async () => {
     const { service, agent } = await openService();
     const long = { ...request, idempotencyKey: "~".repeat(255) };
     expect((await service.register(agent, long)).id).toBe((await service.register(agent, long)).id);
   });
 });
 
-describe("an alert is deleted with its owner:", () => {
+describe("an alert is deleted together with its owner:", () => {
   const client = [remove(clients, "x"), removeGroup(clientGroup("x"))];
   const key = [remove(apiKeys, "x"), removeGroup(apiKeyGroup("x"))];
   const account = [removeGroup(accountRecordsGroup("acc_1"))];
@@ -253,10 +278,10 @@ describe("an alert is deleted with its owner:", () => {
     ["a person", newPerson, [removeGroup(accountRecordsGroup("x"))]],
     ["a key", newKeyHolder, key],
     ["a key of a person", newKeyHolder, account],
-  ] as const)("%s", async (_, newOwner, ends) => {
+  ] as const)("when the owner is %s", async (_, newOwner, ends) => {
     const { service, records } = await openService();
     const owner = await newOwner(records, "x", "acc_1");
-    await service.register(owner, { wanted: HOOKED, idempotencyKey: "k" });
+    await service.register(owner, { wanted: ALERT_WITH_WEBHOOK, idempotencyKey: "k" });
     await records.commit(ends);
     expect((await service.list(owner)).alerts).toEqual([]);
     for (const name of ["alerts", "deliveries", "alert-requests", "optimistic-locks"]) {

@@ -2,15 +2,15 @@ import { expect, it, onTestFinished } from "vitest";
 import { alertGroup, alerts } from "../../../../src/alerts/alert.ts";
 import { type Channel, type ChatKind, channels } from "../../../../src/alerts/channels/channel.ts";
 import {
-  ATTEMPT_KIND,
-  type Attempt,
+  ATTEMPT_ARCHIVE_KIND,
+  type DeliveryAttempt,
   deliveries,
   enqueueDelivery,
   newMessageId,
 } from "../../../../src/alerts/delivery/delivery.ts";
-import { releaseHeld } from "../../../../src/alerts/delivery/held-deliveries.ts";
+import { releaseHeldDeliveries } from "../../../../src/alerts/delivery/held-deliveries.ts";
 import { accountRecordsGroup } from "../../../../src/auth/agents/agent.ts";
-import { causeGroupAmong, mails, openEmail } from "../../../../src/mail/outbox.ts";
+import { causeGroupAmong, openEmail, queuedMails } from "../../../../src/mail/outbox.ts";
 import { removeGroup, replace } from "../../../../src/store/port/operations.ts";
 import { createCertificate } from "../../../support/certificate.ts";
 import {
@@ -35,14 +35,14 @@ const SECOND = 1_000;
 const HOUR = 3_600 * SECOND;
 const DAY = 24 * HOUR;
 
-/** Pauses before the attempts of a delivery, without jitter. */
+/** Delays before the retries of a delivery in milliseconds, without jitter. */
 const SCHEDULE_MS = [5, 300, 1_800, 7_200, 18_000, 36_000, 50_400, 72_000, 86_400].map(
   (seconds) => seconds * SECOND,
 );
 
 const CHATS: readonly ChatKind[] = ["slack", "discord", "telegram", "ntfy"];
 
-/** Starts a chat service that ends with the test. */
+/** Starts a chat service that is closed at the end of the test. */
 async function chatOf(
   kind: ChatKind,
   options: Parameters<typeof startChat>[1] = {},
@@ -52,7 +52,7 @@ async function chatOf(
   return chat;
 }
 
-/** Starts a worker whose Telegram is the chat service of the test. */
+/** Starts a worker that uses the chat service of the test as its Telegram server. */
 function workerFor(store: TestStore, chat?: ChatServer, totalMs = 15_000): RunningWorker {
   const { clock } = store;
   const sender = loopbackSender({ now: () => clock.now, totalMs, bodyMs: 50 });
@@ -61,7 +61,7 @@ function workerFor(store: TestStore, chat?: ChatServer, totalMs = 15_000): Runni
   return startWorker(store, { sender, channels: channelOutlets });
 }
 
-/** Stores a channel to a chat service, with an alert. */
+/** Stores a channel to a chat service, and an alert that uses the channel. */
 async function kept(store: TestStore, target: ChatServer["target"], more = {}) {
   const made = channelAlert({ target, vault, ...more });
   await store.records.commit(made.steps);
@@ -69,10 +69,10 @@ async function kept(store: TestStore, target: ChatServer["target"], more = {}) {
 }
 
 const attemptsOf = async ({ archive }: TestStore, { alert }: ChannelAlert) => {
-  const rows = await archive.read(ATTEMPT_KIND, {
+  const rows = await archive.read(ATTEMPT_ARCHIVE_KIND, {
     ...{ subject: alert.key, from: 0, order: "oldest", limit: 1_000 },
   });
-  return rows.map(({ body }) => body as Attempt);
+  return rows.map(({ body }) => body as DeliveryAttempt);
 };
 
 const channelNow = async ({ records }: TestStore, { channel }: ChannelAlert): Promise<Channel> => {
@@ -84,7 +84,7 @@ const channelNow = async ({ records }: TestStore, { channel }: ChannelAlert): Pr
 const left = ({ records }: TestStore) => records.list(deliveries, { limit: 1_000 });
 
 describeEngines("delivery to a channel", (engine) => {
-  it.each(CHATS)("%s receives an event once, in its own format", async (kind) => {
+  it.each(CHATS)("sends an event to %s once, in the channel's own format", async (kind) => {
     const store = await openStore(engine);
     const chat = await chatOf(kind);
     const made = await kept(store, chat.target);
@@ -115,7 +115,7 @@ describeEngines("delivery to a channel", (engine) => {
   ];
 
   it.each(CHATS)(
-    "%s is retried on the webhook schedule after every kind of fault, and loses no event",
+    "retries %s on the webhook schedule after every kind of fault, and loses no event",
     async (kind) => {
       const store = await openStore(engine);
       const trap = await receiver();
@@ -142,7 +142,7 @@ describeEngines("delivery to a channel", (engine) => {
   );
 
   it.each(CHATS)(
-    "%s is not contacted again before the time that its answer requests, whatever the form of the request",
+    "does not contact %s again before the time requested in its response, in whatever form it is requested",
     async (kind) => {
       const store = await openStore(engine);
       const chat = await chatOf(kind, { behavior: "limited" });
@@ -164,7 +164,7 @@ describeEngines("delivery to a channel", (engine) => {
   );
 
   it.each(["slack", "discord", "telegram"] as const)(
-    "a %s channel whose target no longer exists is disabled at once, and another channel notifies the person",
+    "disables a %s channel at once when its target no longer exists, and notifies the person through another channel",
     async (kind) => {
       const store = await openStore(engine);
       const [chat, other] = [await chatOf(kind, { behavior: "gone" }), await chatOf("ntfy")];
@@ -188,7 +188,7 @@ describeEngines("delivery to a channel", (engine) => {
     },
   );
 
-  it("a channel that fails for five days is disabled", async () => {
+  it("disables a channel that fails for five days", async () => {
     const store = await openStore(engine);
     const chat = await chatOf("ntfy", { behavior: 500 });
     const made = await kept(store, chat.target);
@@ -207,13 +207,13 @@ describeEngines("delivery to a channel", (engine) => {
     expect(await left(store)).toEqual([]);
   });
 
-  it("an email is added to the outbox with its one-click link, in the commit that ends the delivery", async () => {
+  it("adds an email with its one-click link to the outbox in the commit that ends the delivery", async () => {
     const store = await openStore(engine);
     const made = await kept(store, { kind: "email", to: "ann@mail.example" });
     const worker = workerFor(store);
     await store.records.commit(queuedShift(made.alert, "AAPL", store.clock.now));
     await worker.look();
-    const queued = await store.records.list(mails, { limit: 10 });
+    const queued = await store.records.list(queuedMails, { limit: 10 });
     expect(queued.map((mail) => openEmail(vault, mail))).toMatchObject([
       {
         to: "ann@mail.example",
@@ -225,7 +225,7 @@ describeEngines("delivery to a channel", (engine) => {
     expect(await attemptsOf(store, made)).toMatchObject([{ error: "none", status: null }]);
   });
 
-  it("a channel that is not verified receives nothing but the code", async () => {
+  it("holds back events while a channel is not verified, and sends them after verification", async () => {
     const store = await openStore(engine);
     const chat = await chatOf("slack");
     const state = { is: "pending", since: 0, code: null, codeUntil: DAY, triesLeft: 0 } as const;
@@ -239,12 +239,12 @@ describeEngines("delivery to a channel", (engine) => {
     const active = { ...channel.value, state: { is: "active", since: 1 } as const };
     await store.records.commit([
       replace(channels, channel, { value: active }),
-      ...releaseHeld(channel),
+      ...releaseHeldDeliveries(channel),
     ]);
     await chat.took(1);
   });
 
-  it("a label cannot mention anybody, or make a link", async () => {
+  it("neutralizes mentions and links in the label of an alert", async () => {
     const store = await openStore(engine);
     const chat = await chatOf("slack");
     const made = await kept(store, chat.target);
@@ -257,7 +257,7 @@ describeEngines("delivery to a channel", (engine) => {
     expect(message?.text).toContain("<!channel> @\u2060here");
   });
 
-  it("a company's name cannot mention anybody, make a link or change the direction of the text", async () => {
+  it("neutralizes mentions, links and bidirectional controls in the name of a company", async () => {
     const store = await openStore(engine);
     const chat = await chatOf("telegram");
     const made = await kept(store, chat.target);
@@ -273,22 +273,25 @@ describeEngines("delivery to a channel", (engine) => {
     expect(said).toContain("@\u2060everyone");
   });
 
-  it.each(CHATS)("%s accepts the longest message that an event can produce", async (kind) => {
-    const store = await openStore(engine);
-    const chat = await chatOf(kind);
-    const made = await kept(store, chat.target);
-    const worker = workerFor(store, chat);
-    const label = `a${"[.*_]".repeat(19)}😀`;
-    await relabeled(store, label);
-    const shift = JSON.parse(shiftBody("AAPL")) as { data: object };
-    const body = JSON.stringify({ ...shift, data: { ...shift.data, name: "*😀".repeat(60) } });
-    const message = { eventId: newMessageId(1), type: "signal.shift", body };
-    await store.records.commit(enqueueDelivery(made.alert, message));
-    await worker.look();
-    expect(chat.taken).toHaveLength(1);
-  });
+  it.each(CHATS)(
+    "keeps the longest message that an event can produce within the limits of %s",
+    async (kind) => {
+      const store = await openStore(engine);
+      const chat = await chatOf(kind);
+      const made = await kept(store, chat.target);
+      const worker = workerFor(store, chat);
+      const label = `a${"[.*_]".repeat(19)}😀`;
+      await relabeled(store, label);
+      const shift = JSON.parse(shiftBody("AAPL")) as { data: object };
+      const body = JSON.stringify({ ...shift, data: { ...shift.data, name: "*😀".repeat(60) } });
+      const message = { eventId: newMessageId(1), type: "signal.shift", body };
+      await store.records.commit(enqueueDelivery(made.alert, message));
+      await worker.look();
+      expect(chat.taken).toHaveLength(1);
+    },
+  );
 
-  it("a Telegram group that became a supergroup receives the event under its new id", async () => {
+  it("sends an event to the new id of a Telegram group that became a supergroup", async () => {
     const store = await openStore(engine);
     const chat = await chatOf("telegram", { inTurn: ["moved", "takes"] });
     const made = await kept(store, chat.target);
@@ -302,7 +305,7 @@ describeEngines("delivery to a channel", (engine) => {
     expect((await channelNow(store, made)).hint).toContain(SUPERGROUP);
   });
 
-  it("a channel to a Telegram chat that is not found is disabled as gone", async () => {
+  it('disables the channel of a Telegram chat that is not found, with the reason "gone"', async () => {
     const store = await openStore(engine);
     const chat = await chatOf("telegram");
     const target = { ...chat.target, kind: "telegram", chatId: "-7" } as ChatServer["target"];
@@ -313,7 +316,7 @@ describeEngines("delivery to a channel", (engine) => {
     expect((await channelNow(store, made)).state).toMatchObject({ reason: "gone" });
   });
 
-  it("a channel is disabled even if it is changed during the request", async () => {
+  it("disables a channel even if the channel is changed during the request", async () => {
     const store = await openStore(engine);
     const chat = await chatOf("slack", {
       behavior: "gone",
@@ -334,20 +337,20 @@ describeEngines("delivery to a channel", (engine) => {
     });
   });
 
-  it("emails that wait for the mail server count for the channel's account, and are deleted with it", async () => {
+  it("counts queued emails for the channel's account, and deletes them with the account", async () => {
     const store = await openStore(engine);
     const made = await kept(store, { kind: "email", to: "ann@mail.example" });
     const worker = workerFor(store);
     await store.records.commit(queuedShift(made.alert, "AAPL", store.clock.now));
     await worker.look();
-    const [mail] = await store.records.list(mails, { limit: 10 });
+    const [mail] = await store.records.list(queuedMails, { limit: 10 });
     expect(causeGroupAmong(mail?.groups ?? [])).toContain("acc_of_channels");
     await store.records.commit([removeGroup(accountRecordsGroup("acc_of_channels"))]);
-    expect(await store.records.list(mails, { limit: 10 })).toEqual([]);
+    expect(await store.records.list(queuedMails, { limit: 10 })).toEqual([]);
   });
 
   it.each(["slack", "discord", "ntfy"] as const)(
-    "%s receives nothing while its certificate is untrusted, and the delivery is retried",
+    "sends nothing to %s while its certificate is untrusted, and retries the delivery",
     async (kind) => {
       const store = await openStore(engine);
       const chat = await chatOf(kind, { tls: createCertificate("127.0.0.1") });
@@ -361,7 +364,7 @@ describeEngines("delivery to a channel", (engine) => {
     },
   );
 
-  it("queued events go to the current target of the alert, also events that wait for a digest", async () => {
+  it("sends queued events to the current target of the alert, including events that wait for a digest", async () => {
     const store = await openStore(engine);
     const [first, second] = [await chatOf("slack"), await chatOf("ntfy")];
     const daily = { schedule: { digestAt: "12:30" } };
@@ -390,7 +393,7 @@ describeEngines("delivery to a channel", (engine) => {
   });
 });
 
-/** Gives the only alert another label. */
+/** Changes the label of the only stored alert. */
 async function relabeled(store: TestStore, label: string): Promise<void> {
   const [alert] = await store.records.list(alerts, { limit: 1 });
   if (alert === undefined) throw new Error("The alert is gone.");

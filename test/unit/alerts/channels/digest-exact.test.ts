@@ -4,19 +4,25 @@ import { describe, expect, it, onTestFinished } from "vitest";
 import { alerts } from "../../../../src/alerts/alert.ts";
 import { channels } from "../../../../src/alerts/channels/channel.ts";
 import { Channels } from "../../../../src/alerts/channels/channels.ts";
-import { DigestGathering } from "../../../../src/alerts/channels/make-digest.ts";
+import { DigestGatherer } from "../../../../src/alerts/channels/make-digest.ts";
 import type { ChannelSchedule } from "../../../../src/alerts/channels/schedule.ts";
-import { UnsubscribeTokens, Unsubscribing } from "../../../../src/alerts/channels/unsubscribing.ts";
+import {
+  UnsubscribeService,
+  UnsubscribeTokens,
+} from "../../../../src/alerts/channels/unsubscribing.ts";
 import { type AttemptOptions, attemptDelivery } from "../../../../src/alerts/delivery/attempt.ts";
 import {
-  ATTEMPT_KIND,
-  type Attempt,
+  ATTEMPT_ARCHIVE_KIND,
+  type DeliveryAttempt,
   deliveries,
 } from "../../../../src/alerts/delivery/delivery.ts";
-import { releaseHeld, startReleaseLoop } from "../../../../src/alerts/delivery/held-deliveries.ts";
+import {
+  releaseHeldDeliveries,
+  startReleaseLoop,
+} from "../../../../src/alerts/delivery/held-deliveries.ts";
 import { createAuditor } from "../../../../src/auth/auditor.ts";
 import { allScopes } from "../../../../src/auth/scopes.ts";
-import { schedule as loopSchedule } from "../../../../src/lib/loop.ts";
+import { scheduleTimer as loopSchedule } from "../../../../src/lib/loop.ts";
 import { createLimits } from "../../../../src/limits/memory-limits.ts";
 import { replace } from "../../../../src/store/port/operations.ts";
 import type { Records } from "../../../../src/store/port/records.ts";
@@ -42,10 +48,15 @@ const DAY = 24 * 60 * MINUTE;
 
 const TOKENS = new UnsubscribeTokens(new Uint8Array(32));
 
-/** How long a delivery stays with a process that was killed, in milliseconds. */
+/**
+ * Lease of a delivery in milliseconds, after which another process can claim the deliveries of a
+ * killed process.
+ */
 const LEASE_MS = MINUTE;
 
-/** Days around which clocks go forward and back in Berlin and in New York, and usual ones. */
+/**
+ * Start dates: on the days before clock changes in Berlin and in New York, and on one ordinary day.
+ */
 const STARTS = [
   "2026-03-28T12:00:00Z",
   "2026-10-24T12:00:00Z",
@@ -54,25 +65,30 @@ const STARTS = [
   "2026-06-01T12:00:00Z",
 ];
 
-/** A time of a schedule. */
+/** A time of day in a channel schedule: start or end of the quiet hours, or time of the digest. */
 type Edge = "from" | "to" | "digest";
 
-/** What happens next. */
+/** One step of a story, which is a random sequence of events, failures and changes. */
 type Step =
   | { readonly is: "event" }
   | { readonly is: "wait"; readonly minutes: number }
-  /** An event just before, at or just after the next start or end of the quiet hours, or time of the
-   *  digest. */
+  /**
+   * An event near the next occurrence of a scheduled time. `seconds` is -1, 0 or 1, relative to
+   * that time.
+   */
   | { readonly is: "edge"; readonly of: Edge; readonly seconds: number }
-  /** No process runs. */
+  /** Time passes while no process runs. */
   | { readonly is: "stop"; readonly minutes: number }
-  /** One of two processes is killed with its nth call from now, and another one begins. */
+  /**
+   * One of the two processes is killed after `calls` more store calls, and replaced by a new
+   * process.
+   */
   | { readonly is: "kill"; readonly process: 0 | 1; readonly calls: number }
   | { readonly is: "schedule"; readonly schedule: ChannelSchedule }
   | { readonly is: "pause channel" | "resume channel" | "pause alert" | "resume alert" }
-  /** The service of the chat is down for so long. */
+  /** The chat service responds with 503 for `minutes`. */
   | { readonly is: "outage"; readonly minutes: number }
-  /** The channel is unsubscribed, and later verified again. */
+  /** The channel is unsubscribed, and verified again after `minutes`. */
   | { readonly is: "verify again"; readonly minutes: number };
 
 const time = fc.integer({ min: 0, max: 95 }).map((quarter) => {
@@ -132,14 +148,17 @@ const steps: fc.Arbitrary<Step> = fc.oneof(
   },
 );
 
-/** Messages that the chat is sent in an hour: so few that stories exceed them. */
+/** Hourly limit on messages to the chat, low enough that stories exceed it. */
 const MESSAGES = { points: 6, windowSeconds: 3_600 } as const;
 
-/** A process that is killed with a call of its records: from then on nothing that it does takes effect. */
+/**
+ * A delivery process that can be killed after a number of store calls. All later calls fail without
+ * effect.
+ */
 class MortalProcess {
   #callsLeft = Number.POSITIVE_INFINITY;
   readonly records: Records;
-  readonly gathering = new DigestGathering();
+  readonly gathering = new DigestGatherer();
 
   constructor(records: Records) {
     const alive = async <T>(call: () => Promise<T>): Promise<T> => {
@@ -165,24 +184,29 @@ class MortalProcess {
   }
 }
 
-/** Two processes that deliver, a person who changes their channel, and what the chat was told. */
+/**
+ * Two delivery processes, a person who changes their channel, and the messages that the chat has
+ * received.
+ */
 class World {
   readonly #store: TestStore;
   readonly #chat: ChatServer;
   readonly #made: ChannelAlert;
   readonly #channels: Channels;
-  readonly #unsubscribing: Unsubscribing;
+  readonly #unsubscribing: UnsubscribeService;
   readonly #options: Omit<AttemptOptions, "records">;
   readonly #processes: MortalProcess[];
-  /** Symbols of the events that must be told, and of those that may be dropped. */
+  /** Symbols of the events that must be delivered, and of the events that may be dropped. */
   readonly #due = new Set<string>();
   readonly #dropped = new Set<string>();
   #schedule: ChannelSchedule;
   #events = 0;
-  /** Messages that processes sent before they were killed, and could not record. */
+  /**
+   * Number of messages that processes sent before they were killed, and therefore could not record.
+   */
   #unrecorded = 0;
   #outages = 0;
-  /** Messages that came in quiet hours. */
+  /** Messages that arrived during quiet hours. */
   readonly #disturbing: string[] = [];
 
   constructor(store: TestStore, beside: TestStore, chat: ChatServer, schedule: ChannelSchedule) {
@@ -203,7 +227,7 @@ class World {
     const urlPolicy = { schemes: ["http:" as const], isAllowed: () => true };
     const common = { audit, vault, limits, now };
     this.#channels = new Channels({ ...common, ...outlets, records, archive, urlPolicy });
-    this.#unsubscribing = new Unsubscribing({ ...common, records, tokens: TOKENS });
+    this.#unsubscribing = new UnsubscribeService({ ...common, records, tokens: TOKENS });
     this.#options = {
       ...common,
       sender,
@@ -223,7 +247,7 @@ class World {
     await this.#store.records.commit(this.#made.steps);
   }
 
-  /** Records when messages come. */
+  /** Records a message that arrives during quiet hours. */
   onTaken(text: string): void {
     const { now } = this.#store.clock;
     const isEvent = /E\d+: LONG/.test(text);
@@ -262,7 +286,7 @@ class World {
       case "resume alert":
         return this.#meanwhile(this.#pauseAlert(step.is === "pause alert"));
       case "outage":
-        // Ten failures in a row would end a delivery, as its schedule says.
+        // Ten consecutive failures would end a delivery, so a story has at most two outages.
         if (++this.#outages > 2) return;
         this.#chat.behavior = 503;
         await this.#passTo(clock.now + step.minutes * MINUTE);
@@ -273,7 +297,7 @@ class World {
     }
   }
 
-  /** Lets everything come that waits, and tells what was wrong. */
+  /** Delivers every waiting event. @returns A description of each violated expectation. */
   async end(): Promise<readonly string[]> {
     await this.#channels.setPaused(this.#account, this.#id, false);
     await this.#pauseAlert(false);
@@ -286,11 +310,11 @@ class World {
       (symbol) => !this.#due.has(symbol) && !this.#dropped.has(symbol),
     );
     const repeats = told.length - new Set(told.map(String)).size;
-    const rows = await this.#store.archive.read(ATTEMPT_KIND, {
+    const rows = await this.#store.archive.read(ATTEMPT_ARCHIVE_KIND, {
       ...{ subject: this.#made.alert.key, from: 0, order: "oldest", limit: 10_000 },
     });
     const accepted = rows
-      .map(({ body }) => body as Attempt)
+      .map(({ body }) => body as DeliveryAttempt)
       .filter(({ error }) => error === "none");
     const recordedTwice = accepted.length - new Set(accepted.map(({ eventId }) => eventId)).size;
     const inTwoDigests = [...Map.groupBy(accepted, ({ eventId }) => eventId).values()].filter(
@@ -316,7 +340,7 @@ class World {
     return this.#made.channel.key;
   }
 
-  /** Delivers while a person changes something. */
+  /** Runs both delivery processes during a person's change, and again after it. */
   async #meanwhile(change: Promise<void>): Promise<void> {
     await Promise.all([change, this.#deliver()]);
     await this.#deliver();
@@ -337,14 +361,17 @@ class World {
     const alert = await records.get(alerts, this.#made.alert.key);
     if (alert === undefined) throw new Error("The alert is gone.");
     const changed = replace(alerts, alert, { value: { ...alert.value, isPaused } });
-    const isChanged = await records.commit([changed, ...(isPaused ? [] : releaseHeld(alert))]);
+    const isChanged = await records.commit([
+      changed,
+      ...(isPaused ? [] : releaseHeldDeliveries(alert)),
+    ]);
     expect(isChanged).toBe(true);
   }
 
   async #verifyAgain(minutes: number): Promise<void> {
     const { clock, records } = this.#store;
     const told = new Set(this.#chat.taken.flatMap(({ text }) => symbolsIn(text)));
-    // What waits ends with the channel, and may be what a killed process has just sent.
+    // Waiting events are deleted with the subscription, unless a killed process has just sent them.
     for (const symbol of this.#due) if (!told.has(symbol)) this.#dropped.add(symbol);
     for (const symbol of this.#dropped) this.#due.delete(symbol);
     await this.#unsubscribing.unsubscribe(TOKENS.tokenOf(this.#id));
@@ -359,7 +386,7 @@ class World {
     await this.#deliver();
   }
 
-  /** Moves the clock, from one instant at which something is due to the next. */
+  /** Advances the clock to each instant at which a delivery is due, and finally to `until`. */
   async #passTo(until: number): Promise<void> {
     const { clock, records } = this.#store;
     for (;;) {
@@ -373,7 +400,7 @@ class World {
     await this.#deliver();
   }
 
-  /** Both processes deliver what is due, side by side; one that was killed is started again. */
+  /** Runs both processes concurrently until nothing is due, and replaces killed processes. */
   async #deliver(): Promise<void> {
     const { records } = this.#store;
     for (;;) {
@@ -417,10 +444,10 @@ class World {
   }
 }
 
-/** Formats that show what the clocks of a zone show, by zone. */
+/** Formatters of the local time `HH:MM`, by time zone. */
 const wallClocks = new Map<string, Intl.DateTimeFormat>();
 
-/** What the clocks of a zone show, `HH:MM`. */
+/** Returns the local time in a time zone, `HH:MM`. */
 function shownIn(timeZone: string, at: number): string {
   let format = wallClocks.get(timeZone);
   if (format === undefined) {
@@ -430,8 +457,10 @@ function shownIn(timeZone: string, at: number): string {
   return format.format(at);
 }
 
-/** Whether an instant lies in the quiet hours by what clocks show. Near a change of clocks, where times
- *  are skipped or come twice, nothing is said: `schedule.test.ts` has those. */
+/**
+ * Whether an instant lies in the quiet hours by local time. Returns false within three hours of a
+ * clock change, which `schedule.test.ts` covers.
+ */
 function isQuiet({ timeZone, quietHours }: ChannelSchedule, at: number): boolean {
   const shown = shownIn(timeZone, at);
   const isChanged = [-3, 3].some((hours) => {
@@ -447,8 +476,10 @@ function isQuiet({ timeZone, quietHours }: ChannelSchedule, at: number): boolean
   return from < to ? from <= shown && shown < to : from <= shown || shown < to;
 }
 
-/** The next instant at which clocks show a time of a schedule; `undefined` if it has none, or if clocks skip
- *  it. */
+/**
+ * Returns the next instant at which the local time equals a scheduled time, or `undefined` if the
+ * schedule has no such time or the clocks skip it.
+ */
 function nextEdge(
   { timeZone, quietHours, digestAt }: ChannelSchedule,
   of: Edge,
@@ -463,11 +494,11 @@ function nextEdge(
   return undefined;
 }
 
-/** The symbols of events that a message tells of. */
+/** Returns the symbols of the events in a message. */
 const symbolsIn = (text: string): readonly string[] =>
   Array.from(text.matchAll(/\b(E\d+): LONG/g), ([, symbol = ""]) => symbol);
 
-/** Plays one story. @returns What was wrong. */
+/** Plays one story. @returns A description of each violated expectation. */
 async function play(
   engine: Engine,
   start: string,
@@ -502,15 +533,15 @@ const stories = (engine: Engine, numRuns: number) =>
     { seed: 23, numRuns },
   );
 
-describe("every event of a channel is sent in exactly one digest or message", () => {
+describe("every event of a channel is sent in exactly one digest or single message", () => {
   it(
-    "whatever the person changes, while two processes are killed and clocks change",
+    "whatever the person changes, while two processes are killed and clocks change (in-memory store)",
     () => stories(model, 40),
     60_000,
   );
 
   it.skipIf(postgres.isMissing)(
-    "on PostgreSQL as well",
+    "whatever the person changes, while two processes are killed and clocks change (PostgreSQL)",
     { tags: [...postgres.tags], timeout: 600_000 },
     async () => {
       await postgres.start();

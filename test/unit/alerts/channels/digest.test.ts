@@ -3,23 +3,23 @@ import fc from "fast-check";
 import { expect, it, onTestFinished } from "vitest";
 import { alerts } from "../../../../src/alerts/alert.ts";
 import { type Channel, type ChatKind, channels } from "../../../../src/alerts/channels/channel.ts";
-import { DIGEST_TYPE } from "../../../../src/alerts/channels/own-messages.ts";
+import { DIGEST_MESSAGE_TYPE } from "../../../../src/alerts/channels/own-messages.ts";
 import {
-  AT_ONCE,
   type ChannelSchedule,
-  waitsUntil,
+  IMMEDIATE_SCHEDULE,
+  scheduledWaitEnd,
 } from "../../../../src/alerts/channels/schedule.ts";
 import {
-  ATTEMPT_KIND,
-  type Attempt,
+  ATTEMPT_ARCHIVE_KIND,
   DELIVERIES_TOPIC,
+  type DeliveryAttempt,
   deliveries,
 } from "../../../../src/alerts/delivery/delivery.ts";
-import { releaseHeld } from "../../../../src/alerts/delivery/held-deliveries.ts";
-import { type Schedule, schedule as timer } from "../../../../src/lib/loop.ts";
+import { releaseHeldDeliveries } from "../../../../src/alerts/delivery/held-deliveries.ts";
+import { type ScheduleTimer, scheduleTimer as timer } from "../../../../src/lib/loop.ts";
 import { createLimits } from "../../../../src/limits/memory-limits.ts";
 import type { Quota } from "../../../../src/limits/quotas.ts";
-import { mails, openEmail } from "../../../../src/mail/outbox.ts";
+import { openEmail, queuedMails } from "../../../../src/mail/outbox.ts";
 import { announce, replace } from "../../../../src/store/port/operations.ts";
 import type { Records } from "../../../../src/store/port/records.ts";
 import {
@@ -36,14 +36,18 @@ import { loopbackSender, vault } from "../../../support/webhook-alerts.ts";
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
 
-/** The days around which clocks change in Berlin, and a usual one. */
+/** Start dates: two days before each clock change in Berlin, and one ordinary day. */
 const STARTS = ["2026-03-27T12:00:00Z", "2026-10-23T12:00:00Z", "2026-06-01T12:00:00Z"];
 
-const DAILY: ChannelSchedule = { ...AT_ONCE, timeZone: "Europe/Berlin", digestAt: "02:30" };
+const DAILY: ChannelSchedule = {
+  ...IMMEDIATE_SCHEDULE,
+  timeZone: "Europe/Berlin",
+  digestAt: "02:30",
+};
 
-/** What a chat or a mailbox got, message by message. */
+/** Access to the messages that a chat or a mailbox has received. */
 interface Outlet {
-  /** Resolves when the release of what waits is through, and all of it was looked at. */
+  /** Resolves when all waiting events have been released and the worker has processed them. */
   readonly released: () => Promise<void>;
   readonly texts: () => Promise<readonly string[]>;
   readonly chat: ChatServer | undefined;
@@ -55,23 +59,25 @@ interface Scene extends Outlet {
   readonly worker: RunningWorker;
 }
 
-/** How the channel of a test is sent to. */
+/** Options of the channel and the worker in a test. */
 interface Sending {
   readonly schedule?: ChannelSchedule;
-  /** Start of the clock, ISO 8601. */
+  /** Initial time of the clock, ISO 8601. */
   readonly start?: string;
-  /** The limit on messages. Default: that of the service. */
+  /** Limit on the number of messages. Default: the limit of the service. */
   readonly messages?: Quota;
-  /** Called when the worker has read something and does not know of it yet. */
+  /** Called after each read of the worker, before the worker receives the result. */
   readonly onRead?: (collection: string) => Promise<void>;
-  /** Whether the worker looks only when a commit tells it to: as if the next poll were far away. */
+  /**
+   * Whether the worker runs only when a commit announces work, as if its next poll were far away.
+   */
   readonly isUnpolled?: boolean;
 }
 
-/** Timers of a worker that never polls. */
-const unpolled: Schedule = (run, delayMs) => (delayMs > 0 ? () => {} : timer(run, 0));
+/** Timers of a worker that never polls: only timers without a delay fire. */
+const unpolled: ScheduleTimer = (run, delayMs) => (delayMs > 0 ? () => {} : timer(run, 0));
 
-/** Records whose reads tell what was read before they answer. */
+/** Wraps records so that `onRead` is awaited after each read and before its result is returned. */
 const toldOf = (records: Records, onRead: (collection: string) => Promise<void>): Records => ({
   ...records,
   async get(from, key) {
@@ -84,7 +90,7 @@ const toldOf = (records: Records, onRead: (collection: string) => Promise<void>)
 async function sceneOf(
   engine: Parameters<typeof openStore>[0],
   kind: ChatKind | "email",
-  { schedule = AT_ONCE, start = "2026-06-01T12:00:00Z", messages, ...worked }: Sending,
+  { schedule = IMMEDIATE_SCHEDULE, start = "2026-06-01T12:00:00Z", messages, ...worked }: Sending,
 ): Promise<Scene> {
   const store = await openStore(engine);
   store.clock.now = Date.parse(start);
@@ -107,7 +113,7 @@ async function sceneOf(
   );
   const texts = async () => {
     if (chat !== undefined) return chat.taken.map(({ text }) => text);
-    const queued = await store.records.list(mails, { limit: 1_000 });
+    const queued = await store.records.list(queuedMails, { limit: 1_000 });
     return queued.map((mail) => openEmail(vault, mail).text);
   };
   const released = async () => {
@@ -117,30 +123,30 @@ async function sceneOf(
   return { store, made, worker, chat, texts, released };
 }
 
-/** Resolves when everything that waited was released. */
+/** Resolves when all waiting events have been released. */
 async function releasesEnd({ records }: TestStore): Promise<void> {
   while ((await records.list({ name: "alert-releases" }, { limit: 1 })).length > 0) {
     await setImmediate();
   }
 }
 
-/** The symbols of events that a message tells of, in its order. */
+/** Returns the symbols of the events in a message, in their order. */
 const symbolsIn = (text: string): readonly string[] =>
   Array.from(text.matchAll(/\b(E\d+): LONG/g), ([, symbol = ""]) => symbol);
 
-/** Queues an event now, and lets it be looked at. */
+/** Queues an event and lets the worker process it. */
 async function happen({ store, made, worker }: Scene, symbol: string): Promise<void> {
   await store.records.commit(queuedShift(made.alert, symbol, store.clock.now));
   await worker.look();
 }
 
-/** Moves the clock to an instant, and on until all parts of a digest were sent. */
+/** Advances the clock to an instant, and then until all parts of a digest have been sent. */
 async function goTo({ store, worker }: Scene, at: number): Promise<void> {
   store.clock.now = at;
   await worker.look();
   for (;;) {
     const queued = await store.records.list(deliveries, { limit: 1_000 });
-    const parts = queued.filter(({ value }) => value.type === DIGEST_TYPE);
+    const parts = queued.filter(({ value }) => value.type === DIGEST_MESSAGE_TYPE);
     const due = Math.min(...parts.map(({ dueAt = Number.POSITIVE_INFINITY }) => dueAt));
     if (due > at + MINUTE || parts.some(({ value }) => value.attempts > 0)) return;
     store.clock.now = due;
@@ -151,17 +157,17 @@ async function goTo({ store, worker }: Scene, at: number): Promise<void> {
 const left = ({ store }: Scene) => store.records.list(deliveries, { limit: 1_000 });
 
 const attemptsOf = async ({ store, made }: Scene) => {
-  const rows = await store.archive.read(ATTEMPT_KIND, {
+  const rows = await store.archive.read(ATTEMPT_ARCHIVE_KIND, {
     ...{ subject: made.alert.key, from: 0, order: "oldest", limit: 1_000 },
   });
-  return rows.map(({ body }) => body as Attempt);
+  return rows.map(({ body }) => body as DeliveryAttempt);
 };
 
 const KINDS = ["slack", "discord", "telegram", "ntfy", "email"] as const;
 
 describeEngines("a daily digest", (engine) => {
   it.each(KINDS)(
-    "by %s contains each event exactly once, and is sent on time, even on days with a clock change",
+    "to %s contains each event exactly once and is sent on time, even on days with a clock change",
     async (kind) => {
       for (const start of STARTS) {
         const scene = await sceneOf(engine, kind, { schedule: DAILY, start });
@@ -170,7 +176,7 @@ describeEngines("a daily digest", (engine) => {
           { seed: 23, numRuns: 1 },
         );
         const expected = new Map<number, string[]>();
-        const due = (now: number) => waitsUntil(DAILY, now) ?? 0;
+        const due = (now: number) => scheduledWaitEnd(DAILY, now) ?? 0;
         let next = due(scene.store.clock.now);
         for (const [number, pause] of (pauses ?? []).entries()) {
           const now = scene.store.clock.now + pause * MINUTE;
@@ -196,7 +202,7 @@ describeEngines("a daily digest", (engine) => {
     },
   );
 
-  it("that is too long for one message has several parts, and contains each event once", async () => {
+  it("is split into several parts when it is too long for one message, and contains each event once", async () => {
     const scene = await sceneOf(engine, "discord", { schedule: DAILY });
     const { store, made } = scene;
     const all = Array.from({ length: 250 }, (_, number) => `E${number}`);
@@ -205,7 +211,7 @@ describeEngines("a daily digest", (engine) => {
     }
     await scene.worker.look();
     expect(await scene.texts()).toEqual([]);
-    await goTo(scene, waitsUntil(DAILY, store.clock.now) ?? 0);
+    await goTo(scene, scheduledWaitEnd(DAILY, store.clock.now) ?? 0);
     const texts = await scene.texts();
     expect(texts.flatMap(symbolsIn).toSorted()).toEqual(all.toSorted());
     expect(texts[0]).toMatch(/^250 events, part 1 of \d+$/m);
@@ -213,7 +219,7 @@ describeEngines("a daily digest", (engine) => {
   });
 
   it.each(KINDS)(
-    "by %s is sent as one message with all waiting events when the person turns digests off",
+    "to %s is sent at once as one message when the person turns digests off",
     async (kind) => {
       const scene = await sceneOf(engine, kind, { schedule: DAILY });
       const all = Array.from({ length: 12 }, (_, number) => `E${number}`);
@@ -221,7 +227,7 @@ describeEngines("a daily digest", (engine) => {
         scene.store.clock.now += MINUTE;
         await happen(scene, symbol);
       }
-      await reschedule(scene, AT_ONCE);
+      await reschedule(scene, IMMEDIATE_SCHEDULE);
       await scene.released();
       const told = (await scene.texts()).map(symbolsIn);
       expect(told).toEqual([all]);
@@ -231,7 +237,7 @@ describeEngines("a daily digest", (engine) => {
     },
   );
 
-  it("is sent in full when the person turns digests off while more events wait than a read returns at once", async () => {
+  it("contains every waiting event when the person turns digests off, even if one read cannot return them all", async () => {
     const scene = await sceneOf(engine, "email", { schedule: DAILY });
     const { store, made } = scene;
     const all = Array.from({ length: 1_100 }, (_, number) => `E${number}`);
@@ -240,14 +246,14 @@ describeEngines("a daily digest", (engine) => {
     );
     await store.records.commit(queued);
     await scene.worker.look();
-    await reschedule(scene, AT_ONCE);
+    await reschedule(scene, IMMEDIATE_SCHEDULE);
     await scene.released();
     await goTo(scene, store.clock.now + MINUTE);
     expect((await scene.texts()).flatMap(symbolsIn).toSorted()).toEqual(all.toSorted());
     expect(await left(scene)).toEqual([]);
   });
 
-  it("reads its events together, not one by one", async () => {
+  it("reads its events in batches, not one by one", async () => {
     const store = await openStore(engine);
     let [gets, lists] = [0, 0];
     const get: typeof store.records.get = (from, key) => {
@@ -270,19 +276,19 @@ describeEngines("a daily digest", (engine) => {
     store.clock.now += HOUR;
     await worker.look();
     expect(gets).toBeLessThan(80);
-    // Each event that is due asks for a digest, but only the first one reads the queue.
+    // Each due event requests a digest, but only the first request reads the queue.
     expect(lists).toBeLessThan(5);
     expect(await store.records.list(deliveries, { limit: 10 })).toEqual([]);
   });
 
-  it("that failed is tried again as a whole, and none of its events is sent alone", async () => {
+  it("is retried as a whole when sending fails, and none of its events is sent separately", async () => {
     const scene = await sceneOf(engine, "slack", { schedule: DAILY });
     if (scene.chat === undefined) throw new Error("no chat");
     await happen(scene, "E0");
     scene.store.clock.now += MINUTE;
     await happen(scene, "E1");
     scene.chat.behavior = 503;
-    scene.store.clock.now = waitsUntil(DAILY, scene.store.clock.now) ?? 0;
+    scene.store.clock.now = scheduledWaitEnd(DAILY, scene.store.clock.now) ?? 0;
     await scene.worker.look();
     expect(scene.chat.requests).toBe(1);
     scene.chat.behavior = "takes";
@@ -292,13 +298,13 @@ describeEngines("a daily digest", (engine) => {
     expect(await left(scene)).toEqual([]);
   });
 
-  it("omits the event of a paused alert, which is sent after the alert is resumed", async () => {
+  it("omits the event of a paused alert, which is sent in a digest after the alert is resumed", async () => {
     const scene = await sceneOf(engine, "slack", { schedule: DAILY });
     const { store } = scene;
     await happen(scene, "E0");
     if (scene.chat === undefined) throw new Error("no chat");
     scene.chat.behavior = 503;
-    store.clock.now = waitsUntil(DAILY, store.clock.now) ?? 0;
+    store.clock.now = scheduledWaitEnd(DAILY, store.clock.now) ?? 0;
     await scene.worker.look();
     scene.chat.behavior = "takes";
     await pauseAlert(scene, true);
@@ -307,12 +313,12 @@ describeEngines("a daily digest", (engine) => {
     expect(await scene.texts()).toEqual([]);
     await pauseAlert(scene, false);
     await scene.released();
-    await goTo(scene, waitsUntil(DAILY, store.clock.now) ?? 0);
+    await goTo(scene, scheduledWaitEnd(DAILY, store.clock.now) ?? 0);
     expect((await scene.texts()).map(symbolsIn)).toEqual([["E0"]]);
     expect(await left(scene)).toEqual([]);
   });
 
-  it("keeps its waiting events when it is moved to another time", async () => {
+  it("keeps its waiting events when its time of day changes", async () => {
     const scene = await sceneOf(engine, "slack", { schedule: DAILY });
     await happen(scene, "E0");
     scene.store.clock.now += MINUTE;
@@ -321,15 +327,15 @@ describeEngines("a daily digest", (engine) => {
     await reschedule(scene, later);
     await scene.released();
     const { clock } = scene.store;
-    await goTo(scene, waitsUntil(DAILY, clock.now) ?? 0);
+    await goTo(scene, scheduledWaitEnd(DAILY, clock.now) ?? 0);
     expect(await scene.texts()).toEqual([]);
-    await goTo(scene, waitsUntil(later, clock.now) ?? 0);
+    await goTo(scene, scheduledWaitEnd(later, clock.now) ?? 0);
     expect((await scene.texts()).map(symbolsIn)).toEqual([["E0", "E1"]]);
   });
 });
 
-describeEngines("a digest of one of several channels", (engine) => {
-  it("has the events of its own channel and of no other that is sent at the same time", async () => {
+describeEngines("a digest when several channels are due at the same time", (engine) => {
+  it("contains only the events of its own channel", async () => {
     const scene = await sceneOf(engine, "slack", { schedule: DAILY });
     const { store, made, worker, chat } = scene;
     const otherChat = await startChat("ntfy");
@@ -341,9 +347,9 @@ describeEngines("a digest of one of several channels", (engine) => {
       await store.records.commit(queuedShift(alert, `E${at}`, store.clock.now + at));
     }
     await worker.look();
-    // Both digests are queued at the same time, since both chats refuse them at first.
+    // Both chats refuse the digests at first, so both digests are queued at the same time.
     for (const each of [chat, otherChat]) if (each !== undefined) each.behavior = 503;
-    store.clock.now = waitsUntil(DAILY, store.clock.now) ?? 0;
+    store.clock.now = scheduledWaitEnd(DAILY, store.clock.now) ?? 0;
     await worker.look();
     for (const each of [chat, otherChat]) if (each !== undefined) each.behavior = "takes";
     store.clock.now += MINUTE;
@@ -354,28 +360,28 @@ describeEngines("a digest of one of several channels", (engine) => {
   });
 });
 
-describeEngines("a worker that does not poll is told", (engine) => {
+describeEngines("a worker that waits for announcements instead of polling", (engine) => {
   const tell = ({ store }: Scene) => store.records.commit([announce(DELIVERIES_TOPIC)]);
 
-  it("of a digest that was made", async () => {
+  it("sends a digest when it is announced as due", async () => {
     const scene = await sceneOf(engine, "slack", { schedule: DAILY, isUnpolled: true });
     await happen(scene, "E0");
-    scene.store.clock.now = waitsUntil(DAILY, scene.store.clock.now) ?? 0;
+    scene.store.clock.now = scheduledWaitEnd(DAILY, scene.store.clock.now) ?? 0;
     await tell(scene);
     const taken = (await scene.chat?.took(1)) ?? [];
     expect(taken.map(({ text }) => symbolsIn(text))).toEqual([["E0"]]);
   });
 
-  it("of what no longer waits for a digest", async () => {
+  it("sends an event at once when the schedule no longer makes it wait for a digest", async () => {
     const scene = await sceneOf(engine, "slack", { schedule: DAILY, isUnpolled: true });
     await happen(scene, "E0");
-    await reschedule(scene, AT_ONCE);
+    await reschedule(scene, IMMEDIATE_SCHEDULE);
     const taken = (await scene.chat?.took(1)) ?? [];
     expect(taken.map(({ text }) => symbolsIn(text))).toEqual([["E0"]]);
   });
 
   it.each(["waits", "is in a digest"])(
-    "of an event that %s and that its alert sends to another channel now",
+    "sends an event to the new channel of its alert even if the event %s for the old channel",
     async (where) => {
       const scene = await sceneOf(engine, "slack", { schedule: DAILY, isUnpolled: true });
       const { store, chat } = scene;
@@ -384,7 +390,7 @@ describeEngines("a worker that does not poll is told", (engine) => {
       const other = channelAlert({ target: otherChat.target, vault, name: "other" });
       await store.records.commit(other.steps);
       await happen(scene, "E0");
-      store.clock.now = waitsUntil(DAILY, store.clock.now) ?? 0;
+      store.clock.now = scheduledWaitEnd(DAILY, store.clock.now) ?? 0;
       if (where === "is in a digest") {
         if (chat !== undefined) chat.behavior = 503;
         await scene.worker.look();
@@ -399,9 +405,12 @@ describeEngines("a worker that does not poll is told", (engine) => {
 });
 
 describeEngines(
-  "what a person changes just when the worker has read the state before",
+  "a person's change that is committed just after the worker has read the old state",
   (engine) => {
-    /** A scene whose next read of a collection is followed by a change that the reader does not see. */
+    /**
+     * A scene in which the next read of a collection can be followed by a change that the reader
+     * does not see.
+     */
     async function changedAfterRead(schedule: ChannelSchedule) {
       let next: { readonly of: string; readonly change: () => Promise<void> } | undefined;
       const onRead = async (collection: string) => {
@@ -429,18 +438,18 @@ describeEngines(
         schedule: DAILY,
         of: channels.name,
         before: async () => {},
-        change: (scene: Scene) => reschedule(scene, AT_ONCE),
+        change: (scene: Scene) => reschedule(scene, IMMEDIATE_SCHEDULE),
       },
       {
         what: "the channel is resumed",
-        schedule: AT_ONCE,
+        schedule: IMMEDIATE_SCHEDULE,
         of: channels.name,
         before: (scene: Scene) => changeChannel(scene, { state: paused }),
         change: (scene: Scene) => changeChannel(scene, { state: active }),
       },
       {
         what: "the alert is resumed",
-        schedule: AT_ONCE,
+        schedule: IMMEDIATE_SCHEDULE,
         of: alerts.name,
         before: (scene: Scene) => pauseAlert(scene, true),
         change: (scene: Scene) => pauseAlert(scene, false),
@@ -450,32 +459,32 @@ describeEngines(
       await before(scene);
       afterRead(of, () => change(scene));
       await happen(scene, "E0");
-      // The event is attempted again when its lease ends.
+      // The event is attempted again after its lease has expired.
       scene.store.clock.now += MINUTE;
       await scene.worker.look();
       expect((await scene.texts()).map(symbolsIn)).toEqual([["E0"]]);
       expect(await left(scene)).toEqual([]);
     });
 
-    it("holds back no event of a digest: its alert is resumed", async () => {
+    it("holds back no event of a digest when the alert is resumed", async () => {
       const { scene, afterRead } = await changedAfterRead(DAILY);
       const { store, chat } = scene;
       if (chat === undefined) throw new Error("no chat");
       await happen(scene, "E0");
       chat.behavior = 503;
-      store.clock.now = waitsUntil(DAILY, store.clock.now) ?? 0;
+      store.clock.now = scheduledWaitEnd(DAILY, store.clock.now) ?? 0;
       await scene.worker.look();
       chat.behavior = "takes";
       await pauseAlert(scene, true);
       afterRead(alerts.name, () => pauseAlert(scene, false));
       store.clock.now += MINUTE;
       await scene.worker.look();
-      await goTo(scene, waitsUntil(DAILY, store.clock.now) ?? 0);
+      await goTo(scene, scheduledWaitEnd(DAILY, store.clock.now) ?? 0);
       expect((await scene.texts()).map(symbolsIn)).toEqual([["E0"]]);
       expect(await left(scene)).toEqual([]);
     });
 
-    it("sends no event again: another process has sent the digest meanwhile", async () => {
+    it("sends no event twice when another process has already sent the digest", async () => {
       let reached = () => {};
       let proceed = () => {};
       const isReached = new Promise<void>((resolve) => (reached = resolve));
@@ -497,7 +506,7 @@ describeEngines(
         }
         return found;
       };
-      // What the slow process has leased is for the other one to claim.
+      // While the slow process is stuck, it claims no further deliveries.
       const claimDue: Records["claimDue"] = async (from, selection) =>
         isStuck ? [] : store.records.claimDue(from, selection);
       const slow = startWorker({ ...store, records: { ...store.records, list, claimDue } });
@@ -505,11 +514,11 @@ describeEngines(
         await store.records.commit(queuedShift(made.alert, symbol, store.clock.now + at));
       }
       await slow.look();
-      store.clock.now = waitsUntil(DAILY, store.clock.now) ?? 0;
+      store.clock.now = scheduledWaitEnd(DAILY, store.clock.now) ?? 0;
       isSlow = true;
       const looked = slow.look();
       await isReached;
-      // The leases of the slow process end.
+      // The leases of the slow process expire.
       store.clock.now += MINUTE;
       await startWorker(store).look();
       proceed();
@@ -520,37 +529,40 @@ describeEngines(
   },
 );
 
-/** What a message says that holds more than its hour allows. */
+/** Text in a digest of messages beyond the hourly limit. */
 const GATHERED = "Gathered, because at most 3 messages in 60 minutes are sent here.";
 
 describeEngines("messages beyond the hourly limit", (engine) => {
   const messages = { points: 3, windowSeconds: 3_600 };
 
-  it.each(KINDS)("to %s are sent in one digest, which says so, and none is lost", async (kind) => {
-    const scene = await sceneOf(engine, kind, { messages });
-    const all = Array.from({ length: 40 }, (_, number) => `E${number}`);
-    for (const symbol of all) {
-      scene.store.clock.now += MINUTE / 2;
-      await happen(scene, symbol);
-    }
-    const [one, two, three, ...waiting] = all;
-    const atOnce = [one, two, three].map((symbol) => [symbol]);
-    expect((await scene.texts()).map(symbolsIn)).toEqual(atOnce);
-    await goTo(scene, scene.store.clock.now + HOUR);
-    const texts = await scene.texts();
-    expect(texts.slice(3).flatMap(symbolsIn)).toEqual(waiting);
-    expect(texts.slice(3).every((text) => text.includes(GATHERED))).toBe(true);
-    expect(texts.slice(0, 3).some((text) => text.includes("Gathered"))).toBe(false);
-    if (kind !== "discord") expect(texts).toHaveLength(4);
-    expect(await left(scene)).toEqual([]);
-    const attempts = await attemptsOf(scene);
-    expect(attempts.map(({ eventId }) => eventId).toSorted()).toEqual(
-      [...new Set(attempts.map(({ eventId }) => eventId))].toSorted(),
-    );
-    expect(attempts).toHaveLength(all.length);
-  });
+  it.each(KINDS)(
+    "to %s are sent later in one digest that mentions the limit, and none is lost",
+    async (kind) => {
+      const scene = await sceneOf(engine, kind, { messages });
+      const all = Array.from({ length: 40 }, (_, number) => `E${number}`);
+      for (const symbol of all) {
+        scene.store.clock.now += MINUTE / 2;
+        await happen(scene, symbol);
+      }
+      const [one, two, three, ...waiting] = all;
+      const atOnce = [one, two, three].map((symbol) => [symbol]);
+      expect((await scene.texts()).map(symbolsIn)).toEqual(atOnce);
+      await goTo(scene, scene.store.clock.now + HOUR);
+      const texts = await scene.texts();
+      expect(texts.slice(3).flatMap(symbolsIn)).toEqual(waiting);
+      expect(texts.slice(3).every((text) => text.includes(GATHERED))).toBe(true);
+      expect(texts.slice(0, 3).some((text) => text.includes("Gathered"))).toBe(false);
+      if (kind !== "discord") expect(texts).toHaveLength(4);
+      expect(await left(scene)).toEqual([]);
+      const attempts = await attemptsOf(scene);
+      expect(attempts.map(({ eventId }) => eventId).toSorted()).toEqual(
+        [...new Set(attempts.map(({ eventId }) => eventId))].toSorted(),
+      );
+      expect(attempts).toHaveLength(all.length);
+    },
+  );
 
-  it("wait even if they are parts of one digest, and none is lost", async () => {
+  it("wait for the next hour even if they are parts of one digest, and none is lost", async () => {
     const scene = await sceneOf(engine, "discord", { schedule: DAILY, messages });
     const { store, made } = scene;
     const all = Array.from({ length: 150 }, (_, number) => `E${number}`);
@@ -558,7 +570,7 @@ describeEngines("messages beyond the hourly limit", (engine) => {
       await store.records.commit(queuedShift(made.alert, symbol, store.clock.now + number));
     }
     await scene.worker.look();
-    store.clock.now = waitsUntil(DAILY, store.clock.now) ?? 0;
+    store.clock.now = scheduledWaitEnd(DAILY, store.clock.now) ?? 0;
     for (let hour = 1; (await left(scene)).length > 0; hour++) {
       for (let second = 0; second < 10; second++) {
         await scene.worker.look();
@@ -571,7 +583,7 @@ describeEngines("messages beyond the hourly limit", (engine) => {
     expect(told.toSorted()).toEqual(all.toSorted());
   });
 
-  it("are counted per person: messages of others to the same chat do not count", async () => {
+  it("are counted per person, so messages of other people to the same chat do not count", async () => {
     const scene = await sceneOf(engine, "slack", { messages });
     const { store, chat } = scene;
     if (chat === undefined) throw new Error("no chat");
@@ -583,7 +595,7 @@ describeEngines("messages beyond the hourly limit", (engine) => {
     expect((await scene.texts()).map(symbolsIn)).toEqual([["E0"], ["E1"], ["E2"], ["E9"]]);
   });
 
-  it("are counted per chat, not per channel: a second channel to the chat does not raise the limit", async () => {
+  it("are counted per chat, so a second channel to the same chat does not raise the limit", async () => {
     const scene = await sceneOf(engine, "slack", { messages });
     const { store, chat } = scene;
     if (chat === undefined) throw new Error("no chat");
@@ -600,7 +612,7 @@ describeEngines("messages beyond the hourly limit", (engine) => {
 
   it("wait for the quiet hours to end", async () => {
     const night = { from: "13:00", to: "16:00" };
-    const schedule = { ...AT_ONCE, quietHours: night };
+    const schedule = { ...IMMEDIATE_SCHEDULE, quietHours: night };
     const scene = await sceneOf(engine, "slack", { schedule, messages });
     for (const symbol of ["E0", "E1", "E2", "E3", "E4"]) {
       scene.store.clock.now += MINUTE;
@@ -612,7 +624,7 @@ describeEngines("messages beyond the hourly limit", (engine) => {
     expect((await scene.texts()).map(symbolsIn)).toEqual([["E0"], ["E1"], ["E2"], ["E3", "E4"]]);
   });
 
-  it("do not include messages that a failing service refuses again and again", async () => {
+  it("do not include messages that a failing service refuses repeatedly", async () => {
     const scene = await sceneOf(engine, "slack", { messages });
     if (scene.chat === undefined) throw new Error("no chat");
     scene.chat.behavior = 503;
@@ -631,13 +643,13 @@ describeEngines("messages beyond the hourly limit", (engine) => {
 
 describeEngines("quiet hours", (engine) => {
   const NIGHT: ChannelSchedule = {
-    ...AT_ONCE,
+    ...IMMEDIATE_SCHEDULE,
     timeZone: "Europe/Berlin",
     quietHours: { from: "22:00", to: "07:00" },
   };
 
   it.each(KINDS)(
-    "of %s hold back every event until they end, in order and without loss, and hold back none outside of them",
+    "for %s hold back every event until they end, in order and without loss, and no event at other times",
     async (kind) => {
       const scene = await sceneOf(engine, kind, { schedule: NIGHT, start: "2026-03-28T20:30:00Z" });
       await happen(scene, "E0");
@@ -648,7 +660,7 @@ describeEngines("quiet hours", (engine) => {
         await happen(scene, `E${hour + 1}`);
       }
       expect((await scene.texts()).flatMap(symbolsIn)).toEqual(["E0"]);
-      // Clocks went forward in this night.
+      // The clocks go forward during this night.
       await goTo(scene, Date.parse("2026-03-29T05:00:00Z"));
       const told = (await scene.texts()).flatMap(symbolsIn);
       expect(told).toEqual(Array.from({ length: 9 }, (_, number) => `E${number}`));
@@ -658,7 +670,7 @@ describeEngines("quiet hours", (engine) => {
     },
   );
 
-  it("are observed by retries", async () => {
+  it("also delay retries", async () => {
     const scene = await sceneOf(engine, "slack", {
       schedule: NIGHT,
       start: "2026-01-15T20:59:58Z",
@@ -675,8 +687,8 @@ describeEngines("quiet hours", (engine) => {
 });
 
 describeEngines("a digest of a channel with quiet hours", (engine) => {
-  it("that failed keeps its events together, even if the person turns the quiet hours off", async () => {
-    const schedule = { ...AT_ONCE, quietHours: { from: "13:00", to: "16:00" } };
+  it("keeps its events together after a failure, even if the person turns the quiet hours off", async () => {
+    const schedule = { ...IMMEDIATE_SCHEDULE, quietHours: { from: "13:00", to: "16:00" } };
     const start = "2026-06-01T13:30:00Z";
     const scene = await sceneOf(engine, "slack", { schedule, start });
     const { store, chat } = scene;
@@ -689,7 +701,7 @@ describeEngines("a digest of a channel with quiet hours", (engine) => {
     await scene.worker.look();
     expect(chat.requests).toBe(1);
     chat.behavior = "takes";
-    await reschedule(scene, AT_ONCE);
+    await reschedule(scene, IMMEDIATE_SCHEDULE);
     await scene.released();
     expect(chat.requests).toBe(1);
     store.clock.now += MINUTE;
@@ -698,8 +710,8 @@ describeEngines("a digest of a channel with quiet hours", (engine) => {
     expect(await left(scene)).toEqual([]);
   });
 
-  it("that failed sends its events once, even if the person asks for one of them again", async () => {
-    const schedule = { ...AT_ONCE, quietHours: { from: "13:00", to: "16:00" } };
+  it("sends its events once after a failure, even if the person requests redelivery of one of them", async () => {
+    const schedule = { ...IMMEDIATE_SCHEDULE, quietHours: { from: "13:00", to: "16:00" } };
     const scene = await sceneOf(engine, "slack", { schedule, start: "2026-06-01T13:30:00Z" });
     const { store, chat } = scene;
     if (chat === undefined) throw new Error("no chat");
@@ -713,7 +725,7 @@ describeEngines("a digest of a channel with quiet hours", (engine) => {
     const all = await store.records.list(deliveries, { limit: 10 });
     const member = all.find(({ value }) => value.digestId !== undefined);
     if (member === undefined) throw new Error("no event is in a digest");
-    // As redelivering does.
+    // Redelivery writes the same change.
     const again = replace(deliveries, member, { value: member.value, dueInMs: 0 });
     await store.records.commit([again, announce(DELIVERIES_TOPIC)]);
     await scene.worker.look();
@@ -726,7 +738,7 @@ describeEngines("a digest of a channel with quiet hours", (engine) => {
     expect(await left(scene)).toEqual([]);
   });
 
-  it("that waits for the quiet hours to end is sent when the person turns them off", async () => {
+  it("is sent when the person turns off the quiet hours for which it waits", async () => {
     const schedule = { ...DAILY, quietHours: { from: "22:00", to: "07:00" }, digestAt: "21:59" };
     const scene = await sceneOf(engine, "slack", { schedule, start: "2026-01-15T12:00:00Z" });
     const { store, chat } = scene;
@@ -741,34 +753,34 @@ describeEngines("a digest of a channel with quiet hours", (engine) => {
     store.clock.now = Date.parse("2026-01-15T21:30:00Z");
     await scene.worker.look();
     expect(await scene.texts()).toEqual([]);
-    await reschedule(scene, AT_ONCE);
+    await reschedule(scene, IMMEDIATE_SCHEDULE);
     await scene.released();
     expect((await scene.texts()).map(symbolsIn)).toEqual([["E0", "E1"]]);
     expect(await left(scene)).toEqual([]);
   });
 
-  it("that waits for the quiet hours to end gets into no other digest", async () => {
-    const schedule = { ...AT_ONCE, quietHours: { from: "13:00", to: "16:00" } };
+  it("stays separate from the next digest while it waits for the quiet hours to end", async () => {
+    const schedule = { ...IMMEDIATE_SCHEDULE, quietHours: { from: "13:00", to: "16:00" } };
     const scene = await sceneOf(engine, "slack", { schedule, start: "2026-06-01T15:00:00Z" });
     const { store, chat } = scene;
     if (chat === undefined) throw new Error("no chat");
     await happen(scene, "E0");
     chat.behavior = 503;
     await goTo(scene, Date.parse("2026-06-01T16:00:00Z"));
-    // Its retry comes in quiet hours, and an event comes in them as well.
-    await reschedule(scene, { ...AT_ONCE, quietHours: { from: "16:00", to: "18:00" } });
+    // The retry of the digest and the second event both fall within the new quiet hours.
+    await reschedule(scene, { ...IMMEDIATE_SCHEDULE, quietHours: { from: "16:00", to: "18:00" } });
     store.clock.now += MINUTE;
     await happen(scene, "E1");
     chat.behavior = "takes";
     await goTo(scene, Date.parse("2026-06-01T18:00:00Z"));
-    // The digest with E1 is made only then.
+    // The digest with E1 is created only when the quiet hours have ended.
     await goTo(scene, store.clock.now + MINUTE);
     expect((await scene.texts()).map(symbolsIn).toSorted()).toEqual([["E0"], ["E1"]]);
     expect(scene.worker.errors).toEqual([]);
     expect(await left(scene)).toEqual([]);
   });
 
-  it("that failed after the quiet hours waits for its retry, whatever the schedule", async () => {
+  it("waits for its retry after a failure, whatever the schedule becomes", async () => {
     const schedule = { ...DAILY, quietHours: { from: "22:00", to: "07:00" }, digestAt: "21:59" };
     const scene = await sceneOf(engine, "slack", { schedule, start: "2026-01-15T12:00:00Z" });
     const { store, chat } = scene;
@@ -780,12 +792,12 @@ describeEngines("a digest of a channel with quiet hours", (engine) => {
       await scene.worker.look();
     }
     expect(chat.requests).toBe(2);
-    await reschedule(scene, AT_ONCE);
+    await reschedule(scene, IMMEDIATE_SCHEDULE);
     await scene.released();
     expect(chat.requests).toBe(2);
   });
 
-  it("that failed is not tried again before the quiet hours end", async () => {
+  it("is not retried before the quiet hours end", async () => {
     const schedule = { ...DAILY, quietHours: { from: "22:00", to: "07:00" }, digestAt: "21:59" };
     const scene = await sceneOf(engine, "slack", { schedule, start: "2026-01-15T12:00:00Z" });
     if (scene.chat === undefined) throw new Error("no chat");
@@ -806,7 +818,7 @@ describeEngines("a digest of a channel with quiet hours", (engine) => {
   });
 });
 
-/** What a test needs to change what a person has. */
+/** The parts of a scene that are needed to change a person's channel or alert. */
 type Changed = Pick<Scene, "store" | "made">;
 
 const reschedule = (scene: Changed, schedule: ChannelSchedule) =>
@@ -816,18 +828,18 @@ async function changeChannel({ store, made }: Changed, changes: Partial<Channel>
   const channel = await store.records.get(channels, made.channel.key);
   if (channel === undefined) throw new Error("the channel is gone");
   const changed = replace(channels, channel, { value: { ...channel.value, ...changes } });
-  await store.records.commit([changed, ...releaseHeld(channel)]);
+  await store.records.commit([changed, ...releaseHeldDeliveries(channel)]);
 }
 
-/** Pauses the alert, or resumes it. */
+/** Pauses or resumes the alert. */
 async function pauseAlert({ store, made }: Changed, isPaused: boolean): Promise<void> {
   const alert = await store.records.get(alerts, made.alert.key);
   if (alert === undefined) throw new Error("the alert is gone");
   const changed = replace(alerts, alert, { value: { ...alert.value, isPaused } });
-  await store.records.commit([changed, ...(isPaused ? [] : releaseHeld(alert))]);
+  await store.records.commit([changed, ...(isPaused ? [] : releaseHeldDeliveries(alert))]);
 }
 
-/** Directs the alert to another channel. */
+/** Makes the alert use another channel. */
 async function direct({ store, made }: Changed, to: ChannelAlert): Promise<void> {
   const alert = await store.records.get(alerts, made.alert.key);
   if (alert === undefined) throw new Error("the alert is gone");

@@ -2,11 +2,11 @@ import fc from "fast-check";
 import { Temporal } from "temporal-polyfill";
 import { describe, expect, it } from "vitest";
 import {
-  AT_ONCE,
   type ChannelSchedule,
+  IMMEDIATE_SCHEDULE,
   isTimeZone,
-  quietUntil,
-  waitsUntil,
+  quietHoursEnd,
+  scheduledWaitEnd,
 } from "../../../../src/alerts/channels/schedule.ts";
 
 const HOUR = 3_600_000;
@@ -17,21 +17,21 @@ const iso = (instant: number | undefined): string | undefined =>
   instant === undefined ? undefined : new Date(instant).toISOString();
 
 const nightIn = (timeZone: string): ChannelSchedule => ({
-  ...AT_ONCE,
+  ...IMMEDIATE_SCHEDULE,
   timeZone,
   quietHours: { from: "22:00", to: "07:00" },
 });
 
 const digestIn = (timeZone: string, digestAt: string): ChannelSchedule => ({
-  ...AT_ONCE,
+  ...IMMEDIATE_SCHEDULE,
   timeZone,
   digestAt,
 });
 
-/** Zones with usual, unusual and no daylight saving. */
+/** Time zones with one-hour, half-hour and no daylight saving time. */
 const ZONES = ["Europe/Berlin", "America/New_York", "Australia/Lord_Howe", "Asia/Kolkata", "UTC"];
 
-/** Start of 2026. */
+/** Start of the year 2026 in UTC. */
 const YEAR = at("2026-01-01T00:00:00Z");
 
 describe("quiet hours", () => {
@@ -40,25 +40,25 @@ describe("quiet hours", () => {
     ["2026-01-15T21:00:00Z", "2026-01-16T06:00:00.000Z"],
     ["2026-01-16T05:59:59Z", "2026-01-16T06:00:00.000Z"],
     ["2026-01-16T06:00:00Z", undefined],
-    // Clocks go forward at 01:00 UTC: the night has 8 hours.
+    // The clocks go forward at 01:00 UTC, so the quiet hours last 8 hours.
     ["2026-03-28T21:00:00Z", "2026-03-29T05:00:00.000Z"],
     ["2026-03-29T01:30:00Z", "2026-03-29T05:00:00.000Z"],
     ["2026-03-29T05:00:00Z", undefined],
-    // Clocks go back at 01:00 UTC: it has 10.
+    // The clocks go back at 01:00 UTC, so the quiet hours last 10 hours.
     ["2026-10-24T20:00:00Z", "2026-10-25T06:00:00.000Z"],
     ["2026-10-25T05:59:59Z", "2026-10-25T06:00:00.000Z"],
     ["2026-10-25T06:00:00Z", undefined],
   ])("in Berlin from 22:00 to 07:00: at %s until %s", (now, until) => {
-    expect(iso(quietUntil(nightIn("Europe/Berlin"), at(now)))).toBe(until);
+    expect(iso(quietHoursEnd(nightIn("Europe/Berlin"), at(now)))).toBe(until);
   });
 
-  it("can begin and end on one day", () => {
-    const lunch = { ...AT_ONCE, quietHours: { from: "12:00", to: "13:00" } };
-    expect(iso(quietUntil(lunch, at("2026-05-05T12:30:00Z")))).toBe("2026-05-05T13:00:00.000Z");
-    expect(quietUntil(lunch, at("2026-05-05T13:00:00Z"))).toBeUndefined();
+  it("can begin and end on the same day", () => {
+    const lunch = { ...IMMEDIATE_SCHEDULE, quietHours: { from: "12:00", to: "13:00" } };
+    expect(iso(quietHoursEnd(lunch, at("2026-05-05T12:30:00Z")))).toBe("2026-05-05T13:00:00.000Z");
+    expect(quietHoursEnd(lunch, at("2026-05-05T13:00:00Z"))).toBeUndefined();
   });
 
-  it("end at an instant outside of them, whatever the zone and the times", () => {
+  it("end at an instant that is not quiet, whatever the time zone and the hours", () => {
     const time = fc.integer({ min: 0, max: 1_439 }).map(timeOf);
     const property = fc.property(
       fc.constantFrom(...ZONES),
@@ -67,12 +67,12 @@ describe("quiet hours", () => {
       fc.integer({ min: 0, max: 365 * 24 * 60 }),
       (timeZone, from, to, minutes) => {
         fc.pre(from !== to);
-        const schedule = { ...AT_ONCE, timeZone, quietHours: { from, to } };
-        const end = quietUntil(schedule, YEAR + minutes * 60_000);
+        const schedule = { ...IMMEDIATE_SCHEDULE, timeZone, quietHours: { from, to } };
+        const end = quietHoursEnd(schedule, YEAR + minutes * 60_000);
         if (end === undefined) return;
         expect(end).toBeGreaterThan(YEAR + minutes * 60_000);
         expect(end - (YEAR + minutes * 60_000)).toBeLessThanOrEqual(25 * HOUR);
-        expect(quietUntil(schedule, end)).toBeUndefined();
+        expect(quietHoursEnd(schedule, end)).toBeUndefined();
       },
     );
     fc.assert(property, { seed: 23, numRuns: 1_000 });
@@ -113,16 +113,16 @@ describe("a daily digest", () => {
       "2026-10-26T01:30:00.000Z",
     ],
   ])("is sent %s", (_, digest, now, until) => {
-    expect(iso(waitsUntil(digestIn("Europe/Berlin", digest), at(now)))).toBe(until);
+    expect(iso(scheduledWaitEnd(digestIn("Europe/Berlin", digest), at(now)))).toBe(until);
   });
 
-  it("comes once on every day of a year, in every zone, on days of 23 and 25 hours too", () => {
+  it("is sent once on every day of a year in every time zone, even on days of 23 or 25 hours", () => {
     for (const timeZone of ZONES) {
       for (const digestAt of ["00:00", "02:30", "08:00", "23:59"]) {
         const days = new Set<string>();
         let now = YEAR;
         for (let day = 0; day < 365; day++) {
-          now = waitsUntil(digestIn(timeZone, digestAt), now) ?? 0;
+          now = scheduledWaitEnd(digestIn(timeZone, digestAt), now) ?? 0;
           const local = Temporal.Instant.fromEpochMilliseconds(now).toZonedDateTimeISO(timeZone);
           days.add(local.toPlainDate().toString());
         }
@@ -131,29 +131,31 @@ describe("a daily digest", () => {
     }
   });
 
-  it("waits for the end of the quiet hours that it falls into", () => {
+  it("waits for the end of the quiet hours when its time falls within them", () => {
     const schedule = { ...nightIn("Europe/Berlin"), digestAt: "06:00" };
-    expect(iso(waitsUntil(schedule, at("2026-01-15T12:00:00Z")))).toBe("2026-01-16T06:00:00.000Z");
+    expect(iso(scheduledWaitEnd(schedule, at("2026-01-15T12:00:00Z")))).toBe(
+      "2026-01-16T06:00:00.000Z",
+    );
   });
 });
 
-describe("a time zone", () => {
+describe("the validation of a time zone", () => {
   it.each(["Europe/Berlin", "America/Argentina/Buenos_Aires", "UTC", "Etc/GMT+5"])(
-    "is %s",
+    "accepts %s",
     (name) => {
       expect(isTimeZone(name)).toBe(true);
     },
   );
 
   it.each(["", "Mars/Olympus", "+02:00", "../../etc/passwd", "x".repeat(10_000)])(
-    "is not %j",
+    "rejects %j",
     (name) => {
       expect(isTimeZone(name)).toBe(false);
     },
   );
 });
 
-/** A time of day. @param minutes Since midnight. */
+/** Formats a time of day, `HH:MM`. @param minutes Minutes since midnight. */
 function timeOf(minutes: number): string {
   const two = (value: number) => String(value).padStart(2, "0");
   return `${two(Math.floor(minutes / 60))}:${two(minutes % 60)}`;

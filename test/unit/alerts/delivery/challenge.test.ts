@@ -14,7 +14,7 @@ it.each([
   ["text with a trailing newline", `${CHALLENGE}\n`],
   ["a JSON member", JSON.stringify({ challenge: CHALLENGE, other: 1 })],
   ["indented JSON", JSON.stringify({ challenge: CHALLENGE }, null, 2)],
-])("a challenge is answered by %s", (_, response) => {
+])("a challenge is answered by a response with %s", (_, response) => {
   expect(echoesChallenge(response, CHALLENGE)).toBe(true);
 });
 
@@ -27,11 +27,11 @@ it.each([
   ["JSON without the member", "{}"],
   ["null", "null"],
   ["a JSON array", JSON.stringify([{ challenge: CHALLENGE }])],
-])("a challenge is not answered by %s", (_, response) => {
+])("a challenge is not answered by a response with %s", (_, response) => {
   expect(echoesChallenge(response, CHALLENGE)).toBe(false);
 });
 
-it("a challenge is current only if it is the last one of a pending webhook", () => {
+it("a challenge is current only if it is the latest challenge of a pending webhook", () => {
   const body = challengeBody("alert_1", CHALLENGE, 0);
   expect(isCurrentChallenge(body, pending)).toBe(true);
   expect(isCurrentChallenge(body, { ...pending, challenge: "another" })).toBe(false);

@@ -1,12 +1,12 @@
 import { describe, expect, it } from "vitest";
 import {
-  afterFailedAttempt,
-  allowedAttempts,
+  allowedConcurrentAttempts,
+  breakerAfterFailure,
   type CircuitBreaker,
   CLOSED_BREAKER,
 } from "../../../../src/alerts/delivery/circuit-breaker.ts";
 
-/** A circuit breaker after this many consecutive failed attempts. */
+/** Returns a circuit breaker after `failures` consecutive failed attempts. */
 function failedTimes(
   failures: number,
   from: CircuitBreaker = CLOSED_BREAKER,
@@ -14,16 +14,16 @@ function failedTimes(
   let [breaker, now] = [from, 0];
   for (let failure = 0; failure < failures; failure++) {
     now = Math.max(now, breaker.openUntil);
-    breaker = afterFailedAttempt(breaker, { isProbe: breaker.pauses > 0, now });
+    breaker = breakerAfterFailure(breaker, { isProbe: breaker.pauses > 0, now });
   }
   return { breaker, now };
 }
 
 describe("the circuit breaker of an endpoint", () => {
-  it("allows five concurrent attempts below five consecutive failures", () => {
+  it("allows five concurrent attempts after fewer than five consecutive failures", () => {
     for (const failures of [0, 1, 4]) {
       const { breaker, now } = failedTimes(failures);
-      expect(allowedAttempts(breaker, now)).toBe(5);
+      expect(allowedConcurrentAttempts(breaker, now)).toBe(5);
     }
   });
 
@@ -37,19 +37,19 @@ describe("the circuit breaker of an endpoint", () => {
     "after %d consecutive failures allows no attempt for %d ms, and then one probe",
     (failures, pauseMs) => {
       const { breaker, now } = failedTimes(failures);
-      expect(allowedAttempts(breaker, now)).toBe(0);
-      expect(allowedAttempts(breaker, now + pauseMs - 1)).toBe(0);
-      expect(allowedAttempts(breaker, now + pauseMs)).toBe(1);
+      expect(allowedConcurrentAttempts(breaker, now)).toBe(0);
+      expect(allowedConcurrentAttempts(breaker, now + pauseMs - 1)).toBe(0);
+      expect(allowedConcurrentAttempts(breaker, now + pauseMs)).toBe(1);
     },
   );
 
-  it("does not stay open longer because of attempts that were running when it opened", () => {
+  it("does not stay open longer because of attempts that were already running when it opened", () => {
     const { breaker, now } = failedTimes(5);
     const late = [1, 2, 3, 4].reduce<CircuitBreaker>(
-      (before, ms) => afterFailedAttempt(before, { isProbe: false, now: now + 10_000 + ms }),
+      (before, ms) => breakerAfterFailure(before, { isProbe: false, now: now + 10_000 + ms }),
       breaker,
     );
-    expect(allowedAttempts(late, now + 5_000)).toBe(1);
+    expect(allowedConcurrentAttempts(late, now + 5_000)).toBe(1);
     expect(late.pauses).toBe(1);
   });
 });

@@ -5,7 +5,7 @@ import {
   EndpointQueues,
 } from "../../../../src/alerts/delivery/endpoint-queues.ts";
 
-/** Queues whose attempts end when the test says so. */
+/** Endpoint queues whose attempts end only when the test calls `end`. */
 function manualQueues(maxTotal = 200, maxPerOwner = 40) {
   const clock = { now: 0 };
   const running = new Map<string, (outcome: AttemptOutcome) => void>();
@@ -57,7 +57,7 @@ describe("endpoint queues", () => {
     expect(names().filter((name) => name.startsWith("b"))).toEqual(["b1", "b2"]);
   });
 
-  it("cap the work of one owner, and report capacity when an attempt ends", async () => {
+  it("limit the work of one owner, and report free capacity when an attempt ends", async () => {
     const { queues, add, calls, end } = manualQueues(10, 4);
     add("a1", 1, 2);
     add("a2", 1, 2);
@@ -81,7 +81,7 @@ describe("endpoint queues", () => {
     expect(isFull("f")).toBe(false);
   });
 
-  it("report capacity for other owners too, whose share grows when an attempt ends", async () => {
+  it("report free capacity for all owners when an attempt of one owner ends, since their shares grow", async () => {
     const { queues, add, calls, end } = manualQueues(10, 4);
     add("a1", 1, 2);
     add("b1", 1, 2);
@@ -91,7 +91,7 @@ describe("endpoint queues", () => {
     expect([queues.saturated(), calls()]).toEqual([[], 1]);
   });
 
-  it("serve owners in turn when each has only one slot", async () => {
+  it("serve owners in rounds when each owner has only one slot", async () => {
     const { queues, add, end } = manualQueues(3, 1);
     for (const owner of ["a", "b", "c"]) add(owner, 1);
     await end("a1", "success");
@@ -101,7 +101,7 @@ describe("endpoint queues", () => {
     expect(queues.nextRound()).toBe(false);
   });
 
-  it("report capacity only if there was none before", async () => {
+  it("report free capacity only if the queue was full before", async () => {
     const { add, calls, end } = manualQueues();
     add("a", 1, 2, 3, 4);
     await end("a1", "success");
@@ -111,7 +111,7 @@ describe("endpoint queues", () => {
     expect(calls()).toBe(1);
   });
 
-  it("cap the work of all endpoints together", async () => {
+  it("limit the total work of all endpoints", async () => {
     const { queues, add, calls, end } = manualQueues(3, 2);
     add("a", 1);
     add("b", 1);
@@ -126,7 +126,7 @@ describe("endpoint queues", () => {
     const { queues, clock, add, names, end } = manualQueues();
     add("a", 1, 2, 3, 4, 5, 6, 7, 8, 9);
     for (const at of [1, 2, 3, 4, 5]) await end(`a${at}`, "failure");
-    // Each that failed before the fifth made room for another.
+    // Each of the first four failures freed a slot for a queued attempt.
     expect(names()).toEqual(["a6", "a7", "a8", "a9"]);
     for (const name of names()) await end(name, "failure");
     expect(queues.saturated()).toEqual(["a"]);
@@ -176,7 +176,7 @@ describe("endpoint queues", () => {
     expect(names()).toEqual(["a6"]);
   });
 
-  it("return queued work when they stop, and start nothing more", async () => {
+  it("return queued work and start no further attempt when they are stopped", async () => {
     const { queues, add, names, end } = manualQueues();
     add("a", 1, 2, 3, 4, 5, 6, 7);
     add("b", 1);

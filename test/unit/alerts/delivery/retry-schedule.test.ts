@@ -1,13 +1,15 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { nextChallengeMs } from "../../../../src/alerts/delivery/challenge.ts";
-import { nextAttemptMs } from "../../../../src/alerts/delivery/retry-schedule.ts";
+import { nextChallengeDelayMs } from "../../../../src/alerts/delivery/challenge.ts";
+import { nextAttemptDelayMs } from "../../../../src/alerts/delivery/retry-schedule.ts";
 
 const HOUR = 3_600_000;
 
-/** Every pause of a delivery that is never taken. */
+/** All retry delays in milliseconds of a delivery that always fails. */
 const pauses = (random: () => number, retryAfterMs?: number) =>
-  Array.from({ length: 10 }, (_, at) => nextAttemptMs({ failures: at + 1, random, retryAfterMs }));
+  Array.from({ length: 10 }, (_, at) =>
+    nextAttemptDelayMs({ failures: at + 1, random, retryAfterMs }),
+  );
 
 const sum = (numbers: readonly (number | undefined)[]): number =>
   numbers.reduce<number>((total, each) => total + (each ?? 0), 0);
@@ -46,7 +48,7 @@ describe("the retry schedule of a delivery", () => {
     expect(pauses(() => 1 - Number.EPSILON)[0]).toBe(5_500);
   });
 
-  it("honors Retry-After up to a day, and never shortens a pause", () => {
+  it("honors Retry-After up to one day, and never shortens a scheduled pause", () => {
     expect(pauses(() => 0.5, 60_000).slice(0, 3)).toEqual([60_000, 300_000, 1_800_000]);
     expect(pauses(() => 0.5, 1_000)).toEqual(pauses(() => 0.5));
     expect(pauses(() => 0.5, 1_000 * HOUR)[0]).toBe(24 * HOUR);
@@ -56,7 +58,9 @@ describe("the retry schedule of a delivery", () => {
 
 describe("the retry schedule of a challenge", () => {
   it("retries 1, 5 and 30 minutes after the first attempt, then stops", () => {
-    const all = [1, 2, 3, 4].map((failures) => nextChallengeMs({ failures, random: () => 0.5 }));
+    const all = [1, 2, 3, 4].map((failures) =>
+      nextChallengeDelayMs({ failures, random: () => 0.5 }),
+    );
     expect(all).toEqual([60_000, 240_000, 1_500_000, undefined]);
     expect(sum(all)).toBe(30 * 60_000);
   });

@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
 import {
-  firstSecret,
-  isSecret,
-  nextSecret,
+  createFirstSecret,
+  createNextSecret,
+  isSigningSecret,
   SECRET_OVERLAP_MS,
   signingSecrets,
 } from "../../../../src/alerts/delivery/signing.ts";
@@ -14,16 +14,16 @@ const NOW = 1_800_000_000_000;
 
 describe("the secrets of a webhook", () => {
   it("are returned once and stored encrypted", () => {
-    const { secret, sealed } = firstSecret(place);
-    expect(isSecret(secret)).toBe(true);
+    const { secret, sealed } = createFirstSecret(place);
+    expect(isSigningSecret(secret)).toBe(true);
     expect(JSON.stringify(sealed)).not.toContain(secret.slice(6));
     expect(sealed.previous).toBeNull();
     expect(signingSecrets(sealed, place, NOW)).toEqual([secret]);
   });
 
-  it("overlap for a day after a rotation, the new secret first", () => {
-    const first = firstSecret(place);
-    const second = nextSecret(first.sealed, place, NOW);
+  it("overlap for a day after a rotation, with the new secret first", () => {
+    const first = createFirstSecret(place);
+    const second = createNextSecret(first.sealed, place, NOW);
     const both = [second.secret, first.secret];
     expect(second.secret).not.toBe(first.secret);
     expect(SECRET_OVERLAP_MS).toBe(24 * 3_600_000);
@@ -33,14 +33,14 @@ describe("the secrets of a webhook", () => {
   });
 
   it("are never more than two", () => {
-    const first = firstSecret(place);
-    const second = nextSecret(first.sealed, place, NOW);
-    const third = nextSecret(second.sealed, place, NOW + 1);
+    const first = createFirstSecret(place);
+    const second = createNextSecret(first.sealed, place, NOW);
+    const third = createNextSecret(second.sealed, place, NOW + 1);
     expect(signingSecrets(third.sealed, place, NOW + 2)).toEqual([third.secret, second.secret]);
   });
 
-  it("can be opened for their own alert only", () => {
-    const { sealed } = firstSecret(place);
+  it("can be decrypted only for their own alert", () => {
+    const { sealed } = createFirstSecret(place);
     const elsewhere = { ...place, alertId: "alert_fedcba9876543210" };
     expect(() => signingSecrets(sealed, elsewhere, NOW)).toThrow();
   });

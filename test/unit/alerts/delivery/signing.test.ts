@@ -4,8 +4,8 @@ import { type CryptoKey, importJWK } from "jose";
 import { Webhook } from "standardwebhooks";
 import { describe, expect, it } from "vitest";
 import {
-  isSecret,
-  newSecret,
+  isSigningSecret,
+  newSigningSecret,
   type PrivateKeyJwk,
   type SignatureHeaders,
   type SignedMessage,
@@ -16,22 +16,24 @@ import {
 const newKey = () =>
   generateKeyPairSync("ed25519").privateKey.export({ format: "jwk" }) as unknown as PrivateKeyJwk;
 
-/** The library looks at the real clock. */
+/**
+ * A signed message with the current time, because the verification library reads the real clock.
+ */
 const attempted = (parts: Partial<SignedMessage> = {}): SignedMessage => ({
   id: "msg_1",
   at: Date.now(),
   body: '{"type":"signal.shift","data":{"symbol":"ALDER.SIM","name":"Ümlaut \\u0000 🐂"}}',
-  secrets: [newSecret()],
+  secrets: [newSigningSecret()],
   keys: [],
   ...parts,
 });
 
-const [secret, old, other] = [newSecret(), newSecret(), newSecret()];
+const [secret, old, other] = [newSigningSecret(), newSigningSecret(), newSigningSecret()];
 const [key, oldKey] = [newKey(), newKey()];
 
-/** Verifies a signature by the standard alone, without code of the service. */
+/** Verifies a signature as the specification describes, without using code of the service. */
 function isSignedBy({ x }: PrivateKeyJwk, headers: SignatureHeaders, body: string): boolean {
-  // SubjectPublicKeyInfo of Ed25519 (RFC 8410 section 10.1) up to the key.
+  // DER prefix of the SubjectPublicKeyInfo of an Ed25519 key (RFC 8410 section 10.1).
   const head = Buffer.from("302a300506032b6570032100", "hex");
   const der = Buffer.concat([head, Buffer.from(x, "base64url")]);
   const publicKey = createPublicKey({ key: der, format: "der", type: "spki" });
@@ -45,12 +47,12 @@ function isSignedBy({ x }: PrivateKeyJwk, headers: SignatureHeaders, body: strin
 }
 
 describe("a signing secret", () => {
-  it("is whsec_ and 32 random bytes in base64", () => {
-    const secrets = Array.from({ length: 100 }, newSecret);
+  it("consists of whsec_ and 32 random bytes in base64", () => {
+    const secrets = Array.from({ length: 100 }, newSigningSecret);
     expect(new Set(secrets).size).toBe(100);
     for (const each of secrets) {
       expect(each).toMatch(/^whsec_[A-Za-z0-9+/]{43}=$/);
-      expect(isSecret(each)).toBe(true);
+      expect(isSigningSecret(each)).toBe(true);
     }
   });
 
@@ -64,14 +66,14 @@ describe("a signing secret", () => {
     [`whpk_${Buffer.alloc(32).toString("base64")}`, false],
     [`whsec_${Buffer.alloc(32).toString("base64").slice(0, -1)}`, false],
     [`whsec_${Buffer.alloc(32, 255).toString("base64url")}`, false],
-  ])("has the length that the standard allows: %s", (text, expected) => {
-    expect(isSecret(text)).toBe(expected);
+  ])("is valid only as whsec_ and 24 to 64 bytes in base64: %s", (text, expected) => {
+    expect(isSigningSecret(text)).toBe(expected);
   });
 });
 
 describe("the signature of a delivery", () => {
-  it("matches the standard's test vector", () => {
-    // The example of the specification's reference libraries.
+  it("matches the test vector of the Standard Webhooks specification", () => {
+    // The example of the Standard Webhooks reference libraries.
     const headers = signatureHeaders({
       id: "msg_p5jXN8AQM9LWM0D4loKWxJek",
       at: 1_614_265_330_000,
@@ -86,7 +88,7 @@ describe("the signature of a delivery", () => {
     });
   });
 
-  it("is verified by the standard's own library with any of the secrets, and with no other", () => {
+  it("is verified by the Standard Webhooks library with each current secret, and with no other secret", () => {
     const sent = attempted({ secrets: [secret, old], keys: [key, oldKey] });
     const headers = signatureHeaders(sent);
     for (const known of [secret, old]) {
@@ -99,7 +101,7 @@ describe("the signature of a delivery", () => {
     expect(() => new Webhook(secret).verify(sent.body, renamed)).toThrow("No matching signature");
   });
 
-  it("is verified with the public keys", async () => {
+  it("is verified with each published public key", async () => {
     const sent = attempted({ secrets: [secret], keys: [key, oldKey] });
     const headers = signatureHeaders(sent);
     expect(isSignedBy(key, headers, sent.body)).toBe(true);
@@ -108,7 +110,7 @@ describe("the signature of a delivery", () => {
     expect(isSignedBy(key, headers, `${sent.body} `)).toBe(false);
   });
 
-  it("is verified with the public keys by Web Crypto, too", async () => {
+  it("is verified with a public key by Web Crypto", async () => {
     const sent = attempted({ secrets: [], keys: [key] });
     const headers = signatureHeaders(sent);
     const { kty, crv, x } = key;
@@ -120,7 +122,7 @@ describe("the signature of a delivery", () => {
     expect(await crypto.subtle.verify("Ed25519", imported, given, bytes)).toBe(true);
   });
 
-  it("lists the schemes in order, and has its timestamp in seconds", () => {
+  it("lists secret-based signatures before key-based signatures, and has its timestamp in seconds", () => {
     const headers = signatureHeaders(
       attempted({ at: 1_700_000_000_999, secrets: [secret, old], keys: [key, oldKey] }),
     );
@@ -135,7 +137,7 @@ describe("the example receiver", () => {
   const headers = signatureHeaders(sent);
   const body = Buffer.from(sent.body);
 
-  it("returns the schemes that verify a delivery", () => {
+  it("returns the signature schemes that verify a delivery", () => {
     const by = (trusted: Partial<Parameters<typeof verifySignatures>[2]>) =>
       verifySignatures(headers, body, { secrets: [], keys: [], ...trusted });
     expect(by({ secrets: [secret] })).toEqual(["v1"]);
@@ -146,7 +148,7 @@ describe("the example receiver", () => {
     expect(by({})).toEqual([]);
   });
 
-  it("agrees with the standard's library about the library's signatures", () => {
+  it("verifies a signature made by the Standard Webhooks library", () => {
     const at = new Date();
     const signature = new Webhook(secret).sign("msg_9", at, sent.body);
     const signed = {

@@ -18,8 +18,8 @@ function newKey(kid: string, retiredAt: number | null): Key<"webhook-signing"> {
 
 const keys = [newKey("new", null), newKey("old", NOW)];
 
-describe("the published keys", () => {
-  it("are a JWK Set with each key in both formats and the time until which it signs", async () => {
+describe("the published webhook keys", () => {
+  it("are a JWK Set that contains each key in both formats and the time until which it signs", async () => {
     const set = webhookKeySet(keys);
     expect(WebhookKeySet.parse(set)).toEqual(set);
     expect(
@@ -64,7 +64,7 @@ describe("GET /.well-known/webhook-keys.json", () => {
     expect(await answer.json()).toEqual(webhookKeySet(keys));
   });
 
-  it("has the current keys", async () => {
+  it("returns the current keys", async () => {
     current = [newKey("newest", null), ...keys];
     onTestFinished(() => {
       current = keys;

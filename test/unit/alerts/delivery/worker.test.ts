@@ -3,15 +3,15 @@ import { Webhook } from "standardwebhooks";
 import { expect, it } from "vitest";
 import { type Alert, alertGroup, alerts, type WebhookState } from "../../../../src/alerts/alert.ts";
 import {
-  ATTEMPT_KIND,
-  type Attempt,
+  ATTEMPT_ARCHIVE_KIND,
+  type DeliveryAttempt,
   deliveries,
   enqueueChallenge,
   newMessageId,
 } from "../../../../src/alerts/delivery/delivery.ts";
 import { endpointHealth } from "../../../../src/alerts/delivery/endpoint-health.ts";
-import { releaseHeld } from "../../../../src/alerts/delivery/held-deliveries.ts";
-import type { Sender, WebhookResponse } from "../../../../src/alerts/delivery/sender.ts";
+import { releaseHeldDeliveries } from "../../../../src/alerts/delivery/held-deliveries.ts";
+import type { WebhookResponse, WebhookSender } from "../../../../src/alerts/delivery/sender.ts";
 import {
   type signatureHeaders,
   verifySignatures,
@@ -21,15 +21,15 @@ import { OutboundError } from "../../../../src/outbound/guarded-fetch.ts";
 import { removeGroup, replace } from "../../../../src/store/port/operations.ts";
 import type { Records } from "../../../../src/store/port/records.ts";
 import { receiver, startWorker } from "../../../support/delivery-worker.ts";
-import type { Received } from "../../../support/receivers.ts";
-import { describeEngines, dumped, openStore, type TestStore } from "../../../support/stores.ts";
+import type { ReceivedRequest } from "../../../support/receivers.ts";
+import { describeEngines, dumpStore, openStore, type TestStore } from "../../../support/stores.ts";
 import {
-  type Hooked,
-  hooked,
-  kept,
   newKey,
   OWNER,
   queuedEvent,
+  storeWebhookAlert,
+  type WebhookAlert,
+  webhookAlert,
 } from "../../../support/webhook-alerts.ts";
 
 const SECOND = 1_000;
@@ -40,38 +40,47 @@ const DAY = 24 * HOUR;
 const CHALLENGE = "m4Fh0qY2LtVw9sXaBzKe";
 const pending: WebhookState = { is: "pending", since: 0, challenge: CHALLENGE };
 
-/** Keeps alerts in a store. */
-const keep = ({ records }: TestStore, ...made: readonly Hooked[]) => records.commit(made.map(kept));
+/** Stores alerts. */
+const keep = ({ records }: TestStore, ...made: readonly WebhookAlert[]) =>
+  records.commit(made.map(storeWebhookAlert));
 
-/** What a store has of a collection. */
+/** Returns all queued deliveries. */
 const waiting = ({ records }: TestStore) => records.list(deliveries, { limit: 1_000 });
 
-/** The attempts that were noted, in the order they were made. */
-async function attempts({ store }: TestStore): Promise<readonly Attempt[]> {
-  // Several are made in one instant; a dump gives rows in the order they came.
-  const rows = await dumped(store);
+/** Returns the recorded attempts in the order in which they were made. */
+async function attempts({ store }: TestStore): Promise<readonly DeliveryAttempt[]> {
+  // Several attempts have the same timestamp, and a dump returns rows in insertion order.
+  const rows = await dumpStore(store);
   return rows.flatMap((row) =>
-    row.table === "archive" && row.kind === ATTEMPT_KIND ? [JSON.parse(row.text) as Attempt] : [],
+    row.table === "archive" && row.kind === ATTEMPT_ARCHIVE_KIND
+      ? [JSON.parse(row.text) as DeliveryAttempt]
+      : [],
   );
 }
 
-const alertNow = async ({ records }: TestStore, { key }: Hooked): Promise<Alert | undefined> =>
-  (await records.get(alerts, key))?.value;
+const alertNow = async (
+  { records }: TestStore,
+  { key }: WebhookAlert,
+): Promise<Alert | undefined> => (await records.get(alerts, key))?.value;
 
-async function change(store: TestStore, { key }: Hooked, changed: Partial<Alert>): Promise<void> {
+async function change(
+  store: TestStore,
+  { key }: WebhookAlert,
+  changed: Partial<Alert>,
+): Promise<void> {
   const alert = await store.records.get(alerts, key);
   if (alert === undefined) throw new Error("The alert is gone.");
   const isDone = await store.records.commit([
     replace(alerts, alert, { value: { ...alert.value, ...changed } }),
-    ...releaseHeld(alert),
+    ...releaseHeldDeliveries(alert),
   ]);
   expect(isDone).toBe(true);
 }
 
-/** What a webhook that takes a delivery answers. */
+/** Response of a webhook that accepts a delivery. */
 const OK: WebhookResponse = { status: 200, retryAfterMs: undefined, latencyMs: 1, body: "" };
 
-/** A sender that waits for the answer of the test. */
+/** A sender whose responses are given by the test. */
 function slowSender() {
   const events = new EventEmitter();
   const answered = Promise.withResolvers<WebhookResponse>();
@@ -89,18 +98,19 @@ function slowSender() {
   return { sender: { send }, underway, answer: answered.resolve, breakOff };
 }
 
-function webhookOf({ value }: Hooked): Extract<Alert["way"], { by: "webhook" }> {
+function webhookOf({ value }: WebhookAlert): Extract<Alert["way"], { by: "webhook" }> {
   if (value.way.by !== "webhook") throw new Error("It has no webhook.");
   return value.way;
 }
 
-const sentAt = ({ headers }: Received): number => Number(headers["webhook-timestamp"]) * SECOND;
+const sentAt = ({ headers }: ReceivedRequest): number =>
+  Number(headers["webhook-timestamp"]) * SECOND;
 
 describeEngines("the delivery worker", (engine) => {
-  it("delivers a signed event and stores only the attempt", async () => {
+  it("delivers a signed event, after which only the attempt is stored", async () => {
     const store = await openStore(engine);
     const [inbox, key] = [await receiver(), newKey()];
-    const alert = hooked({ url: inbox.url });
+    const alert = webhookAlert({ url: inbox.url });
     await keep(store, alert);
     const { look, errors } = startWorker(store, { keys: () => [key] });
     await store.records.commit(queuedEvent(alert, "msg_1"));
@@ -122,14 +132,14 @@ describeEngines("the delivery worker", (engine) => {
     expect(errors).toEqual([]);
   });
 
-  it("delivers everything queued before it started exactly once", async () => {
+  it("delivers every message that was queued before its start exactly once", async () => {
     const store = await openStore(engine);
     const inbox = await receiver();
-    const made = Array.from({ length: 4 }, () => hooked({ url: inbox.url }));
+    const made = Array.from({ length: 4 }, () => webhookAlert({ url: inbox.url }));
     await keep(store, ...made);
     const ids = Array.from({ length: 60 }, (_, at) => newMessageId(at));
     for (const [at, id] of ids.entries()) {
-      await store.records.commit(queuedEvent(made[at % 4] as Hooked, id));
+      await store.records.commit(queuedEvent(made[at % 4] as WebhookAlert, id));
     }
     for (let process = 0; process < 3; process++) startWorker(store);
     const came = await inbox.arrived(ids.length);
@@ -140,7 +150,7 @@ describeEngines("the delivery worker", (engine) => {
   it("retries on schedule with the same id and body, then gives up", async () => {
     const store = await openStore(engine);
     const inbox = await receiver({ behavior: 500 });
-    const alert = hooked({ url: inbox.url });
+    const alert = webhookAlert({ url: inbox.url });
     await keep(store, alert);
     const { look } = startWorker(store);
     const start = store.clock.now;
@@ -169,10 +179,10 @@ describeEngines("the delivery worker", (engine) => {
     expect(await waiting(store)).toEqual([]);
   });
 
-  it("honors Retry-After", async () => {
+  it("honors the Retry-After header of a response", async () => {
     const store = await openStore(engine);
     const inbox = await receiver({ behavior: 429, answers: { "retry-after": "120" } });
-    const alert = hooked({ url: inbox.url });
+    const alert = webhookAlert({ url: inbox.url });
     await keep(store, alert);
     const { look } = startWorker(store);
     await store.records.commit(queuedEvent(alert));
@@ -195,7 +205,7 @@ describeEngines("the delivery worker", (engine) => {
       const store = await openStore(engine);
       const trap = await receiver();
       const inbox = await receiver({ behavior, answers: { location: trap.url } });
-      const alert = hooked({ url: inbox.url });
+      const alert = webhookAlert({ url: inbox.url });
       await keep(store, alert);
       const { look } = startWorker(store);
       await store.records.commit(queuedEvent(alert));
@@ -218,11 +228,11 @@ describeEngines("the delivery worker", (engine) => {
   );
 
   it.each(["paused", "pending"] as const)(
-    "holds back deliveries for a %s webhook, and sends them once it is active",
+    "holds back deliveries for a %s webhook, and sends them once the webhook is active",
     async (state) => {
       const store = await openStore(engine);
       const inbox = await receiver();
-      const alert = hooked({
+      const alert = webhookAlert({
         url: inbox.url,
         ...(state === "paused" ? { isPaused: true } : { state: pending }),
       });
@@ -245,12 +255,12 @@ describeEngines("the delivery worker", (engine) => {
     },
   );
 
-  it("does not hold back a delivery when its alert becomes active in the meantime", async () => {
+  it("does not hold back a delivery when its alert becomes active at the same moment", async () => {
     const store = await openStore(engine);
     const inbox = await receiver();
-    const alert = hooked({ url: inbox.url, isPaused: true });
+    const alert = webhookAlert({ url: inbox.url, isPaused: true });
     await keep(store, alert);
-    // The alert is resumed between the worker's look at it and its note.
+    // The alert is resumed after the worker has read it and before the worker holds the delivery back.
     let isResumed = false;
     const records: Records = {
       ...store.records,
@@ -274,7 +284,7 @@ describeEngines("the delivery worker", (engine) => {
   it("deletes deliveries of a deleted alert, and of an owner who is no longer entitled", async () => {
     const store = await openStore(engine);
     const inbox = await receiver();
-    const [gone, barred] = [hooked({ url: inbox.url }), hooked({ url: inbox.url })];
+    const [gone, barred] = [webhookAlert({ url: inbox.url }), webhookAlert({ url: inbox.url })];
     await keep(store, gone, barred);
     for (const each of [gone, barred]) await store.records.commit(queuedEvent(each));
     const elsewhere = {
@@ -290,14 +300,14 @@ describeEngines("the delivery worker", (engine) => {
     expect(await attempts(store)).toEqual([]);
   });
 
-  it("disables a webhook at once after a 410 and notifies the owner's other webhooks", async () => {
+  it("disables a webhook at once after status 410 and notifies the owner's other webhooks", async () => {
     const store = await openStore(engine);
     const [inbox, other, pausedInbox] = [await receiver(), await receiver(), await receiver()];
     inbox.behavior = 410;
-    const alert = hooked({ url: inbox.url });
-    const stranger = hooked({ url: pausedInbox.url, owner: { ...OWNER, id: "agent-2" } });
-    const paused = hooked({ url: pausedInbox.url, isPaused: true });
-    await keep(store, alert, hooked({ url: other.url }), paused, stranger);
+    const alert = webhookAlert({ url: inbox.url });
+    const stranger = webhookAlert({ url: pausedInbox.url, owner: { ...OWNER, id: "agent-2" } });
+    const paused = webhookAlert({ url: pausedInbox.url, isPaused: true });
+    await keep(store, alert, webhookAlert({ url: other.url }), paused, stranger);
     const { look } = startWorker(store);
     await store.records.commit([
       ...queuedEvent(alert, "msg_1"),
@@ -326,11 +336,11 @@ describeEngines("the delivery worker", (engine) => {
     expect(inbox.received).toHaveLength(1);
   });
 
-  it("disables a webhook once, only after both five days and twenty failures", async () => {
+  it("disables a webhook only after both five days and twenty failures", async () => {
     const store = await openStore(engine);
     const [inbox, other] = [await receiver({ behavior: 500 }), await receiver()];
-    const alert = hooked({ url: inbox.url });
-    await keep(store, alert, hooked({ url: other.url }));
+    const alert = webhookAlert({ url: inbox.url });
+    await keep(store, alert, webhookAlert({ url: other.url }));
     const { look } = startWorker(store);
     const fail = async (): Promise<void> => {
       await store.records.commit(queuedEvent(alert));
@@ -343,7 +353,7 @@ describeEngines("the delivery worker", (engine) => {
     await fail();
     const start = store.clock.now;
     store.clock.now = start + 5 * DAY;
-    // Nineteen failures after more than five days.
+    // Nineteen failures after more than five days are not yet enough.
     while (inbox.received.length < 19) {
       store.clock.now += HOUR;
       await look();
@@ -366,7 +376,7 @@ describeEngines("the delivery worker", (engine) => {
   it("counts every failure of attempts that end at the same time", async () => {
     const store = await openStore(engine);
     const inbox = await receiver({ behavior: 404 });
-    const alert = hooked({ url: inbox.url });
+    const alert = webhookAlert({ url: inbox.url });
     await keep(store, alert);
     const ids = Array.from({ length: 4 }, (_, at) => newMessageId(at));
     await store.records.commit(ids.flatMap((id) => queuedEvent(alert, id)));
@@ -379,7 +389,7 @@ describeEngines("the delivery worker", (engine) => {
   it("resets the failure count after a success", async () => {
     const store = await openStore(engine);
     const inbox = await receiver({ behavior: 500 });
-    const alert = hooked({ url: inbox.url });
+    const alert = webhookAlert({ url: inbox.url });
     await keep(store, alert);
     const { look } = startWorker(store);
     await store.records.commit(queuedEvent(alert));
@@ -391,10 +401,10 @@ describeEngines("the delivery worker", (engine) => {
     expect(await store.records.get(endpointHealth, alert.key)).toBeUndefined();
   });
 
-  it("sends a pending webhook its challenge, and its events once it answers", async () => {
+  it("sends a pending webhook its challenge, and its events once the challenge is answered", async () => {
     const store = await openStore(engine);
     const inbox = await receiver();
-    const alert = hooked({ url: inbox.url, state: pending });
+    const alert = webhookAlert({ url: inbox.url, state: pending });
     await keep(store, alert);
     const { look } = startWorker(store);
     await store.records.commit([
@@ -420,7 +430,7 @@ describeEngines("the delivery worker", (engine) => {
   it("sends a challenge four times within half an hour, then disables the webhook", async () => {
     const store = await openStore(engine);
     const inbox = await receiver({ behavior: "silent" });
-    const alert = hooked({ url: inbox.url, state: pending });
+    const alert = webhookAlert({ url: inbox.url, state: pending });
     await keep(store, alert);
     const { look } = startWorker(store);
     const start = store.clock.now;
@@ -445,10 +455,13 @@ describeEngines("the delivery worker", (engine) => {
     expect(await waiting(store)).toEqual([]);
   });
 
-  it("deletes a challenge that was replaced", async () => {
+  it("deletes a challenge that was replaced by a newer challenge", async () => {
     const store = await openStore(engine);
     const inbox = await receiver();
-    const alert = hooked({ url: inbox.url, state: { ...pending, challenge: "the next one" } });
+    const alert = webhookAlert({
+      url: inbox.url,
+      state: { ...pending, challenge: "the next one" },
+    });
     await keep(store, alert);
     const way = { ...webhookOf(alert), state: pending };
     const old = { ...alert, value: { ...alert.value, way } };
@@ -459,11 +472,11 @@ describeEngines("the delivery worker", (engine) => {
     expect(await waiting(store)).toEqual([]);
   });
 
-  it("challenges a host at most ten times an hour for one account", async () => {
+  it("challenges a host at most ten times per hour for one account", async () => {
     const store = await openStore(engine);
     const inbox = await receiver({ behavior: "silent" });
     const askedBy = (accountId: string, id: string) =>
-      hooked({ url: inbox.url, state: pending, owner: { ...OWNER, id, accountId } });
+      webhookAlert({ url: inbox.url, state: pending, owner: { ...OWNER, id, accountId } });
     const made = Array.from({ length: 14 }, (_, at) => askedBy("acc_1", `agent-${at}`));
     const other = askedBy("acc_2", "another");
     await keep(store, ...made, other);
@@ -483,11 +496,11 @@ describeEngines("the delivery worker", (engine) => {
     for (const { dueAt } of late) expect(dueAt).toBeGreaterThan(store.clock.now + 58 * MINUTE);
   });
 
-  it("limits challenges to a host for all accounts together", async () => {
+  it("limits the challenges to a host across all accounts", async () => {
     const store = await openStore(engine);
     const inbox = await receiver({ behavior: "silent" });
     const made = [1, 2, 3].map((at) =>
-      hooked({ url: inbox.url, state: pending, owner: { ...OWNER, id: `agent-${at}` } }),
+      webhookAlert({ url: inbox.url, state: pending, owner: { ...OWNER, id: `agent-${at}` } }),
     );
     await keep(store, ...made);
     for (const each of made) await store.records.commit(enqueueChallenge(each, store.clock.now));
@@ -500,7 +513,7 @@ describeEngines("the delivery worker", (engine) => {
   it("challenges a host for a new account after a hundred accounts have used up their share", async () => {
     const store = await openStore(engine);
     const challenged: string[] = [];
-    const sender: Pick<Sender, "send"> = {
+    const sender: Pick<WebhookSender, "send"> = {
       async send({ body }) {
         challenged.push(JSON.parse(body).data.alertId);
         return { ...OK, status: 404 };
@@ -511,7 +524,7 @@ describeEngines("the delivery worker", (engine) => {
     const ask = async (accountId: string, count: number) => {
       const made = Array.from({ length: count }, (_, at) => {
         const url = `https://hooks.example/${accountId}/${at}`;
-        return hooked({ url, state: pending, owner: { ...OWNER, id: accountId, accountId } });
+        return webhookAlert({ url, state: pending, owner: { ...OWNER, id: accountId, accountId } });
       });
       await keep(store, ...made);
       const steps = made.map((each) => enqueueChallenge(each, store.clock.now));
@@ -531,7 +544,7 @@ describeEngines("the delivery worker", (engine) => {
   it("delivers to other endpoints while one endpoint hangs", async () => {
     const store = await openStore(engine);
     const [hole, inbox] = [await receiver({ behavior: "black-hole" }), await receiver()];
-    const [swallowed, alert] = [hooked({ url: hole.url }), hooked({ url: inbox.url })];
+    const [swallowed, alert] = [webhookAlert({ url: hole.url }), webhookAlert({ url: inbox.url })];
     await keep(store, swallowed, alert);
     for (let event = 0; event < 300; event++) {
       await store.records.commit(queuedEvent(swallowed));
@@ -548,7 +561,7 @@ describeEngines("the delivery worker", (engine) => {
     const [started, busy] = [new Set<string>(), Promise.withResolvers<void>()];
     const events = new EventEmitter();
     const answered = Promise.withResolvers<WebhookResponse>();
-    const send: Sender["send"] = ({ body }) => {
+    const send: WebhookSender["send"] = ({ body }) => {
       started.add(JSON.parse(body).data.eventId);
       events.emit("started");
       if (started.size === 200) busy.resolve();
@@ -563,7 +576,7 @@ describeEngines("the delivery worker", (engine) => {
       },
     };
     const ownedBy = (accountId: string, url: string) =>
-      hooked({ url, owner: { ...OWNER, id: accountId, accountId } });
+      webhookAlert({ url, owner: { ...OWNER, id: accountId, accountId } });
     for (const owner of [1, 2, 3, 4, 5]) {
       const made = Array.from({ length: 8 }, (_, at) =>
         ownedBy(`acc_${owner}`, `https://slow-${owner}-${at}.example/`),
@@ -587,13 +600,13 @@ describeEngines("the delivery worker", (engine) => {
   it("probes an endpoint that has failed five times with one delivery at a time", async () => {
     const store = await openStore(engine);
     const inbox = await receiver({ behavior: 500 });
-    const alert = hooked({ url: inbox.url });
+    const alert = webhookAlert({ url: inbox.url });
     await keep(store, alert);
     const { look } = startWorker(store);
     const ids = Array.from({ length: 40 }, (_, at) => newMessageId(at));
     for (const id of ids) await store.records.commit(queuedEvent(alert, id));
     await look();
-    // Those that were on their way when the breaker opened came too.
+    // Attempts that were under way when the breaker opened still arrived.
     const first = inbox.received.length;
     expect(first).toBeLessThanOrEqual(9);
     store.clock.now += 60 * SECOND;
@@ -613,10 +626,10 @@ describeEngines("the delivery worker", (engine) => {
     expect(new Set(inbox.received.map(({ id }) => id)).size).toBe(ids.length);
   });
 
-  it("delivers again when the attempt could not be recorded", async () => {
+  it("delivers a message again when the first attempt could not be recorded", async () => {
     const store = await openStore(engine);
     const inbox = await receiver();
-    const alert = hooked({ url: inbox.url });
+    const alert = webhookAlert({ url: inbox.url });
     await keep(store, alert);
     let refusals = 0;
     const records: Records = {
@@ -639,10 +652,10 @@ describeEngines("the delivery worker", (engine) => {
     expect(await waiting(store)).toEqual([]);
   });
 
-  it("returns unsent deliveries when it stops", async () => {
+  it("returns unsent deliveries to the queue when it stops", async () => {
     const store = await openStore(engine);
     const inbox = await receiver();
-    const alert = hooked({ url: inbox.url });
+    const alert = webhookAlert({ url: inbox.url });
     await keep(store, alert);
     const { sender, underway, answer } = slowSender();
     const { stop } = startWorker(store, { sender });
@@ -652,7 +665,7 @@ describeEngines("the delivery worker", (engine) => {
     };
     await queue(4);
     await underway(4);
-    // There is room for one of these; they are taken together.
+    // Only one of the three deliveries has a free slot, but they are claimed together.
     await queue(3);
     await underway(5);
     const stopped = stop();
@@ -665,7 +678,7 @@ describeEngines("the delivery worker", (engine) => {
 
   it("does not record an attempt that was aborted when the worker stopped", async () => {
     const store = await openStore(engine);
-    const alert = hooked({ url: "https://inbox.example/hook" });
+    const alert = webhookAlert({ url: "https://inbox.example/hook" });
     await keep(store, alert);
     await store.records.commit(queuedEvent(alert));
     const { sender, underway, breakOff } = slowSender();
@@ -680,7 +693,7 @@ describeEngines("the delivery worker", (engine) => {
 
   it("does not verify a webhook whose URL changed during the challenge", async () => {
     const store = await openStore(engine);
-    const alert = hooked({ url: "https://inbox.example/hook", state: pending });
+    const alert = webhookAlert({ url: "https://inbox.example/hook", state: pending });
     await keep(store, alert);
     await store.records.commit(enqueueChallenge(alert, store.clock.now));
     store.clock.now += 5 * SECOND;
@@ -699,9 +712,9 @@ describeEngines("the delivery worker", (engine) => {
   it.each([
     ["another address", { url: "https://other.example/hook" }],
     ["been enabled again", { state: { is: "active", since: 1 } }],
-  ] as const)("does not disable a webhook that has %s in the meantime", async (_, changed) => {
+  ] as const)("does not disable a webhook that has %s during the attempt", async (_, changed) => {
     const store = await openStore(engine);
-    const alert = hooked({ url: "https://inbox.example/hook" });
+    const alert = webhookAlert({ url: "https://inbox.example/hook" });
     await keep(store, alert);
     await store.records.commit(queuedEvent(alert));
     const { sender, underway, answer } = slowSender();
@@ -719,7 +732,7 @@ describeEngines("the delivery worker", (engine) => {
     const store = await openStore(engine);
     store.clock.now = Date.now();
     const inbox = await receiver();
-    const alert = hooked({ url: inbox.url });
+    const alert = webhookAlert({ url: inbox.url });
     await keep(store, alert);
     startWorker(store, { keys: () => [newKey()] });
     await store.records.commit(queuedEvent(alert));

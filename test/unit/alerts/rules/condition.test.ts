@@ -1,6 +1,10 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import type { AlertKind, InstrumentSelector, Thresholds } from "../../../../src/alerts/alert.ts";
+import type {
+  AlertKind,
+  AlertThresholds,
+  InstrumentSelector,
+} from "../../../../src/alerts/alert.ts";
 import {
   type ConditionGroup,
   type ConditionState,
@@ -20,20 +24,20 @@ import {
   type AlertOverrides,
   alertOf,
   DAY_MS,
-  named,
-  type Said,
+  type SnapshotOverrides,
   snapshotOf,
+  symbolSelector,
 } from "../../../support/scripted-market.ts";
 
-const METHOD: Thresholds = { scoreMove: 15, volatilityZ: 2.5, cooldownDays: null };
+const METHOD: AlertThresholds = { scoreMove: 15, volatilityZ: 2.5, cooldownDays: null };
 
 const reading = (z: number): VolatilityReading => ({ q: 0, z, slowSigma: 1, logReturn: 0 });
 
-/** Looks at a session a day. @returns The days of events. */
+/** Evaluates one session per day. @returns The days on which an event fires. */
 function daysOf(
   kind: AlertKind,
-  thresholds: Partial<Thresholds>,
-  sessions: readonly (Said & { readonly z?: number })[],
+  thresholds: Partial<AlertThresholds>,
+  sessions: readonly (SnapshotOverrides & { readonly z?: number })[],
 ): readonly number[] {
   const watch = conditionOf(kind, { ...METHOD, ...thresholds });
   let state: ConditionState | undefined;
@@ -50,9 +54,9 @@ function daysOf(
   return days;
 }
 
-describe("a condition", () => {
-  it("is shared by alerts with the same kind and the same thresholds for that kind", () => {
-    const keyOf = (kind: AlertKind, different: Partial<Thresholds> = {}) =>
+describe("an alert condition", () => {
+  it("is shared by alerts of the same kind with the same thresholds for that kind", () => {
+    const keyOf = (kind: AlertKind, different: Partial<AlertThresholds> = {}) =>
       conditionOf(kind, { ...METHOD, ...different }).key;
     const shift = keyOf("signal_shift");
     expect(keyOf("signal_shift", { volatilityZ: 3 })).toBe(shift);
@@ -73,14 +77,14 @@ describe("a condition", () => {
     for (const key of [shift, ...different]) expect(key).not.toContain(" ");
   });
 
-  it("has the same rules as the method for the method's thresholds", () => {
+  it("uses the method's rules when it uses the method's thresholds", () => {
     const { coinQuietDays: _, ...rules } = EVENT_RULES;
     for (const kind of ["signal_shift", "volatility"] as const) {
       expect(conditionOf(kind, METHOD).rules).toMatchObject(rules);
     }
   });
 
-  it("fires on a score move at its threshold, between 5 and 50 points", () => {
+  it("fires when the score moves by at least its threshold of 5 to 50 points", () => {
     const moved = (scoreMove: number, score: number) =>
       daysOf("signal_shift", { scoreMove }, [{ score: 50 }, { score }]);
     expect(moved(5, 54.99)).toEqual([]);
@@ -89,7 +93,7 @@ describe("a condition", () => {
     expect(moved(50, 0)).toEqual([1]);
   });
 
-  it("can be set to fire on a new signal alone, whatever the score does", () => {
+  it("can be set to fire only on a new signal, whatever the score is", () => {
     const days = [
       { score: 50 },
       { score: 100 },
@@ -99,7 +103,7 @@ describe("a condition", () => {
     expect(daysOf("signal_shift", { scoreMove: null }, days)).toEqual([2]);
   });
 
-  it("rearms within a third of the move", () => {
+  it("rearms when the score has returned to within a third of the threshold", () => {
     const back = (score: number) =>
       daysOf("signal_shift", { scoreMove: 30 }, [
         { score: 40 },
@@ -111,7 +115,7 @@ describe("a condition", () => {
     expect(back(60)).toEqual([1, 3]);
   });
 
-  it("fires on volatility at its threshold, between 1.5 and 4", () => {
+  it("fires when volatility reaches its threshold, a z-score of 1.5 to 4", () => {
     const risen = (volatilityZ: number, z: number) =>
       daysOf("volatility", { volatilityZ }, [{ z: 0 }, { z }]);
     expect(risen(1.5, 1.49)).toEqual([]);
@@ -120,8 +124,8 @@ describe("a condition", () => {
     expect(risen(4, 4)).toEqual([1]);
   });
 
-  it("does not fire during its cooldown, from a quarter of a day to 30 days", () => {
-    const flips: Said[] = Array.from({ length: 40 }, (_, day) =>
+  it("does not fire during its cooldown of a quarter of a day to 30 days", () => {
+    const flips: SnapshotOverrides[] = Array.from({ length: 40 }, (_, day) =>
       day % 2 === 0 ? {} : { direction: "LONG" },
     );
     expect(daysOf("signal_shift", { cooldownDays: 0.25 }, flips)).toHaveLength(39);
@@ -131,13 +135,13 @@ describe("a condition", () => {
     expect(daysOf("volatility", { cooldownDays: 30 }, storms)).toEqual([1, 31]);
   });
 
-  it("keeps no volatility state without a reading or without trading", () => {
+  it("stores no volatility state without a volatility reading or without trading", () => {
     expect(daysOf("volatility", {}, [{}, {}, { z: 5 }, { z: 5 }])).toEqual([]);
     const stale = { status: "stale", z: 5 } as const;
     expect(daysOf("volatility", {}, [{ z: 0 }, stale, { z: 5 }])).toEqual([2]);
   });
 
-  it("returns the same state while nothing changes", () => {
+  it("returns the same state object when nothing has changed", () => {
     const watch = conditionOf("signal_shift", METHOD);
     const at = (day: number) => ({
       snapshot: snapshotOf("A", day * DAY_MS),
@@ -196,8 +200,8 @@ function expectMeant(
   expect(shown).toEqual(isWatched ? [seen] : []);
 }
 
-describe("the alerts that share a condition", () => {
-  it("are subscribed exactly when the alert covers the instrument", () => {
+describe("the alerts grouped by a shared condition", () => {
+  it("are subscribed to an instrument exactly when the alert covers it", () => {
     fc.assert(
       fc.property(fc.array(wanted, { maxLength: 8 }), snapshot, (all, seen) => {
         const alerts = all.map((one, index) => stored(`a${index}`, one));
@@ -208,7 +212,7 @@ describe("the alerts that share a condition", () => {
     );
   });
 
-  it("include all that have not expired", () => {
+  it("include every alert that has not expired", () => {
     const paused = stored("paused", { isPaused: true });
     const expired = stored("expired", { expiresAt: 10 });
     const later = stored("later", { expiresAt: 11 });
@@ -217,10 +221,10 @@ describe("the alerts that share a condition", () => {
     expect(group?.subscribers(snapshotOf("A", 1))).toEqual(["later", "paused"]);
   });
 
-  it("are listed once each, ordered by id", () => {
+  it("are listed once each, ordered by alert id", () => {
     const alerts = [
-      stored("b", { watched: named("A", "A"), kinds: ["volatility", "volatility"] }),
-      stored("a", { watched: named("A", "B"), kinds: ["volatility"] }),
+      stored("b", { watched: symbolSelector("A", "A"), kinds: ["volatility", "volatility"] }),
+      stored("a", { watched: symbolSelector("A", "B"), kinds: ["volatility"] }),
     ];
     const groups = groupByCondition(alerts, 0);
     expect(groups).toHaveLength(1);

@@ -13,14 +13,14 @@ import {
   createScriptedMarket,
   DAY_MS,
   leaderOf,
-  named,
   OWNER,
   queuedIn,
-  type Said,
+  recordedEventsIn,
   type ScriptedMarket,
+  type SnapshotOverrides,
   snapshotOf,
   summaryOf,
-  toldIn,
+  symbolSelector,
   webhook,
 } from "../../../support/scripted-market.ts";
 import { model, openStore, START, type TestStore } from "../../../support/stores.ts";
@@ -28,11 +28,11 @@ import { madeBars } from "../../risk/bars.ts";
 
 const watchStates = collection<{ readonly at: number }>("watch-states");
 
-/** A store with one alert, and a leader that has seen the first session. */
+/** Opens a store with one alert and a leader that has evaluated the first session. */
 async function begun(
   wanted: AlertOverrides = {},
   stage = createScriptedMarket(),
-  first: Said = {},
+  first: SnapshotOverrides = {},
 ) {
   const store = await openStore(model);
   await store.records.commit(alertSteps("a1", wanted));
@@ -42,13 +42,15 @@ async function begun(
   return { store, stage, leader };
 }
 
-/** Closes sessions, each decided by itself, from the second day on. */
+/**
+ * Closes one session per day from day `from` on, and lets the leader evaluate each before the next.
+ */
 async function play(
   {
     stage,
     leader,
   }: { readonly stage: ScriptedMarket; readonly leader: { run(): Promise<number> } },
-  said: readonly Said[],
+  said: readonly SnapshotOverrides[],
   from = 2,
 ) {
   for (const [index, one] of said.entries()) {
@@ -60,16 +62,16 @@ async function play(
 const statesIn = async ({ records }: TestStore) =>
   (await readAll(records, watchStates)).map(({ key }) => key);
 
-const LONG: Said = { direction: "LONG" };
+const LONG: SnapshotOverrides = { direction: "LONG" };
 
-describe("company reports", () => {
+describe("expected company reports", () => {
   const fundamentals = [30, 31, 32, 45, 33].map((lag, index) => {
     const end = 91 * (index + 1);
     const availableAt = (end + lag) * DAY_MS;
     return { metric: "netIncome", value: 1, periodEnd: end * DAY_MS, availableAt } as const;
   });
 
-  it("cause events before the date, on filing and when late, by the sessions of each alert", async () => {
+  it("cause events before the expected date, on filing and when late, according to each alert's sessions setting", async () => {
     const store = await openStore(model);
     await store.records.commit([
       ...alertSteps("a1", { kinds: ["report"] }),
@@ -81,7 +83,7 @@ describe("company reports", () => {
       stage.close(day, { A: {}, C: { assetClass: "crypto" } });
       await leader.run();
     }
-    const told = (await toldIn(store)).map(({ alertId, payload: { type, data } }) => {
+    const told = (await recordedEventsIn(store)).map(({ alertId, payload: { type, data } }) => {
       const { reason } = data;
       return `${alertId} ${data.symbol}@${Date.parse(data.asOf) / DAY_MS} ${type} ${reason}`;
     });
@@ -96,14 +98,17 @@ describe("company reports", () => {
   });
 });
 
-describe("the expected range", () => {
-  /** Calm bars to day 300; then one close falls by half, and one more ten days later. */
+describe("the expected range of a price", () => {
+  /** Calm bars up to day 300. The closes of days 303 and 313 fall by half. */
   const bars = madeBars(330, 1, 1).map((bar, day) =>
     day === 303 || day === 313 ? { ...bar, logReturn: -0.7 } : bar,
   );
   const all = { A: {}, F: { assetClass: "etf" }, Y: {} } as const;
 
-  /** Ranges of a stock, of a fund, and of a stock with too short a history. */
+  /**
+   * Evaluates range alerts on a stock, a fund, and a stock whose history is too short. `leaders`
+   * selects the days on which a new leader starts.
+   */
   async function watched(leaders: (day: number) => boolean) {
     const store = await openStore(model);
     await store.records.commit([
@@ -117,7 +122,7 @@ describe("the expected range", () => {
       stage.close(day, all);
       await leader.run();
     }
-    return (await toldIn(store)).map(({ alertId, payload: { type, data } }) => {
+    return (await recordedEventsIn(store)).map(({ alertId, payload: { type, data } }) => {
       const { reason, sequence } = data;
       const day = Date.parse(data.asOf) / DAY_MS;
       return `${alertId} ${data.symbol}@${day} ${type} ${reason} ${sequence}`;
@@ -131,7 +136,7 @@ describe("the expected range", () => {
     "a2 A@313 range.alert below 2",
   ];
 
-  it("causes an event when a close leaves it, without a cooldown", async () => {
+  it("causes an event when a close falls outside the range, without a cooldown", async () => {
     expect(await watched(() => false)).toEqual(TOLD);
   });
 
@@ -140,7 +145,7 @@ describe("the expected range", () => {
     expect(await watched((day) => day % 3 === 0)).toEqual(TOLD);
   });
 
-  it("is shared by all alerts of the kind, and deleted with the last of them", async () => {
+  it("is shared by all alerts of its kind, and deleted with the last of those alerts", async () => {
     const store = await openStore(model);
     await store.records.commit(alertSteps("a1", { kinds: ["range"] }));
     const stage = createScriptedMarket({ A: bars });
@@ -156,7 +161,7 @@ describe("the expected range", () => {
     expect(await statesIn(store)).toEqual([]);
   });
 
-  it("causes no event from scores of a warm start", async () => {
+  it("causes no event for scores restored by a warm start", async () => {
     const store = await openStore(model);
     await store.records.commit(alertSteps("a1", { kinds: ["range"] }));
     const stage = createScriptedMarket({ A: bars });
@@ -165,11 +170,11 @@ describe("the expected range", () => {
     stage.snapshots.showLast([snapshotOf("A", 303 * DAY_MS)]);
     stage.know(303);
     await leaderOf(store, stage).run();
-    expect(await toldIn(store)).toEqual([]);
+    expect(await recordedEventsIn(store)).toEqual([]);
     stage.close(303, { A: {} });
     stage.know(304);
     await leaderOf(store, stage).run();
-    expect(await toldIn(store)).toHaveLength(1);
+    expect(await recordedEventsIn(store)).toHaveLength(1);
   });
 });
 
@@ -188,12 +193,12 @@ describe("events of an account", () => {
     stage.close(1, { A: {} });
     await leader.run();
     await play({ stage, leader }, [LONG, {}, LONG]);
-    const told = (await toldIn(store)).map(({ alertId }) => alertId);
+    const told = (await recordedEventsIn(store)).map(({ alertId }) => alertId);
     const of = (id: string) => told.filter((alertId) => alertId === id).length;
     expect([of("a1") + of("a2"), of("b1")]).toEqual([3, 3]);
   });
 
-  it("leave a share for a person's other applications, even when one uses agents that it claimed", async () => {
+  it("leave a share for a person's other applications, even when one application uses the agents that it claimed", async () => {
     const store = await openStore(model);
     const owner = { kind: "user", id: "acc_1", accountId: "acc_1", clientId: "greedy" } as const;
     const agent = { kind: "agent", accountId: "acc_1" } as const;
@@ -220,14 +225,14 @@ describe("events of an account", () => {
     stage.close(1, { A: {} });
     await leader.run();
     await play({ stage, leader }, [LONG, {}, LONG, {}, LONG, {}]);
-    const told = (await toldIn(store)).map(({ alertId }) => alertId);
+    const told = (await recordedEventsIn(store)).map(({ alertId }) => alertId);
     const ofGreedy = told.filter((alertId) => alertId !== "b1").length;
     expect([ofGreedy, told.length - ofGreedy]).toEqual([6, 2]);
   });
 });
 
-describe("an evaluated session", () => {
-  it("fires on a change since the previous session, never on an instrument's first session", async () => {
+describe("the evaluation of a session", () => {
+  it("fires on a change since the previous session, but never on an instrument's first session", async () => {
     const testService = await begun({}, createScriptedMarket(), LONG);
     expect(await summaryOf(testService.store)).toEqual([]);
     await play(testService, [LONG, {}, {}]);
@@ -251,7 +256,7 @@ describe("an evaluated session", () => {
     expect(await summaryOf(store)).toEqual(["A@3 direction"]);
   });
 
-  it("adds up small moves over sessions", async () => {
+  it("fires when small moves over several sessions add up to the threshold", async () => {
     const testService = await begun();
     await play(
       testService,
@@ -260,7 +265,7 @@ describe("an evaluated session", () => {
     expect(await summaryOf(testService.store)).toEqual(["A@5 score"]);
   });
 
-  it("fires once for a score that moves back and forth, until it rearms", async () => {
+  it("fires once for a score that moves back and forth, until the condition rearms", async () => {
     const testService = await begun();
     await play(
       testService,
@@ -269,13 +274,13 @@ describe("an evaluated session", () => {
     expect(await summaryOf(testService.store)).toEqual(["A@2 score", "A@6 score"]);
   });
 
-  it("does not fire during the cooldown, and fires afterwards if the change still holds", async () => {
+  it("does not fire during the cooldown, and fires afterwards if the change persists", async () => {
     const testService = await begun({ thresholds: { cooldownDays: 3 } });
     await play(testService, [LONG, {}, LONG, {}, {}]);
     expect(await summaryOf(testService.store)).toEqual(["A@2 direction", "A@5 direction"]);
   });
 
-  it("is evaluated in closing order when the leader catches up on several", async () => {
+  it("follows closing order when the leader catches up on several sessions", async () => {
     const testService = await begun();
     await play(testService, [{}]);
     testService.stage.close(3, { A: LONG, B: {} });
@@ -286,11 +291,11 @@ describe("an evaluated session", () => {
       ...["A@3 direction", "A@4 direction", "B@4 direction"],
       ...["A@5 direction", "B@5 direction"],
     ]);
-    const told = await toldIn(testService.store);
+    const told = await recordedEventsIn(testService.store);
     expect(told.map(({ payload }) => payload.data.sequence)).toEqual([1, 2, 1, 3, 2]);
   });
 
-  it("is skipped when its factors are no longer stored", async () => {
+  it("is skipped when the factors of the session are no longer stored", async () => {
     const testService = await begun();
     for (let day = 2; day <= 50; day++)
       testService.stage.close(day, { A: day % 2 === 0 ? LONG : {} });
@@ -301,7 +306,7 @@ describe("an evaluated session", () => {
     expect(told.at(-1)).toBe("A@50 direction");
   });
 
-  it("causes no store access while market time stands still", async () => {
+  it("does not access the store while market time stands still", async () => {
     const store = await openStore(model);
     await store.records.commit(alertSteps("a1"));
     const stage = createScriptedMarket();
@@ -332,28 +337,33 @@ describe("an evaluated session", () => {
     expect(await statesIn(store)).toEqual([]);
   });
 
-  it("commits alerts in batches of a hundred", async () => {
+  it("commits alerts in batches of 100", async () => {
     const store = await openStore(model);
     await store.records.commit(alertSteps("a1"));
     const stage = createScriptedMarket();
     const symbols = Array.from({ length: 450 }, (_, index) => `S${index}`);
-    const all = (said: Said) => Object.fromEntries(symbols.map((symbol) => [symbol, said]));
+    const all = (said: SnapshotOverrides) =>
+      Object.fromEntries(symbols.map((symbol) => [symbol, said]));
     stage.close(1, all({}));
     const leader = leaderOf(store, stage);
     await leader.run();
     stage.close(2, all(LONG));
     expect(await leader.run()).toBe(10);
-    expect(await toldIn(store)).toHaveLength(450);
+    expect(await recordedEventsIn(store)).toHaveLength(450);
     stage.close(3, all(LONG));
     expect(await leader.run()).toBe(10);
-    expect(await toldIn(store)).toHaveLength(450);
+    expect(await recordedEventsIn(store)).toHaveLength(450);
   });
 });
 
 describe("a volatility condition", () => {
   const calm = Array.from({ length: 300 }, (_, day) => 0.01 + 0.001 * Math.sin(day));
 
-  async function played(ranges: readonly number[], wanted: AlertOverrides, said: Said = {}) {
+  async function played(
+    ranges: readonly number[],
+    wanted: AlertOverrides,
+    said: SnapshotOverrides = {},
+  ) {
     const stage = createScriptedMarket({ A: barsOf([...calm, ...ranges]) });
     const store = await openStore(model);
     await store.records.commit(alertSteps("a1", { kinds: ["volatility"], ...wanted }));
@@ -367,17 +377,17 @@ describe("a volatility condition", () => {
     return store;
   }
 
-  it("fires once when volatility becomes unusual, until it is calm again", async () => {
+  it("fires once when volatility becomes unusual, and not again until volatility has been calm", async () => {
     const store = await played([0.03, 0.05, 0.01, 0.01, 0.01, ...calm.slice(0, 40), 0.05], {});
     expect(await summaryOf(store)).toEqual(["A@301 extreme", "A@346 extreme"]);
-    const [event] = await toldIn(store);
+    const [event] = await recordedEventsIn(store);
     expect(event?.payload).toMatchObject({
       type: "volatility.alert",
       data: { severity: "extreme", sequence: 1, signal: "WAIT", score: 50, logReturn: 0 },
     });
   });
 
-  it("follows the thresholds of the alert", async () => {
+  it("uses the volatility threshold of each alert", async () => {
     const mild = [0.013];
     const [at15, at4] = [{ volatilityZ: 1.5 }, { volatilityZ: 4 }];
     expect(await summaryOf(await played(mild, { thresholds: at15 }))).toEqual(["A@301 high"]);
@@ -388,7 +398,7 @@ describe("a volatility condition", () => {
     expect(await summaryOf(await played([0.05], {}, { status: "stale" }))).toEqual([]);
   });
 
-  it("is filtered by the signal at that time", async () => {
+  it("respects the alert's signal filter at the time of the event", async () => {
     const watched = { by: "filter", signal: "LONG" } as const;
     expect(await summaryOf(await played([0.05], { watched }))).toEqual([]);
     expect(await summaryOf(await played([0.05], { watched }, LONG))).toEqual(["A@301 extreme"]);
@@ -397,7 +407,7 @@ describe("a volatility condition", () => {
   it("shares the sequence numbers of its alert with signal shifts", async () => {
     const kinds = ["signal_shift", "volatility"] as const;
     const store = await played([0.05], { kinds }, LONG);
-    const told = await toldIn(store);
+    const told = await recordedEventsIn(store);
     expect(told.map(({ type }) => type).sort()).toEqual(["signal.shift", "volatility.alert"]);
     expect(told.map(({ payload }) => payload.data.sequence)).toEqual([1, 2]);
   });
@@ -411,7 +421,7 @@ describe("the recipients of an event", () => {
       ...alertSteps("at5", of(5)),
       ...alertSteps("at15", of(15)),
       ...alertSteps("at50", of(50)),
-      ...alertSteps("onlyB", { watched: named("B") }),
+      ...alertSteps("onlyB", { watched: symbolSelector("B") }),
       ...alertSteps("coins", { watched: { by: "filter", assetClass: "crypto" } }),
       ...alertSteps("longs", { watched: { by: "filter", signal: "LONG" } }),
       ...alertSteps("volatile", { kinds: ["volatility"] }),
@@ -422,7 +432,7 @@ describe("the recipients of an event", () => {
     await leader.run();
     stage.close(2, { A: { score: 60 }, B: { score: 65 }, C: { assetClass: "crypto", ...LONG } });
     await leader.run();
-    const told = await toldIn(store);
+    const told = await recordedEventsIn(store);
     const heard = told.map(({ alertId, payload }) => `${alertId} ${payload.data.symbol}`);
     expect(heard.sort()).toEqual([
       ...["at15 B", "at15 C", "at5 A", "at5 B", "at5 C", "at50 C"],
@@ -430,7 +440,7 @@ describe("the recipients of an event", () => {
     ]);
   });
 
-  it("exclude paused, snoozed, expired and unentitled alerts, and disabled webhooks", async () => {
+  it("exclude paused, snoozed, expired and unentitled alerts, and alerts whose webhook is disabled", async () => {
     const store = await openStore(model);
     const gone = { kind: "agent", id: "gone", accountId: undefined } as const;
     await store.records.commit([
@@ -454,13 +464,13 @@ describe("the recipients of an event", () => {
     await leader.run();
     stage.close(2, { A: LONG });
     await leader.run();
-    const told = (await toldIn(store)).map(({ alertId }) => alertId);
+    const told = (await recordedEventsIn(store)).map(({ alertId }) => alertId);
     expect(told.sort()).toEqual(["active", "awake", "disabled", "pending", "polled"]);
     const queued = (await queuedIn(store)).map(({ value }) => value.alertId);
     expect(queued.sort()).toEqual(["active", "awake", "pending"]);
   });
 
-  it("do not get events that they missed while paused", async () => {
+  it("do not receive events later that they missed while paused", async () => {
     const testService = await begun({ isPaused: true });
     await play(testService, [LONG]);
     await testService.store.records.commit(alertSteps("a1"));
@@ -470,10 +480,10 @@ describe("the recipients of an event", () => {
 
   it.each<readonly [string, AlertOverrides]>([
     ["paused", { isPaused: true }],
-    ["changed to another instrument", { watched: named("B") }],
+    ["changed to another instrument", { watched: symbolSelector("B") }],
     ["changed to other thresholds", { thresholds: { scoreMove: 20 } }],
     ["changed to another kind", { kinds: ["volatility"] }],
-  ])("do not include an alert that was %s since the round began", async (_, wanted) => {
+  ])("exclude an alert that was %s after the evaluation began", async (_, wanted) => {
     const { store, stage } = await begun();
     stage.close(2, { A: LONG });
     const changed: Records = {
@@ -488,11 +498,11 @@ describe("the recipients of an event", () => {
   });
 });
 
-describe("an event", () => {
-  it("is one row and one delivery with the same body, and is deleted with its alert", async () => {
+describe("an alert event", () => {
+  it("is stored as one row and one delivery with the same body, and is deleted with its alert", async () => {
     const testService = await begun();
     await play(testService, [{ score: 70, direction: "LONG" }]);
-    const [event] = await toldIn(testService.store);
+    const [event] = await recordedEventsIn(testService.store);
     const [delivery] = await queuedIn(testService.store);
     expect(delivery?.key).toBe(event?.id);
     expect(delivery?.value.body).toBe(event?.body);
@@ -514,7 +524,7 @@ describe("an event", () => {
     for (const each of left) expect(await readAll(testService.store.records, each)).toEqual([]);
   });
 
-  it("has a later instant than the one before, also after a clock change or a new leader", async () => {
+  it("has a later timestamp than the previous event, even after a clock change or a change of the leader", async () => {
     const testService = await begun();
     await play(testService, [LONG, {}]);
     testService.store.clock.now -= 3_600_000;
@@ -523,7 +533,7 @@ describe("an event", () => {
     await play({ stage: testService.stage, leader: other }, [{}], 5);
     testService.store.clock.now += 7_200_000;
     await play({ stage: testService.stage, leader: other }, [LONG], 6);
-    const told = await toldIn(testService.store);
+    const told = await recordedEventsIn(testService.store);
     const times = told.map(({ at }) => at - START);
     expect(times).toEqual([0, 1, 2, 3, 3_600_000]);
     const timestamps = told.map(({ payload }) => Date.parse(payload.timestamp) - START);
@@ -546,12 +556,12 @@ describe("the state of a condition", () => {
     expect(await summaryOf(testService.store)).toEqual(["A@5 score"]);
   });
 
-  it("is deleted for instruments that no alert covers any more", async () => {
-    const testService = await begun({ watched: named("A", "B") });
+  it("is deleted for instruments that are no longer covered by any alert", async () => {
+    const testService = await begun({ watched: symbolSelector("A", "B") });
     testService.stage.close(2, { A: {}, B: {} });
     await testService.leader.run();
     expect(await statesIn(testService.store)).toHaveLength(2);
-    await testService.store.records.commit(alertSteps("a1", { watched: named("B") }));
+    await testService.store.records.commit(alertSteps("a1", { watched: symbolSelector("B") }));
     testService.stage.close(3, { A: {}, B: {} });
     await testService.leader.run();
     expect(await statesIn(testService.store)).toEqual(["signal_shift:15:method B"]);
@@ -559,7 +569,7 @@ describe("the state of a condition", () => {
 
   it("supports symbols with spaces", async () => {
     const store = await openStore(model);
-    await store.records.commit(alertSteps("a1", { watched: named("A B") }));
+    await store.records.commit(alertSteps("a1", { watched: symbolSelector("A B") }));
     const stage = createScriptedMarket();
     const leader = leaderOf(store, stage);
     for (const [day, said] of [{}, {}, LONG].entries()) {
@@ -570,7 +580,7 @@ describe("the state of a condition", () => {
     expect(await statesIn(store)).toEqual(["signal_shift:15:method A B"]);
   });
 
-  it("is deleted when a replay starts over, which then fires everything again", async () => {
+  it("is deleted when a replay starts over, after which every event fires again", async () => {
     const first = await begun();
     await play(first, [LONG, {}, {}, {}]);
     const again = createScriptedMarket();
@@ -584,12 +594,12 @@ describe("the state of a condition", () => {
       "A@3 direction",
       "A@3 direction",
     ]);
-    const told = await toldIn(first.store);
+    const told = await recordedEventsIn(first.store);
     expect(told.map(({ payload }) => payload.data.sequence)).toEqual([1, 2, 3]);
     expect(new Set(told.map(({ id }) => id)).size).toBe(3);
   });
 
-  it("survives a leader whose market time is a day behind", async () => {
+  it("is kept when a new leader's market time is a day behind", async () => {
     const testService = await begun();
     await play(testService, [LONG, {}]);
     const behind = createScriptedMarket();
@@ -617,7 +627,7 @@ describe("the state of a condition", () => {
 });
 
 describe("the sequence numbers of an alert", () => {
-  it("have no gaps for each instrument", async () => {
+  it("have no gaps for any instrument", async () => {
     const store = await openStore(model);
     const owner = { ...OWNER, id: "client-2" };
     await store.records.commit([
@@ -630,7 +640,7 @@ describe("the sequence numbers of an alert", () => {
       stage.close(day, { A: day % 2 === 0 ? LONG : {}, B: day % 3 === 0 ? LONG : {} });
       await leader.run();
     }
-    const told = await toldIn(store);
+    const told = await recordedEventsIn(store);
     const series = Map.groupBy(told, ({ alertId, payload }) => `${alertId} ${payload.data.symbol}`);
     expect([...series.keys()].sort()).toEqual(["a1 A", "a1 B", "a2 A", "a2 B"]);
     for (const events of series.values()) {
@@ -640,9 +650,9 @@ describe("the sequence numbers of an alert", () => {
     }
   });
 
-  it("count an instrument once even if the alert names it twice", async () => {
+  it("count an instrument once even if the alert lists it twice", async () => {
     const testService = await begun({
-      watched: named("A", "A"),
+      watched: symbolSelector("A", "A"),
       kinds: ["signal_shift", "signal_shift"],
     });
     await play(testService, [LONG]);

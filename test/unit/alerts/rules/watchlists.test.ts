@@ -6,17 +6,17 @@ import {
   createScriptedMarket,
   leaderOf,
   OWNER,
-  type Said,
-  toldIn,
+  recordedEventsIn,
+  type SnapshotOverrides,
 } from "../../../support/scripted-market.ts";
 import { describeEngines, openStore } from "../../../support/stores.ts";
 
 const KEY = "key of the list";
-const LONG: Said = { direction: "LONG" };
-const WAIT: Said = { direction: "WAIT" };
+const LONG: SnapshotOverrides = { direction: "LONG" };
+const WAIT: SnapshotOverrides = { direction: "WAIT" };
 
 describeEngines("an alert on a watchlist", (engine) => {
-  /** A leader of a market with A and B, and an alert of a list. */
+  /** A leader of a market with the instruments A and B, and an alert on a watchlist. */
   async function begun() {
     const store = await openStore(engine);
     const stage = createScriptedMarket();
@@ -29,17 +29,17 @@ describeEngines("an alert on a watchlist", (engine) => {
     await store.records.commit(alertSteps("a1", { watched }));
     const leader = leaderOf(store, stage);
     let day = 0;
-    const close = async (said: Readonly<Record<string, Said>>) => {
+    const close = async (said: Readonly<Record<string, SnapshotOverrides>>) => {
       day += 1;
       stage.close(day, said);
       await leader.run();
-      return (await toldIn(store)).map(({ payload }) => payload.data.symbol);
+      return (await recordedEventsIn(store)).map(({ payload }) => payload.data.symbol);
     };
     await close({ A: WAIT, B: WAIT });
     return { ...store, list, close };
   }
 
-  it("gets the events of the instruments that are in the list when the session closes", async () => {
+  it("receives the events of the instruments that are in the list when the session closes", async () => {
     const { list, close } = await begun();
     expect(await close({ A: LONG, B: LONG })).toEqual(["A"]);
     await list("B");
@@ -49,7 +49,7 @@ describeEngines("an alert on a watchlist", (engine) => {
     expect(all.slice(2).toSorted()).toEqual(["A", "B"]);
   });
 
-  it("gets no events once the list is deleted", async () => {
+  it("receives no events after the list is deleted", async () => {
     const { records, close } = await begun();
     await records.commit([remove(watchlists, KEY)]);
     expect(await close({ A: LONG, B: LONG })).toEqual([]);

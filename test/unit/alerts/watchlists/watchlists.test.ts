@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { accountGroup } from "../../../../src/alerts/alert.ts";
+import { accountAlertsGroup } from "../../../../src/alerts/alert.ts";
 import { AlertService } from "../../../../src/alerts/api/alert-service.ts";
 import { watchlists } from "../../../../src/alerts/watchlists/watchlist.ts";
 import { type WatchlistChange, Watchlists } from "../../../../src/alerts/watchlists/watchlists.ts";
@@ -8,15 +8,15 @@ import type { Caller } from "../../../../src/auth/caller.ts";
 import { removeGroup } from "../../../../src/store/port/operations.ts";
 import type { Records } from "../../../../src/store/port/records.ts";
 import {
+  ALERT_WITH_POLLING,
   alertDependencies,
-  auditedIn,
-  made,
+  auditEntriesIn,
+  createTestAlert,
   newAgent,
   newKeyHolder,
   newPerson,
-  POLLED,
 } from "../../../support/alert-service.ts";
-import { describeEngines, type Engine, openStore, slowed } from "../../../support/stores.ts";
+import { describeEngines, type Engine, openStore, slowRecords } from "../../../support/stores.ts";
 
 /** The watchlists and alerts of a person with an application, an agent and an API key. */
 async function open(engine: Engine, seenAs = (records: Records) => records) {
@@ -31,11 +31,11 @@ async function open(engine: Engine, seenAs = (records: Records) => records) {
   const save = (by: Caller, name: string, symbols: string[], change: WatchlistChange = "set") =>
     lists.save(by, { name, change, symbols });
   const symbolsOf = async (by: Caller, name: string) => (await lists.find(by, name)).value.symbols;
-  /** Registers an alert of a list. */
+  /** Registers an alert on a watchlist. */
   const watch = async (by: Caller, name: string) => {
     const list = await lists.find(by, name);
     const watched = { by: "watchlist", key: list.key, name } as const;
-    return made(new AlertService(dependencies), by, { ...POLLED, watched });
+    return createTestAlert(new AlertService(dependencies), by, { ...ALERT_WITH_POLLING, watched });
   };
   const alerts = new AlertService(dependencies);
   return { ...store, lists, alerts, app, agent, key, stranger, save, symbolsOf, watch };
@@ -59,7 +59,7 @@ describeEngines("a watchlist", (engine) => {
     expect(await symbolsOf(app, "Chips")).toEqual(["D"]);
   });
 
-  it("has 1 to 100 symbols", async () => {
+  it("is limited to between 1 and 100 symbols", async () => {
     const { app, save } = await open(engine);
     const some = (count: number, prefix: string) =>
       Array.from({ length: count }, (_, index) => `${prefix}${index}`);
@@ -74,14 +74,14 @@ describeEngines("a watchlist", (engine) => {
     await expect(save(app, "none", ["A"], "remove")).rejects.toMatchObject({ code: "not_found" });
   });
 
-  it("loses no symbol to concurrent changes", async () => {
-    const { app, save, symbolsOf } = await open(engine, slowed);
+  it("loses no symbol when it is changed concurrently", async () => {
+    const { app, save, symbolsOf } = await open(engine, slowRecords);
     const added = ["A", "B", "C", "D", "E", "F"];
     await Promise.all(added.map((symbol) => save(app, "many", [symbol], "add")));
     expect(await symbolsOf(app, "many")).toEqual(added);
   });
 
-  it("belongs to its client: the person's other clients learn only the number of lists", async () => {
+  it("is visible only to its client, and the person's other clients learn only the number of lists", async () => {
     const { app, agent, stranger, save, symbolsOf, lists } = await open(engine);
     await save(app, "mine", ["A"]);
     await save(agent, "mine", ["B"]);
@@ -99,7 +99,7 @@ describeEngines("a watchlist", (engine) => {
     expect(await symbolsOf(app, "secret")).toEqual(["A"]);
   });
 
-  it("of a person's API key is read-only to the person's clients, and hidden by a client's own list of the same name", async () => {
+  it("is readable but not writable for a person's clients if an API key owns it, unless a client has a list of the same name", async () => {
     const { app, agent, key, stranger, save, symbolsOf, lists, records } = await open(engine);
     await save(key, "house", ["A"]);
     expect((await lists.overview(agent)).lists).toEqual([
@@ -119,11 +119,11 @@ describeEngines("a watchlist", (engine) => {
     expect(await symbolsOf(key, "house")).toEqual(["A", "C"]);
   });
 
-  it("is deleted with its client, and the person's own lists with the account", async () => {
+  it("is deleted with its client, or with the account if the account owns it", async () => {
     const { app, agent, key, save, records } = await open(engine);
     for (const by of [app, agent, key]) await save(by, by.kind, ["A"]);
     const left = async () =>
-      (await records.list(watchlists, { group: accountGroup("acc_1"), limit: 9 })).map(
+      (await records.list(watchlists, { group: accountAlertsGroup("acc_1"), limit: 9 })).map(
         ({ value }) => value.name,
       );
     await records.commit([removeGroup(clientGroup("agent-1"))]);
@@ -132,8 +132,8 @@ describeEngines("a watchlist", (engine) => {
     expect(await left()).toEqual([]);
   });
 
-  it("counts toward 50 per account, of which one application may use half", async () => {
-    const { app, agent, key, save, lists } = await open(engine, slowed);
+  it("counts toward the limit of 50 per account, of which one application may use half", async () => {
+    const { app, agent, key, save, lists } = await open(engine, slowRecords);
     const fill = async (by: Caller) => {
       const names = Array.from({ length: 60 }, (_, index) => `list ${index}`);
       const all = await Promise.allSettled(names.map((name) => save(by, name, ["A"])));
@@ -147,8 +147,11 @@ describeEngines("a watchlist", (engine) => {
     await save(app, first?.name ?? "", ["B"], "add");
   }, 60_000);
 
-  it("cannot be deleted while alerts watch it, even by a concurrent request", async () => {
-    const { app, agent, key, save, lists, watch, alerts, records } = await open(engine, slowed);
+  it("cannot be deleted while an alert watches it, even if the alert is created concurrently", async () => {
+    const { app, agent, key, save, lists, watch, alerts, records } = await open(
+      engine,
+      slowRecords,
+    );
     await save(key, "house", ["A"]);
     const { id } = await watch(agent, "house");
     await expect(lists.remove(key, "house")).rejects.toMatchObject({
@@ -173,11 +176,11 @@ describeEngines("a watchlist", (engine) => {
     expect(await records.list(watchlists, { limit: 9 })).toEqual([]);
   });
 
-  it("is audited when it changes, without its symbols", async () => {
+  it("has its changes audited without its name and symbols", async () => {
     const { app, save, lists, records } = await open(engine);
     await save(app, "mine", ["A"]);
     await lists.remove(app, "mine");
-    const audited = await auditedIn(records);
+    const audited = await auditEntriesIn(records);
     expect(audited.map(({ action, actor }) => [action, actor])).toEqual([
       ["watchlist.changed", "acc_1"],
       ["watchlist.deleted", "acc_1"],

@@ -4,14 +4,14 @@ import { type GrantRecord, grantGroup, grants } from "../../../../src/auth/accou
 import { accountRecordsGroup, clients } from "../../../../src/auth/agents/agent.ts";
 import { put } from "../../../../src/store/port/operations.ts";
 import { auditOf, claimedAgent, peopleOf, tokens } from "../../../support/account-parts.ts";
-import { describeEngines, openStore, START, slowed } from "../../../support/stores.ts";
+import { describeEngines, openStore, START, slowRecords } from "../../../support/stores.ts";
 
 const ADA = "ada@people.example";
 const BOB = "bob@people.example";
 const subject = { issuer: "https://login.example", subject: "248289", label: ADA };
 
-describeEngines("accounts", (engine) => {
-  it("are created at the first sign-in, and found again", async () => {
+describeEngines("user accounts", (engine) => {
+  it("are created at the first sign-in and found at later sign-ins", async () => {
     const store = await openStore(engine);
     const { accounts } = peopleOf(store, store.records);
     expect(await accounts.hasEmail(ADA)).toBe(false);
@@ -30,9 +30,9 @@ describeEngines("accounts", (engine) => {
     });
   });
 
-  it("are created once for a hundred concurrent first sign-ins, by email and by provider", async () => {
+  it("are created once for 100 concurrent first sign-ins, by email and by provider", async () => {
     const store = await openStore(engine);
-    const { accounts } = peopleOf(store, slowed(store.records));
+    const { accounts } = peopleOf(store, slowRecords(store.records));
     const hundred = Array.from({ length: 100 });
     const byEmail = await Promise.all(hundred.map(() => accounts.findOrCreateByEmail(ADA)));
     const bySubject = await Promise.all(hundred.map(() => accounts.findOrCreateBySubject(subject)));
@@ -42,7 +42,7 @@ describeEngines("accounts", (engine) => {
     expect(await auditOf(store)).toHaveLength(2);
   });
 
-  it("of a provider are identified by issuer and subject, and never linked by email address", async () => {
+  it("are identified by issuer and subject if they come from a provider, and are never linked by email address", async () => {
     const store = await openStore(engine);
     const { accounts } = peopleOf(store, store.records);
     const ids = await Promise.all([
@@ -65,7 +65,7 @@ describeEngines("accounts", (engine) => {
     expect(await accounts.hasSubject({ ...subject, subject: "none" })).toBe(false);
   });
 
-  it("show the provider's name for a person on one line of bounded length", async () => {
+  it("show the name given by the provider on one line of bounded length", async () => {
     const store = await openStore(engine);
     const { accounts } = peopleOf(store, store.records);
     const label = ` A\u0308da\r\n\0\u202E<b>${"x".repeat(1_000)}`;
@@ -74,7 +74,7 @@ describeEngines("accounts", (engine) => {
     expect(shown).toHaveLength(254);
   });
 
-  it("list the claimed agents, with their last use", async () => {
+  it("list their claimed agents, with the last use of each", async () => {
     const store = await openStore(engine);
     const { accounts, lastUse } = peopleOf(store, store.records);
     const { id } = await accounts.findOrCreateByEmail(ADA);
@@ -97,7 +97,7 @@ describeEngines("accounts", (engine) => {
     ]);
   });
 
-  it("remove only their own agents, with every token issued to them", async () => {
+  it("remove only their own agents, with every token issued to those agents", async () => {
     const store = await openStore(engine);
     const { accounts } = peopleOf(store, store.records);
     const [ada, bob] = [
@@ -123,7 +123,7 @@ describeEngines("accounts", (engine) => {
     ]);
   });
 
-  it("list the authorized applications, with their remaining scopes", async () => {
+  it("list the authorized applications, with the scopes that each still has", async () => {
     const store = await openStore(engine);
     const { accounts } = peopleOf(store, store.records);
     const { id } = await accounts.findOrCreateByEmail(ADA);
@@ -155,7 +155,7 @@ describeEngines("accounts", (engine) => {
     ]);
   });
 
-  it("revoke only their own grants, with the tokens of each", async () => {
+  it("revoke only their own grants, with the tokens of each grant", async () => {
     const store = await openStore(engine);
     const { accounts } = peopleOf(store, store.records);
     const [ada, bob] = [

@@ -1,12 +1,12 @@
 import { expect, it } from "vitest";
 import { accounts as accountRecords } from "../../../../src/auth/accounts/accounts.ts";
-import { Sessions } from "../../../../src/auth/accounts/browser-sessions.ts";
+import { BrowserSessions } from "../../../../src/auth/accounts/browser-sessions.ts";
 import { accountRecordsGroup } from "../../../../src/auth/agents/agent.ts";
 import { remove, removeGroup } from "../../../../src/store/port/operations.ts";
 import { auditOf, peopleOf } from "../../../support/account-parts.ts";
 import {
   describeEngines,
-  dumped,
+  dumpStore,
   type Engine,
   openStore,
   START,
@@ -18,18 +18,18 @@ const DAY = 24 * 3_600_000;
 async function begin(engine: Engine, secure = true) {
   const store = await openStore(engine);
   const { accounts, now, audit } = peopleOf(store, store.records);
-  const sessions = new Sessions({ records: store.records, now, secure, audit });
+  const sessions = new BrowserSessions({ records: store.records, now, secure, audit });
   const { id } = await accounts.findOrCreateByEmail("ada@people.example");
   return { store, sessions, id, secretsOf: sessionsIn(store) };
 }
 
-const sessionsIn = (store: TestStore) => async () => JSON.stringify(await dumped(store.store));
+const sessionsIn = (store: TestStore) => async () => JSON.stringify(await dumpStore(store.store));
 
-/** What a browser sends after it was told a cookie. */
+/** Returns the Cookie header that a browser sends after it received this Set-Cookie header. */
 const sent = (setCookie: string | undefined): string => setCookie?.split(";")[0] ?? expect.fail();
 
 describeEngines("browser sessions", (engine) => {
-  it("start with a random secret for an unknown browser", async () => {
+  it("start with a random secret when the browser sends no cookie", async () => {
     const { sessions } = await begin(engine);
     const [one, other] = [await sessions.browserOf(undefined), await sessions.browserOf("")];
     expect(one).toMatchObject({ secret: expect.stringMatching(/^[\w-]{43}$/), session: undefined });
@@ -41,7 +41,7 @@ describeEngines("browser sessions", (engine) => {
     expect(again).toEqual({ ...one, setCookie: undefined });
   });
 
-  it("work over plain HTTP, with another cookie name", async () => {
+  it("work over plain HTTP, with a cookie name without the __Host- prefix", async () => {
     const { sessions, id } = await begin(engine, false);
     const browser = await sessions.browserOf(undefined);
     expect(browser.setCookie).toBe(
@@ -52,7 +52,7 @@ describeEngines("browser sessions", (engine) => {
     expect((await sessions.browserOf(`__Host-${cookie}`)).session).toBeUndefined();
   });
 
-  it("store who signed in and when, for fourteen days", async () => {
+  it("store the account and the sign-in time for fourteen days", async () => {
     const { store, sessions, id } = await begin(engine);
     const setCookie = await sessions.open(await sessions.browserOf(undefined), id);
     expect(setCookie).toContain("; Max-Age=1209600;");
@@ -69,7 +69,7 @@ describeEngines("browser sessions", (engine) => {
     });
   });
 
-  it("use the sign-in time of an external provider, but never a future one", async () => {
+  it("use the sign-in time given by an external provider, unless it is in the future", async () => {
     const { sessions, id } = await begin(engine);
     for (const [signedInAt, kept] of [
       [START - 1_000, START - 1_000],
@@ -81,7 +81,7 @@ describeEngines("browser sessions", (engine) => {
     }
   });
 
-  it("replace the secret at sign-in, so that a planted cookie is worthless", async () => {
+  it("replace the secret at sign-in, so that a planted cookie gives no access", async () => {
     const { sessions, id } = await begin(engine);
     const planted = `__Host-market-signal=${"A".repeat(43)}`;
     const victim = await sessions.browserOf(planted);
@@ -118,7 +118,7 @@ describeEngines("browser sessions", (engine) => {
     expect(browser.secret).not.toMatch(/^(A|B)+$/);
   });
 
-  it("store no secret in plain text", async () => {
+  it("do not store the secret in plain text", async () => {
     const { sessions, id, secretsOf } = await begin(engine);
     const cookie = sent(await sessions.open(await sessions.browserOf(undefined), id));
     const { secret } = await sessions.browserOf(cookie);
@@ -140,7 +140,7 @@ describeEngines("browser sessions", (engine) => {
     });
   });
 
-  it("end with the account, and cannot start for a deleted one", async () => {
+  it("end with the account, and cannot start for a deleted account", async () => {
     const { store, sessions, id } = await begin(engine);
     const cookie = sent(await sessions.open(await sessions.browserOf(undefined), id));
     await store.records.commit([removeGroup(accountRecordsGroup(id))]);
@@ -160,12 +160,12 @@ describeEngines("browser sessions", (engine) => {
         return found;
       },
     };
-    const sessions = new Sessions({ records, now, secure: true, audit });
+    const sessions = new BrowserSessions({ records, now, secure: true, audit });
     const cookie = sent(await sessions.open(await sessions.browserOf(undefined), id));
     expect((await sessions.browserOf(cookie)).session).toBeUndefined();
   });
 
-  it("accept only forms of their own pages", async () => {
+  it("accept only form tokens of the same browser", async () => {
     const { sessions } = await begin(engine);
     const [own, other] = [await sessions.browserOf(undefined), await sessions.browserOf(undefined)];
     expect(sessions.isFormTokenOf(own, own.formToken)).toBe(true);

@@ -1,22 +1,22 @@
 import { randomBytes } from "node:crypto";
 import { expect, it, onTestFinished } from "vitest";
-import { SignIn, signInCodes } from "../../../../src/auth/accounts/email-code-sign-in.ts";
-import type { SignUp } from "../../../../src/config/config.ts";
+import { EmailCodeSignIn, signInCodes } from "../../../../src/auth/accounts/email-code-sign-in.ts";
+import type { SignUpMode } from "../../../../src/config/config.ts";
 
 import { fingerprint } from "../../../../src/lib/fingerprint.ts";
 import type { Email } from "../../../../src/mail/email-schema.ts";
-import { createOutbox, MAIL_TOPIC, mails, openEmail } from "../../../../src/mail/outbox.ts";
+import { createOutbox, MAIL_TOPIC, openEmail, queuedMails } from "../../../../src/mail/outbox.ts";
 import { createVault } from "../../../../src/store/keys/vault.ts";
 import { announce, put } from "../../../../src/store/port/operations.ts";
 import type { Operation, Records } from "../../../../src/store/port/records.ts";
 import { auditOf, peopleOf } from "../../../support/account-parts.ts";
 import {
   describeEngines,
-  dumped,
+  dumpStore,
   type Engine,
   openStore,
   START,
-  slowed,
+  slowRecords,
 } from "../../../support/stores.ts";
 
 const ADA = "ada@people.example";
@@ -24,7 +24,7 @@ const BROWSER = "the secret of a browser";
 const MINUTE = 60_000;
 
 interface Choice {
-  readonly signUp?: SignUp;
+  readonly signUp?: SignUpMode;
   readonly accepted?: readonly string[];
   readonly through?: (records: Records) => Records;
 }
@@ -35,14 +35,14 @@ async function begin(engine: Engine, choice: Choice = {}) {
   const records = through(store.records);
   const { accounts, now, audit } = peopleOf(store, records);
   const vault = createVault(randomBytes(32));
-  const signIn = new SignIn({
+  const signIn = new EmailCodeSignIn({
     hashAddress: String,
     ...{ records, accounts, audit, signUp, serviceName: "Market Signal and Verification Service" },
     mailbox: createOutbox({ vault, now }),
     isAccepted: async (email) => accepted.includes(email),
   });
   const letters = async (): Promise<readonly Email[]> =>
-    (await store.records.list(mails, { limit: 100 })).map((mail) => openEmail(vault, mail));
+    (await store.records.list(queuedMails, { limit: 100 })).map((mail) => openEmail(vault, mail));
   const lastCode = async (): Promise<string> => codeIn((await letters()).at(-1));
   return { store, signIn, accounts, letters, lastCode };
 }
@@ -66,7 +66,7 @@ describeEngines("sign-in by email code", (engine) => {
     expect(await signIn.pending(BROWSER)).toBeUndefined();
   });
 
-  it("sends a plain text email without a link, with instructions", async () => {
+  it("sends a plain-text email with instructions and without a link", async () => {
     const { signIn, letters } = await begin(engine);
     await signIn.sendCode(BROWSER, ADA);
     const [letter] = await letters();
@@ -79,7 +79,7 @@ describeEngines("sign-in by email code", (engine) => {
     expect(Math.max(...lengths)).toBeLessThan(100);
   });
 
-  it("accepts a code with spaces", async () => {
+  it("accepts a code that is typed with spaces", async () => {
     const { signIn, lastCode } = await begin(engine);
     await signIn.sendCode(BROWSER, ADA);
     const code = await lastCode();
@@ -97,7 +97,7 @@ describeEngines("sign-in by email code", (engine) => {
     expect(await signIn.complete(BROWSER, code)).toBeDefined();
   });
 
-  it("expires a code after ten minutes, and when it is used", async () => {
+  it("expires a code after ten minutes or after its use", async () => {
     const { store, signIn, lastCode } = await begin(engine);
     await signIn.sendCode(BROWSER, ADA);
     const first = await lastCode();
@@ -109,7 +109,7 @@ describeEngines("sign-in by email code", (engine) => {
     expect(await signIn.complete(BROWSER, second)).toBeUndefined();
   });
 
-  it("allows five wrong codes, then no code at all", async () => {
+  it("allows five wrong codes, and then rejects even the correct code", async () => {
     const { store, signIn, lastCode } = await begin(engine);
     await signIn.sendCode(BROWSER, ADA);
     const code = await lastCode();
@@ -121,8 +121,8 @@ describeEngines("sign-in by email code", (engine) => {
     expect(await auditOf(store)).toEqual([burnt]);
   });
 
-  it("counts concurrent attempts", async () => {
-    const { signIn, lastCode } = await begin(engine, { through: slowed });
+  it("counts concurrent wrong attempts", async () => {
+    const { signIn, lastCode } = await begin(engine, { through: slowRecords });
     await signIn.sendCode(BROWSER, ADA);
     const code = await lastCode();
     const wrong = Array.from({ length: 5 }, () => signIn.complete(BROWSER, another(code)));
@@ -136,7 +136,7 @@ describeEngines("sign-in by email code", (engine) => {
     expect(await signIn.complete(BROWSER, code)).toBeUndefined();
   });
 
-  it("preserves the remaining attempts after a wrong one", async () => {
+  it("lets a person try again after a wrong code", async () => {
     const { signIn, lastCode } = await begin(engine);
     await signIn.sendCode(BROWSER, ADA);
     const code = await lastCode();
@@ -144,8 +144,8 @@ describeEngines("sign-in by email code", (engine) => {
     expect(await signIn.complete(BROWSER, code)).toBeDefined();
   });
 
-  it("accepts a code once under a hundred concurrent requests", async () => {
-    const { signIn, lastCode } = await begin(engine, { through: slowed });
+  it("accepts a code only once when it is sent in 100 concurrent requests", async () => {
+    const { signIn, lastCode } = await begin(engine, { through: slowRecords });
     await signIn.sendCode(BROWSER, ADA);
     const code = await lastCode();
     const all = Array.from({ length: 100 }, () => signIn.complete(BROWSER, code));
@@ -153,7 +153,7 @@ describeEngines("sign-in by email code", (engine) => {
     expect(ids).toHaveLength(1);
   });
 
-  it("replaces the previous code by a new one, with its own attempts", async () => {
+  it("replaces the previous code with a new code, which has its own five attempts", async () => {
     const { signIn, lastCode } = await begin(engine);
     await signIn.sendCode(BROWSER, ADA);
     const first = await lastCode();
@@ -165,16 +165,16 @@ describeEngines("sign-in by email code", (engine) => {
     expect(await signIn.complete(BROWSER, second)).toBeDefined();
   });
 
-  it("stores nothing from which a code could be derived", async () => {
+  it("stores no data from which a code could be derived", async () => {
     const { store, signIn, lastCode } = await begin(engine);
     await signIn.sendCode(BROWSER, ADA);
     const code = await lastCode();
-    const kept = JSON.stringify(await dumped(store.store));
+    const kept = JSON.stringify(await dumpStore(store.store));
     expect(kept).not.toContain(code);
     expect(kept).not.toContain(BROWSER);
   });
 
-  it("binds a stored code to its browser, whatever is written to the store", async () => {
+  it("accepts a stored code only from its own browser, even if the store is manipulated", async () => {
     const { store, signIn, lastCode } = await begin(engine);
     await signIn.sendCode(BROWSER, ADA);
     const [kept] = await store.records.list(signInCodes, { limit: 1 });
@@ -187,7 +187,7 @@ describeEngines("sign-in by email code", (engine) => {
     expect(await signIn.complete(BROWSER, await lastCode())).toBeUndefined();
   });
 
-  it.each<[SignUp, string, boolean]>([
+  it.each<[SignUpMode, string, boolean]>([
     ["open", "new@people.example", true],
     ["applications", "new@people.example", false],
     ["applications", "accepted@people.example", true],
@@ -206,7 +206,7 @@ describeEngines("sign-in by email code", (engine) => {
     expect((await signIn.complete(BROWSER, code)) !== undefined).toBe(isWelcome);
   });
 
-  it("does the same work for an address that may not sign in", async () => {
+  it("does the same amount of work for an address that may not sign in", async () => {
     const commits: (readonly Operation[])[] = [];
     const reads: string[] = [];
     const through = (records: Records): Records => ({
@@ -234,12 +234,12 @@ describeEngines("sign-in by email code", (engine) => {
     expect(other).toEqual(one);
   });
 
-  it("sends the email at a random moment, so that its timing discloses nothing", async () => {
+  it("sends the email after a random delay, so that its timing discloses nothing", async () => {
     const { store, signIn } = await begin(engine);
     const woken: string[] = [];
     onTestFinished(store.records.onAnnounce(MAIL_TOPIC, (text) => void woken.push(text)));
     for (let time = 0; time < 20; time += 1) await signIn.sendCode(`browser ${time}`, ADA);
-    const waits = (await store.records.list(mails, { limit: 100 })).map(
+    const waits = (await store.records.list(queuedMails, { limit: 100 })).map(
       ({ dueAt = 0 }) => dueAt - START,
     );
     expect(Math.min(...waits)).toBeGreaterThanOrEqual(300);
@@ -249,7 +249,7 @@ describeEngines("sign-in by email code", (engine) => {
     await expect.poll(() => woken).toEqual(["the only one"]);
   });
 
-  it("accepts no code for an address that may not sign in, not even the generated one", async () => {
+  it("accepts no code for an address that may not sign in, not even the generated code", async () => {
     const { signIn } = await begin(engine, { signUp: "closed" });
     for (const code of ["", "none", "undefined", "00000000"]) {
       await signIn.sendCode(BROWSER, ADA);
@@ -258,5 +258,5 @@ describeEngines("sign-in by email code", (engine) => {
   });
 });
 
-/** Bytes of what a step writes. */
+/** Returns the number of characters that a step writes as JSON. */
 const size = (step: Operation): number => ("value" in step ? JSON.stringify(step.value).length : 0);

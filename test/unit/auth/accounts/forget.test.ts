@@ -1,21 +1,21 @@
 import { randomBytes } from "node:crypto";
 import { expect, it } from "vitest";
 import { accounts as accountRecords } from "../../../../src/auth/accounts/accounts.ts";
-import { Sessions, sessions } from "../../../../src/auth/accounts/browser-sessions.ts";
-import { SignIn, signInCodes } from "../../../../src/auth/accounts/email-code-sign-in.ts";
+import { BrowserSessions, sessions } from "../../../../src/auth/accounts/browser-sessions.ts";
+import { EmailCodeSignIn, signInCodes } from "../../../../src/auth/accounts/email-code-sign-in.ts";
 import { forgetEmail } from "../../../../src/auth/accounts/forget.ts";
 import { grantGroup, grants } from "../../../../src/auth/accounts/grants.ts";
 import { accountRecordsGroup, clientGroup, clients } from "../../../../src/auth/agents/agent.ts";
 import { ApiKeys, apiKeys } from "../../../../src/auth/keys/api-keys.ts";
 import { emailGroup } from "../../../../src/mail/email-address.ts";
-import { createOutbox, mails } from "../../../../src/mail/outbox.ts";
+import { createOutbox, queuedMails } from "../../../../src/mail/outbox.ts";
 import { createVault } from "../../../../src/store/keys/vault.ts";
 import { put } from "../../../../src/store/port/operations.ts";
 import { collection, type Records } from "../../../../src/store/port/records.ts";
 import { auditOf, claimedAgent, peopleOf, tokens } from "../../../support/account-parts.ts";
 import {
   describeEngines,
-  dumped,
+  dumpStore,
   type Engine,
   openStore,
   START,
@@ -27,10 +27,10 @@ const BOB = "bob@people.example";
 const inquiries = collection<{ readonly email: string }>("inquiries");
 const counted = {
   accounts: accountRecords,
-  ...{ sessions, grants, inquiries, keys: apiKeys, messages: mails },
+  ...{ sessions, grants, inquiries, keys: apiKeys, messages: queuedMails },
 };
 
-/** Everything that the service keeps of a person. */
+/** Creates every kind of record that the service stores for a person. @returns The account id. */
 async function live(store: TestStore, email: string): Promise<string> {
   const { records } = store;
   const { accounts, now, audit, lastUse } = peopleOf(store, records);
@@ -46,10 +46,10 @@ async function live(store: TestStore, email: string): Promise<string> {
     subject: email,
     label: email,
   });
-  const keeper = new Sessions({ records, now, secure: true, audit });
+  const keeper = new BrowserSessions({ records, now, secure: true, audit });
   await keeper.open(await keeper.browserOf(undefined), id);
   const mailbox = createOutbox({ vault: createVault(randomBytes(32)), now });
-  const signIn = new SignIn({
+  const signIn = new EmailCodeSignIn({
     hashAddress: String,
     ...{
       records,
@@ -85,13 +85,13 @@ const keptOf = async (engine: Engine, whom: readonly string[]) => {
   return store;
 };
 
-describeEngines("forgetting a person", (engine) => {
-  it("deletes everything stored under the email address, and counts it", async () => {
+describeEngines("the deletion of a person's data", (engine) => {
+  it("deletes and counts every record stored under the email address", async () => {
     const store = await keptOf(engine, [ADA]);
     expect(await forgetting(store)).toEqual({
       ...{ accounts: 2, sessions: 1, grants: 1, inquiries: 1, keys: 2, messages: 1, agents: 2 },
     });
-    const rows = await dumped(store.store);
+    const rows = await dumpStore(store.store);
     const left = rows.flatMap((row) => (row.table === "record" ? [row.collection] : []));
     expect(new Set(left)).toEqual(new Set(["unsealed-audit"]));
     const text = JSON.stringify(rows);
@@ -100,10 +100,10 @@ describeEngines("forgetting a person", (engine) => {
 
   it("leaves other people's data unchanged", async () => {
     const store = await keptOf(engine, [BOB]);
-    const before = (await dumped(store.store)).map((row) => JSON.stringify(row));
+    const before = (await dumpStore(store.store)).map((row) => JSON.stringify(row));
     await live(store, ADA);
     await forgetting(store);
-    const after = (await dumped(store.store)).map((row) => JSON.stringify(row));
+    const after = (await dumpStore(store.store)).map((row) => JSON.stringify(row));
     expect(after).toEqual(expect.arrayContaining(before));
   });
 
@@ -117,19 +117,19 @@ describeEngines("forgetting a person", (engine) => {
     expect(forgotten.map(({ target }) => target).toSorted()).toEqual(accounts.toSorted());
   });
 
-  it("finds nothing, and writes nothing, for an unknown address or the second time", async () => {
+  it("finds and writes nothing for an unknown address, or when it is repeated", async () => {
     const store = await openStore(engine);
     const nothing = { accounts: 0, sessions: 0, grants: 0, inquiries: 0, keys: 0, messages: 0 };
     const none = { ...nothing, agents: 0 };
     expect(await forgetting(store)).toEqual(none);
     await live(store, ADA);
     await forgetting(store);
-    const before = await dumped(store.store);
+    const before = await dumpStore(store.store);
     expect(await forgetting(store)).toEqual(none);
-    expect(await dumped(store.store)).toEqual(before);
+    expect(await dumpStore(store.store)).toEqual(before);
   });
 
-  it("removes agents that named the address, and their tokens", async () => {
+  it("removes agents that specified the address in a claim, and their tokens", async () => {
     const store = await openStore(engine);
     const agent = { identityType: "service_auth", registeredAt: START, loginHint: ADA } as const;
     await store.records.commit([

@@ -2,15 +2,15 @@ import { describe, expect, it } from "vitest";
 import {
   isValidClaimCode,
   newClaimCode,
-  storedCode,
+  toStoredClaimCode,
 } from "../../../../src/auth/agents/claim-code.ts";
 
 const AGENT = "agt_1";
-const kept = storedCode({ agentId: AGENT, code: "A0B1C2D3" });
+const kept = toStoredClaimCode({ agentId: AGENT, code: "A0B1C2D3" });
 const isIt = (code: string, agentId = AGENT) => isValidClaimCode(kept, { agentId, code });
 
 describe("a claim code", () => {
-  it("has 8 characters of Crockford base32, all equally likely", () => {
+  it("has 8 equally likely characters of Crockford's base32", () => {
     const codes = Array.from({ length: 20_000 }, newClaimCode);
     const counts = new Map<string, number>();
     for (const code of codes) {
@@ -18,7 +18,7 @@ describe("a claim code", () => {
       for (const character of code) counts.set(character, (counts.get(character) ?? 0) + 1);
     }
     expect(counts.size).toBe(32);
-    // 5000 of each are expected; ten standard deviations are about 700.
+    // The expected count is 5,000 for each character, and 700 is about ten standard deviations.
     for (const count of counts.values()) expect(Math.abs(count - 5000)).toBeLessThan(700);
     expect(new Set(codes).size).toBe(codes.length);
   });
@@ -33,7 +33,7 @@ describe("a claim code", () => {
     (code) => expect(isIt(code)).toBe(false),
   );
 
-  it("is not valid for another agent, nor for an unknown one", () => {
+  it("is not valid for another agent or an unknown agent", () => {
     expect(isIt("A0B1C2D3", "agt_2")).toBe(false);
     expect(isValidClaimCode(undefined, { agentId: "", code: "" })).toBe(false);
   });
@@ -43,7 +43,7 @@ describe("a claim code", () => {
     expect(kept.hash).toHaveLength(43);
   });
 
-  it("is valid until the fifth wrong attempt", () => {
+  it("is valid until the fifth wrong attempt has been made", () => {
     expect(isValidClaimCode({ ...kept, tries: 4 }, { agentId: AGENT, code: "A0B1C2D3" })).toBe(
       true,
     );

@@ -17,7 +17,7 @@ import { createAuditor, withCallerAddress } from "../../../../src/auth/auditor.t
 import type { Scope } from "../../../../src/auth/scopes.ts";
 import { fingerprint } from "../../../../src/lib/fingerprint.ts";
 import { emailGroup } from "../../../../src/mail/email-address.ts";
-import { createOutbox, mails, openEmail } from "../../../../src/mail/outbox.ts";
+import { createOutbox, openEmail, queuedMails } from "../../../../src/mail/outbox.ts";
 import { type AuditEntry, unsealedAudit } from "../../../../src/store/audit/entry.ts";
 import { createVault } from "../../../../src/store/keys/vault.ts";
 import {
@@ -28,7 +28,7 @@ import {
   replace,
 } from "../../../../src/store/port/operations.ts";
 import { collection, type Records } from "../../../../src/store/port/records.ts";
-import { describeEngines, type Engine, openStore, slowed } from "../../../support/stores.ts";
+import { describeEngines, type Engine, openStore, slowRecords } from "../../../support/stores.ts";
 
 const MINUTE_MS = 60_000;
 const DAY_MS = 86_400_000;
@@ -37,7 +37,7 @@ const READS = ALL.slice(0, 3);
 const WRONG = { status: "invalid_claim_code" };
 const tokens = collection<object>("oidc:ClientCredentials");
 
-/** Claims over a new store whose clock stands still until the test moves it. */
+/** Creates claims on a new store whose clock only the test advances. */
 async function build(engine: Engine, seenAs = (records: Records) => records) {
   const { records, clock } = await openStore(engine);
   const now = () => new Date(clock.now);
@@ -54,7 +54,7 @@ async function build(engine: Engine, seenAs = (records: Records) => records) {
     });
   const claims = withKey(randomBytes(32));
 
-  /** A registered agent that was given a code. */
+  /** Registers an agent with a claim code. */
   async function register(agent: Partial<Agent> = {}, metadata: object = {}, agentId = "agt_1") {
     const { start, steps } = claims.initialClaim(agentId);
     const value = {
@@ -87,7 +87,7 @@ async function build(engine: Engine, seenAs = (records: Records) => records) {
     return rows.map(({ value }) => value.body as AuditEntry);
   };
   const letters = async () =>
-    (await records.list(mails, { limit: 1000 })).map((mail) => openEmail(vault, mail));
+    (await records.list(queuedMails, { limit: 1000 })).map((mail) => openEmail(vault, mail));
   return { records, clock, claims, withKey, register, person, agentNow, audit, letters };
 }
 
@@ -98,7 +98,7 @@ const claimedOf = (outcomes: readonly ClaimOutcome[]) =>
 
 type Claim = Parameters<Claims["preview"]>[0];
 
-/** Records in which something happens between the next look and the commit that follows. */
+/** Records in which `next` runs immediately before the next commit. */
 function interruptible() {
   const interrupted = {
     next: undefined as (() => Promise<void>) | undefined,
@@ -115,8 +115,10 @@ function interruptible() {
   return interrupted;
 }
 
-/** Records in which something happens right before the next read of one collection, while reads of
- *  others that were begun at the same time are over. */
+/**
+ * Records in which `next` runs immediately before the next read of one collection, while concurrent
+ * reads of other collections have already finished.
+ */
 function beforeRead(name: string) {
   const before = {
     next: undefined as (() => Promise<void>) | undefined,
@@ -134,8 +136,8 @@ function beforeRead(name: string) {
   return before;
 }
 
-describeEngines("a claim by a person", (engine) => {
-  it("binds the agent permanently, with the wider scopes", async () => {
+describeEngines("a claim of an agent by a person", (engine) => {
+  it("binds the agent to the person permanently, with the wider scopes", async () => {
     const { claims, clock, records, register, person, agentNow } = await build(engine);
     const { agentId, code } = await register();
     const ann = await person("acc_ann");
@@ -158,7 +160,7 @@ describeEngines("a claim by a person", (engine) => {
     expect(await records.list(claimRecords, { limit: 9 })).toEqual([]);
   });
 
-  it("grants no more than the person's token, and preserves the agent's scopes", async () => {
+  it("grants the agent no more scopes than the person's token has, and keeps the scopes the agent already has", async () => {
     const { claims, register, person, agentNow } = await build(engine);
     const ann = await person("acc_ann", ["alerts:write", "signals:read"]);
     const cases = [
@@ -204,7 +206,7 @@ describeEngines("a claim by a person", (engine) => {
     expect(await records.get(tokens, "other")).toBeDefined();
   });
 
-  it("is confirmed again to its owner, and to no other caller", async () => {
+  it("returns the same result again to the owner, but not to any other caller", async () => {
     const { claims, clock, register, person } = await build(engine);
     const { agentId, code } = await register();
     const ann = await person("acc_ann");
@@ -218,7 +220,7 @@ describeEngines("a claim by a person", (engine) => {
   });
 
   it("succeeds once under concurrent requests", async () => {
-    const { claims, register, person, agentNow, audit, letters } = await build(engine, slowed);
+    const { claims, register, person, agentNow, audit, letters } = await build(engine, slowRecords);
     const { agentId, code } = await register();
     const people = await hundred((index) => person(`acc_${index}`));
     const outcomes = await hundred((index) =>
@@ -232,8 +234,8 @@ describeEngines("a claim by a person", (engine) => {
     expect(await letters()).toHaveLength(1);
   });
 
-  it("gives the same result to concurrent requests of one person", async () => {
-    const { claims, register, person, letters } = await build(engine, slowed);
+  it("gives the same result to concurrent requests of the same person", async () => {
+    const { claims, register, person, letters } = await build(engine, slowRecords);
     const { agentId, code } = await register();
     const ann = await person("acc_ann");
     const outcomes = await hundred(() => claims.completeByPerson({ agentId, code }, ann));
@@ -242,7 +244,7 @@ describeEngines("a claim by a person", (engine) => {
     expect(await letters()).toHaveLength(1);
   });
 
-  it("is reported as complete to its owner when it completes during another request", async () => {
+  it("is reported as complete to its owner when it is completed during another request", async () => {
     for (const name of [clients.name, claimRecords.name]) {
       const before = beforeRead(name);
       const { claims, register, person } = await build(engine, before.records);
@@ -269,7 +271,7 @@ describeEngines("a claim by a person", (engine) => {
     expect(await claims.completeByPerson(late, ann)).toEqual(WRONG);
   });
 
-  it("is not extended by attempts", async () => {
+  it("does not expire later because of attempts", async () => {
     const { claims, clock, register, person } = await build(engine);
     const { agentId, code } = await register();
     const ann = await person("acc_ann");
@@ -280,7 +282,7 @@ describeEngines("a claim by a person", (engine) => {
     expect(await claims.completeByPerson({ agentId, code }, ann)).toEqual(WRONG);
   });
 
-  it("survives four failed attempts but not five, from any callers and in either way", async () => {
+  it("is still possible after four failed attempts but not after five, whoever makes them and in whichever way", async () => {
     const { claims, register, person } = await build(engine);
     const [four, five] = [await register(), await register({}, {}, "agt_2")];
     const [ann, bob] = [await person("acc_ann"), await person("acc_bob")];
@@ -298,8 +300,8 @@ describeEngines("a claim by a person", (engine) => {
     expect(await claims.completeByPerson(four, ann)).toMatchObject({ status: "claimed" });
   });
 
-  it("counts each of a hundred concurrent wrong attempts, and then rejects the correct code", async () => {
-    const { claims, records, register, person } = await build(engine, slowed);
+  it("counts each of 100 concurrent wrong attempts, and then rejects the correct code", async () => {
+    const { claims, records, register, person } = await build(engine, slowRecords);
     const { agentId, code } = await register();
     const ann = await person("acc_ann");
     await hundred(async (index) => {
@@ -313,7 +315,7 @@ describeEngines("a claim by a person", (engine) => {
     expect(await claims.completeByPerson({ agentId, code }, ann)).toEqual(WRONG);
   });
 
-  it("is rejected when the fifth wrong attempt arrives while the correct code is checked", async () => {
+  it("is rejected when the fifth wrong attempt arrives while the correct code is being checked", async () => {
     const interrupted = interruptible();
     const { claims, register, person } = await build(engine, interrupted.records);
     const ann = await person("acc_ann");
@@ -346,7 +348,7 @@ describeEngines("a claim by a person", (engine) => {
     ).toMatchObject({ status: "claimed" });
   });
 
-  it("is rejected for agents that are unknown, deleted, changed or claimed", async () => {
+  it("is rejected for agents that are unknown, deleted, changed or already claimed", async () => {
     const { claims, records, clock, register, person } = await build(engine);
     const ann = await person("acc_ann");
     const gone = await register({}, {}, "agt_gone");
@@ -363,7 +365,7 @@ describeEngines("a claim by a person", (engine) => {
     }
   });
 
-  it("requires the person whom the agent named, even if the agent named another person later", async () => {
+  it("requires the person whom the agent first specified, even if the agent specified another person later", async () => {
     const { claims, register, person } = await build(engine);
     const [ann, bob] = [await person("acc_ann"), await person("acc_bob")];
     const named = await register({
@@ -385,7 +387,7 @@ describeEngines("a claim by a person", (engine) => {
     });
   });
 
-  it("requires the person whom the agent named when it restarted the claim", async () => {
+  it("requires the person whom the agent specified when it restarted the claim", async () => {
     const { claims, register, person } = await build(engine);
     const { agentId } = await register();
     const [ann, bob] = [await person("acc_ann"), await person("acc_bob")];
@@ -399,7 +401,7 @@ describeEngines("a claim by a person", (engine) => {
     });
   });
 
-  it("fails for an account that is deleted, even at the last moment", async () => {
+  it("fails for an account that is deleted, even if it is deleted during the request", async () => {
     const interrupted = interruptible();
     const { claims, records, register, person, agentNow } = await build(
       engine,
@@ -415,8 +417,8 @@ describeEngines("a claim by a person", (engine) => {
     expect((await agentNow())?.agent.owner).toBeUndefined();
   });
 
-  it("survives a concurrent update of the client", async () => {
-    const { claims, records, register, person, agentNow } = await build(engine, slowed);
+  it("succeeds despite a concurrent update of the client", async () => {
+    const { claims, records, register, person, agentNow } = await build(engine, slowRecords);
     const { agentId, code } = await register();
     const claiming = claims.completeByPerson({ agentId, code }, await person("acc_ann"));
     const client = await records.get(clients, agentId);
@@ -431,7 +433,7 @@ describeEngines("a claim by a person", (engine) => {
     });
   });
 
-  it("can be previewed without using up the code", async () => {
+  it("can be previewed without consuming the code", async () => {
     const { claims, clock, register, person } = await build(engine);
     const claim = await register({}, { scope: "signals:read" });
     await person("acc_ann");
@@ -449,7 +451,7 @@ describeEngines("a claim by a person", (engine) => {
     expect(await claims.preview(waiting, "acc_ann")).toMatchObject({ scopesNow: [] });
   });
 
-  it("is audited with the address, and notifies the person without text from the agent", async () => {
+  it("is audited with the caller's IP address as a hash, and notifies the person without any text from the agent", async () => {
     const { claims, register, person, audit, letters, clock } = await build(engine);
     const detail = { registeredAt: clock.now, identityType: "anonymous" };
     const { agentId, code } = await register({}, { client_name: "Visit evil.example" });
@@ -475,7 +477,7 @@ describeEngines("a claim by a person", (engine) => {
   });
 });
 
-describeEngines("a claim by the agent", (engine) => {
+describeEngines("a claim completed by the agent", (engine) => {
   it("requires a person's confirmation first, and then the code shown to them", async () => {
     const { claims, clock, records, register, person, agentNow } = await build(engine);
     const { agentId, attempt } = await register();
@@ -500,7 +502,7 @@ describeEngines("a claim by the agent", (engine) => {
     expect(await records.get(tokens, "t")).toBeUndefined();
   });
 
-  it("never completes with the agent's own code, while a person's claim never completes with the shown code", async () => {
+  it("never accepts the agent's own code, just as a person's claim never accepts the code shown to the person", async () => {
     const { claims, register, person, agentNow } = await build(engine);
     const own = await register();
     expect((await claims.completeByAgent(own)).status).toBe("claim_not_confirmed");
@@ -513,7 +515,7 @@ describeEngines("a claim by the agent", (engine) => {
     expect((await agentNow())?.agent.owner).toBeUndefined();
   });
 
-  it("is confirmed again for the code that completed it, and for no other", async () => {
+  it("returns the same result again for the code that completed it, but not for another code", async () => {
     const { claims, clock, register, person } = await build(engine);
     const { agentId, attempt, code: own } = await register();
     const { code = "" } = (await claims.confirm(attempt, await person("acc_ann"))) ?? {};
@@ -531,7 +533,7 @@ describeEngines("a claim by the agent", (engine) => {
   });
 
   it("succeeds once under concurrent requests", async () => {
-    const { claims, register, person, letters } = await build(engine, slowed);
+    const { claims, register, person, letters } = await build(engine, slowRecords);
     const { agentId, attempt } = await register();
     const { code = "" } = (await claims.confirm(attempt, await person("acc_ann"))) ?? {};
     const outcomes = await hundred(() => claims.completeByAgent({ agentId, code }));
@@ -541,8 +543,8 @@ describeEngines("a claim by the agent", (engine) => {
     expect(await letters()).toHaveLength(1);
   });
 
-  it("succeeds once when people and the agent complete it concurrently", async () => {
-    const { claims, register, person, agentNow, letters } = await build(engine, slowed);
+  it("succeeds only once when a person and the agent complete it concurrently", async () => {
+    const { claims, register, person, agentNow, letters } = await build(engine, slowRecords);
     const { agentId, attempt, code: own } = await register();
     const ann = await person("acc_ann");
     const { code = "" } = (await claims.confirm(attempt, ann)) ?? {};
@@ -558,8 +560,8 @@ describeEngines("a claim by the agent", (engine) => {
     expect(await letters()).toHaveLength(1);
   });
 
-  it("counts a hundred concurrent wrong attempts, and then rejects the correct code", async () => {
-    const { claims, records, register, person } = await build(engine, slowed);
+  it("counts 100 concurrent wrong attempts, and then rejects the correct code", async () => {
+    const { claims, records, register, person } = await build(engine, slowRecords);
     const { agentId, attempt } = await register();
     const { code = "" } = (await claims.confirm(attempt, await person("acc_ann"))) ?? {};
     await hundred((index) => claims.completeByAgent({ agentId, code: `0000${index}` }));
@@ -568,7 +570,7 @@ describeEngines("a claim by the agent", (engine) => {
     expect(await claims.completeByAgent({ agentId, code })).toEqual(WRONG);
   });
 
-  it("uses the newest confirmation, and discards it when the agent restarts the claim", async () => {
+  it("accepts only the code of the newest confirmation, and no code after the agent restarts the claim", async () => {
     const { claims, register, person } = await build(engine);
     const { agentId, attempt } = await register();
     const ann = await person("acc_ann");
@@ -582,7 +584,7 @@ describeEngines("a claim by the agent", (engine) => {
     });
   });
 
-  it("expires with the account, with the agent, or after ten minutes", async () => {
+  it("expires with the person's account, with the agent, or after ten minutes", async () => {
     const { claims, clock, records, register, person } = await build(engine);
     const ann = await person("acc_ann");
     const late = await register({}, {}, "agt_late");
@@ -600,7 +602,7 @@ describeEngines("a claim by the agent", (engine) => {
     expect(await claims.completeByAgent({ agentId: "agt_none", code: lateCode })).toEqual(WRONG);
   });
 
-  it("rejects the confirmation of an account that is deleted concurrently, and preserves an earlier one", async () => {
+  it("rejects a confirmation by an account that is deleted concurrently, and accepts another person's confirmation", async () => {
     const interrupted = interruptible();
     const { claims, records, register, person, audit } = await build(engine, interrupted.records);
     const { agentId, attempt } = await register();
@@ -618,7 +620,7 @@ describeEngines("a claim by the agent", (engine) => {
     ]);
   });
 
-  it("is deleted with the email address that the agent named", async () => {
+  it("is deleted with the email address that the agent specified", async () => {
     const { claims, records, register } = await build(engine);
     await register();
     await claims.start("agt_1", "acc_ann@people.example");
@@ -627,7 +629,7 @@ describeEngines("a claim by the agent", (engine) => {
     expect(await records.list(claimRecords, { limit: 9 })).toEqual([]);
   });
 
-  it("starts only for pending agents", async () => {
+  it("can be started only for agents that are pending", async () => {
     const { claims, records, clock, register, audit } = await build(engine);
     const owner = { accountId: "acc_bob", scopes: ALL, claimedAt: clock.now };
     await register({ owner }, {}, "agt_claimed");
@@ -649,11 +651,11 @@ describeEngines("a claim by the agent", (engine) => {
   });
 });
 
-describeEngines("the claim code that an agent requests again", (engine) => {
+describeEngines("the claim code that an agent requests repeatedly", (engine) => {
   const admit = async () => {};
 
-  it("is the same for concurrent requests, before and after the first code expires", async () => {
-    const { claims, clock, records, register, person } = await build(engine, slowed);
+  it("is the same for all concurrent requests, both before and after the first code expires", async () => {
+    const { claims, clock, records, register, person } = await build(engine, slowRecords);
     const { agentId, code } = await register();
     const given = () => hundred(() => claims.giveCode(agentId, admit));
     expect(new Set((await given()).map((each) => each?.code))).toEqual(new Set([code]));
@@ -667,7 +669,7 @@ describeEngines("the claim code that an agent requests again", (engine) => {
     expect(await claims.giveCode(agentId, admit)).toBeUndefined();
   });
 
-  it("is new after too many wrong attempts, or with another key", async () => {
+  it("changes after too many wrong attempts, or when the server uses another secret key", async () => {
     const { claims, withKey, register, person } = await build(engine);
     const { agentId, code } = await register();
     const ann = await person("acc_ann");
@@ -682,7 +684,7 @@ describeEngines("the claim code that an agent requests again", (engine) => {
     expect((await claims.completeByPerson({ agentId, code: third }, ann)).status).toBe("claimed");
   });
 
-  it("counts against the limit of new codes only when it is new", async () => {
+  it("counts toward the limit of new codes only when it changes", async () => {
     const { claims, register } = await build(engine);
     const { agentId, code } = await register();
     const refuse = async () => {
@@ -694,7 +696,7 @@ describeEngines("the claim code that an agent requests again", (engine) => {
 });
 
 describeEngines("a registration access token", (engine) => {
-  it("identifies its client until it is replaced", async () => {
+  it("identifies its client until the token is replaced", async () => {
     const { records, register } = await build(engine);
     await register();
     const client = await records.get(clients, "agt_1");

@@ -10,7 +10,7 @@ interface Described {
   readonly inUseUntil?: number;
 }
 
-/** A index of agents, each named after its site and the order in which it came. */
+/** An index of agents whose ids consist of their site and their position in the arguments. */
 function indexWith(...agents: readonly Described[]) {
   const index = new UnclaimedIndex();
   for (const [at, { site, provider, size = 1, inUseUntil = 0 }] of agents.entries()) {
@@ -24,21 +24,21 @@ function indexWith(...agents: readonly Described[]) {
 const idsOf = (index: UnclaimedIndex, protectedSize = 0) =>
   index.evictionOrder({ now: NOW, protectedSize }).map(({ agent }) => agent.id);
 
-describe("unclaimed agents", () => {
-  it("are evicted from the site with the most agents, newest first", () => {
+describe("the index of unclaimed agents", () => {
+  it("evicts agents of the site with the most agents first, newest first", () => {
     const index = indexWith(
       ...[{ site: "a" }, { site: "b" }, { site: "b" }, { site: "b" }, { site: "a" }],
     );
     expect(idsOf(index)).toEqual(["b3", "a4", "b2", "b1", "a0"]);
   });
 
-  it("count by the size of their registration", () => {
+  it("weights agents by the size of their registration", () => {
     const index = indexWith({ site: "a", size: 5 }, { site: "b" }, { site: "b" });
     expect(idsOf(index)).toEqual(["a0", "b2", "b1"]);
     expect([index.size, index.sizeOf("a"), index.sizeOf("b")]).toEqual([7, 5, 2]);
   });
 
-  it("stay while they are in use and their site has few agents", () => {
+  it("does not evict agents that are in use while their site has few agents", () => {
     const inUseUntil = NOW + 1;
     const index = indexWith(
       ...[
@@ -55,7 +55,7 @@ describe("unclaimed agents", () => {
     expect(idsOf(index, 4)).toEqual(["b3"]);
   });
 
-  it("are evicted from the provider with the most agents, even if each of its sites has few", () => {
+  it("evicts agents of the provider with the most agents, even if each of its sites has few", () => {
     const inUseUntil = NOW + 1;
     const provider = "p";
     const index = indexWith(
@@ -73,7 +73,7 @@ describe("unclaimed agents", () => {
     expect(index.sizeOf(provider)).toBe(3);
   });
 
-  it("are counted once, and no longer after they are deleted or expire", () => {
+  it("counts an agent once, and no longer after it is deleted or expired", () => {
     const index = indexWith({ site: "a" }, { site: "b" });
     const known = index.find("a0");
     if (known !== undefined) index.add({ ...known, size: 3, expiresAt: NOW });

@@ -45,14 +45,16 @@ async function setting(of = model, audience = BASE): Promise<Setting> {
   return { ...store, idp, verifier };
 }
 
-/** What comes of the default claims of a client's assertion with some changed. */
+/**
+ * Returns the result for a client's default assertion with some claims and header members changed.
+ */
 async function outcome(changes: Claims, header = {}): Promise<unknown> {
   const { idp, verifier } = await setting();
   const token = await idp.sign({ ...claimsFor(BASE, CLIENT, START), ...changes }, header);
   return verifier.forClient(token, CLIENT);
 }
 
-it("the verifier accepts an assertion from a trusted issuer for the client", async () => {
+it("the verifier accepts an identity assertion from a trusted issuer for the client", async () => {
   const { idp, verifier } = await setting();
   const claims = { ...claimsFor(BASE, CLIENT, START), scope: "signals:read admin alerts:write" };
   expect(await verifier.forClient(await idp.sign(claims), CLIENT)).toMatchObject({
@@ -69,18 +71,18 @@ it.each<[string, Claims, object]>([
   ["an issue time less than a minute ahead", { iat: now + 59, exp: now + 300 }, {}],
   ["a lifetime of ten minutes", { iat: now, exp: now + 600 }, {}],
   ["a single resource", { resource: `${BASE}/mcp` }, {}],
-])("the verifier accepts an assertion with %s", async (_what, changes, header) => {
+])("the verifier accepts an identity assertion with %s", async (_what, changes, header) => {
   expect(await outcome(changes, header)).toMatchObject({ use: { key: expect.any(String) } });
 });
 
-it("an assertion grants only its own scopes and resources", async () => {
+it("an identity assertion grants only its own scopes and resources", async () => {
   expect(await outcome({ scope: "admin", resource: [BASE] })).toMatchObject({
     scopes: [],
     resources: [BASE],
   });
 });
 
-it("an assertion identifies a person by subject when the email address is unusable", async () => {
+it("an identity assertion identifies a person by subject when the email address is unusable", async () => {
   expect(await outcome({ email: "<b>@x\u202e" })).toMatchObject({
     subject: { label: "person-1 (Corp)" },
   });
@@ -119,20 +121,20 @@ it.each<[string, Claims, object]>([
   ["invalid_request", { scope: ["signals:read"] }, {}],
   ["invalid_signature", {}, { kid: "unknown" }],
 ])(
-  "the verifier rejects with %s the claims %j and the header %j",
+  "the verifier reports %s for the claims %j and the header %j",
   async (reason, changes, header) => {
     expect(await outcome(changes, header)).toBe(reason);
   },
 );
 
-it("the verifier rejects a text that is not a JWT", async () => {
+it("the verifier rejects text that is not a JWT", async () => {
   const { verifier } = await setting();
   for (const text of ["", "a", "a.b.c", "e30.e30.", "{}", "e30.W10.AA"]) {
     expect(await verifier.forClient(text, CLIENT)).toBe("invalid_request");
   }
 });
 
-it("the verifier rejects another key, a changed body, no signature, and an HMAC with the public key", async () => {
+it("the verifier rejects a wrong key, a changed body, a missing signature, and an HMAC made with the public key", async () => {
   const { idp, verifier } = await setting();
   const claims = { iss: idp.issuer, ...claimsFor(BASE, CLIENT, START) };
   const header = { typ: "oauth-id-jag+jwt", kid: String(idp.keys[0]?.kid) };
@@ -178,7 +180,7 @@ it("the verifier never trusts this server itself, even when the operator lists i
   expect(await verifier.forClient(token, CLIENT)).toBe("issuer_not_enabled");
 });
 
-it("the verifier fetches the keys once, and once more for an unknown key", async () => {
+it("the verifier fetches the issuer's keys once, and once more for an unknown key id", async () => {
   vi.useFakeTimers({ toFake: ["Date"], now: START });
   try {
     const { idp, verifier } = await setting();
@@ -201,7 +203,7 @@ it("the verifier fetches the keys once, and once more for an unknown key", async
   }
 });
 
-it("the verifier reports that the keys are unavailable", async () => {
+it("the verifier reports when the issuer's keys are unavailable", async () => {
   const { idp, verifier } = await setting();
   const token = await idp.sign(claimsFor(BASE, CLIENT, START));
   await idp.stop();
@@ -217,15 +219,18 @@ it.each<[string, Claims]>([
   ["login_required", { auth_time: undefined }],
   ["login_required", { auth_time: now - HOUR - 1 }],
   ["login_required", { auth_time: now + 61 }],
-])("the result at registration is %s for %j", async (expected, changes) => {
-  const { idp, verifier } = await setting();
-  const claims = { ...claimsFor(BASE, idp.issuer, START), ...changes };
-  const result = await verifier.forRegistration(await idp.sign(claims));
-  expect(typeof result === "string" ? result : "accepted").toBe(expected);
-});
+])(
+  "the verification of an assertion at registration results in %s for the claims %j",
+  async (expected, changes) => {
+    const { idp, verifier } = await setting();
+    const claims = { ...claimsFor(BASE, idp.issuer, START), ...changes };
+    const result = await verifier.forRegistration(await idp.sign(claims));
+    expect(typeof result === "string" ? result : "accepted").toBe(expected);
+  },
+);
 
-describeEngines("single use of an assertion", (engine) => {
-  it("succeeds once under a hundred concurrent uses, and is rejected until the assertion expires", async () => {
+describeEngines("the single use of an assertion", (engine) => {
+  it("succeeds once in 100 concurrent uses, and is rejected until the assertion expires", async () => {
     const { idp, verifier, records, clock } = await setting(engine);
     const token = await idp.sign(claimsFor(BASE, CLIENT, START));
     const results = await Promise.all(
@@ -245,7 +250,7 @@ describeEngines("single use of an assertion", (engine) => {
     expect(await verifier.forClient(token, CLIENT)).toBe("expired");
   });
 
-  it("does not affect the same jti of another issuer", async () => {
+  it("does not affect the same jti from another issuer", async () => {
     const first = await setting(engine);
     const second = await startIdentityProvider();
     const both = createAssertionVerifier({

@@ -45,14 +45,17 @@ it.each([
   [[{ issuer: acme.issuer, jwks_uri: acme.jwks_uri }], "entry 1, name is not a string"],
   [[{ ...acme, jwks: {} }], "entry 1"],
   [[acme, acme], "names an issuer twice"],
-])("the file of trusted issuers is rejected with its fault: %j", async (content, reason) => {
-  const { file, text } = await fault(content);
-  expect(text).toMatch(/^TRUSTED_ISSUERS: /);
-  expect(text).toContain(file);
-  expect(text).toContain(reason);
-});
+])(
+  "an invalid file of trusted issuers is rejected with the reason: %j",
+  async (content, reason) => {
+    const { file, text } = await fault(content);
+    expect(text).toMatch(/^TRUSTED_ISSUERS: /);
+    expect(text).toContain(file);
+    expect(text).toContain(reason);
+  },
+);
 
-it("the file of trusted issuers is rejected with each fault on a line of its own", async () => {
+it("a file of trusted issuers with several errors is rejected with one line for each error", async () => {
   const { text } = await fault([{ ...acme, name: "", issuer: "ftp://a.example" }]);
   expect(text.split("\n")).toHaveLength(2);
 });

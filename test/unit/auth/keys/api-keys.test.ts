@@ -1,19 +1,19 @@
 import { describe, expect, it } from "vitest";
 import { accounts } from "../../../../src/auth/accounts/accounts.ts";
 import { accountRecordsGroup } from "../../../../src/auth/agents/agent.ts";
-import { ApiKeys, KEYS_PER_ACCOUNT } from "../../../../src/auth/keys/api-keys.ts";
-import { generateKey } from "../../../../src/auth/keys/key-format.ts";
+import { ApiKeys, MAX_KEYS_PER_ACCOUNT } from "../../../../src/auth/keys/api-keys.ts";
+import { generateApiKey } from "../../../../src/auth/keys/key-format.ts";
 import { LastUseTracker } from "../../../../src/auth/last-use.ts";
-import { type AuditEntry, audited, unsealedAudit } from "../../../../src/store/audit/entry.ts";
+import { type AuditEntry, auditSteps, unsealedAudit } from "../../../../src/store/audit/entry.ts";
 import { insert, remove, removeGroup } from "../../../../src/store/port/operations.ts";
 import type { Records } from "../../../../src/store/port/records.ts";
 import {
   describeEngines,
-  dumped,
+  dumpStore,
   type Engine,
   embedded,
   openStore,
-  slowed,
+  slowRecords,
   type TestStore,
 } from "../../../support/stores.ts";
 
@@ -27,7 +27,7 @@ function keysOn({ clock }: TestStore, records: Records, mode: "sandbox" | "live"
   };
   return new ApiKeys({
     ...{ records, mode, now },
-    audit: (entry) => audited(entry, clock.now),
+    audit: (entry) => auditSteps(entry, clock.now),
     lastUse: new LastUseTracker({ records, now, onError }),
   });
 }
@@ -50,7 +50,7 @@ const account = (id: string) =>
   });
 
 describeEngines("API keys", (engine) => {
-  it("finds the key for the presented text", async () => {
+  it("find the stored key for a presented key text", async () => {
     const { keys, clock } = await open(engine);
     const { key, id } = await keys.create(wanted);
     expect(await keys.find(key)).toEqual({
@@ -60,26 +60,26 @@ describeEngines("API keys", (engine) => {
     expect(id).toMatch(/^key_\w{16}$/);
   });
 
-  it("stores only the hash of a key, and writes neither the key nor the hash to the audit log", async () => {
+  it("are stored only as a hash, and neither the key nor the hash is written to the audit log", async () => {
     const { keys, store, records } = await open(engine);
     const { key, id } = await keys.create(wanted);
     await keys.revoke(id, "operator");
     await keys.create(wanted);
-    const text = JSON.stringify(await dumped(store));
+    const text = JSON.stringify(await dumpStore(store));
     expect(text).not.toContain(key);
     expect(text).not.toContain(key.slice(13));
     expect(JSON.stringify(await auditOf(records))).not.toContain("msv_");
   });
 
-  it("rejects an unknown key, however well formed", async () => {
+  it("are rejected when unknown, however well formed", async () => {
     const { keys } = await open(engine);
     const { key } = await keys.create(wanted);
-    for (const text of ["", "x", generateKey("sandbox"), generateKey("live"), `${key} `]) {
+    for (const text of ["", "x", generateApiKey("sandbox"), generateApiKey("live"), `${key} `]) {
       expect(await keys.find(text), text).toBeUndefined();
     }
   });
 
-  it("rejects a malformed key without a store access", async () => {
+  it("are rejected when malformed, without accessing the store", async () => {
     const kept = await openStore(engine);
     const { key } = await keysOn(kept, kept.records).create(wanted);
     let asked = 0;
@@ -93,14 +93,14 @@ describeEngines("API keys", (engine) => {
     const sandbox = keysOn(kept, counting);
     const wrong = key.slice(0, -1) + (key.endsWith("0") ? "1" : "0");
     expect(await sandbox.find(wrong)).toBeUndefined();
-    expect(await sandbox.find(generateKey("live"))).toBeUndefined();
+    expect(await sandbox.find(generateApiKey("live"))).toBeUndefined();
     expect(await keysOn(kept, counting, "live").find(key)).toBeUndefined();
     expect(asked).toBe(0);
     expect(await sandbox.find(key)).toBeDefined();
     expect(asked).toBe(1);
   });
 
-  it("expires a key at its end", async () => {
+  it("expire at their expiry time", async () => {
     const { keys, clock } = await open(engine);
     const { key } = await keys.create({ ...wanted, ttlMs: 7 * DAY_MS });
     const [listed] = await keys.list();
@@ -112,7 +112,7 @@ describeEngines("API keys", (engine) => {
     expect(await keys.list()).toEqual([]);
   });
 
-  it("revokes a key immediately and only once", async () => {
+  it("are revoked immediately and only once", async () => {
     const { keys, records } = await open(engine);
     const { key, id } = await keys.create(wanted);
     const other = await keys.create(wanted);
@@ -129,7 +129,7 @@ describeEngines("API keys", (engine) => {
     ]);
   });
 
-  it("revokes no key for a malformed id, and no key of another account", async () => {
+  it("are not revoked for a malformed id or from another account", async () => {
     const { keys, records } = await open(engine);
     await records.commit([account("acc_a"), account("acc_b")]);
     const theirs = await keys.createFor("acc_a", wanted);
@@ -150,7 +150,7 @@ describeEngines("API keys", (engine) => {
     expect(await keys.revoke(theirs?.id ?? "", "acc_a", "acc_a")).toBe(true);
   });
 
-  it("lists all keys or the keys of an account, oldest first, with their last use", async () => {
+  it("are listed in full or per account, oldest first, with their last use", async () => {
     const { keys, records, clock } = await open(engine);
     await records.commit([account("acc_a"), account("acc_b")]);
     const first = await keys.create(wanted);
@@ -166,14 +166,14 @@ describeEngines("API keys", (engine) => {
     expect(all[0]?.lastUsedAt).toBeUndefined();
   });
 
-  it("lists more keys than one page holds", async () => {
+  it("are all listed even if they do not fit on one page", async () => {
     const { keys, records } = await open(engine);
     const made = Array.from({ length: 1_001 }, () => keys.prepare(wanted));
     await records.commit(made.flatMap(({ steps }) => steps.slice(0, 1)));
     expect((await keys.list()).map(({ id }) => id)).toEqual(made.map(({ id }) => id));
   });
 
-  it("deletes a key with its account, and creates none for a deleted account", async () => {
+  it("are deleted with their account, and cannot be created for a deleted account", async () => {
     const { keys, records } = await open(engine);
     await records.commit([account("acc_a")]);
     const made = await keys.createFor("acc_a", wanted);
@@ -183,7 +183,7 @@ describeEngines("API keys", (engine) => {
     expect(await keys.list()).toEqual([]);
   });
 
-  it("creates no key for an account that is deleted concurrently", async () => {
+  it("cannot be created for an account that is deleted concurrently", async () => {
     const kept = await openStore(engine);
     await kept.records.commit([account("acc_a")]);
     const going: Records = {
@@ -197,11 +197,11 @@ describeEngines("API keys", (engine) => {
     expect(await keysOn(kept, kept.records).list()).toEqual([]);
   });
 
-  it("allows a person the maximum number of keys, and another one after a revocation", async () => {
+  it("are limited per person, and a revocation makes room for another key", async () => {
     const { keys, records } = await open(engine);
     await records.commit([account("acc_a"), account("acc_b")]);
     const made = [];
-    for (let count = 0; count <= KEYS_PER_ACCOUNT; count += 1) {
+    for (let count = 0; count <= MAX_KEYS_PER_ACCOUNT; count += 1) {
       made.push(await keys.createFor("acc_a", wanted));
     }
     expect(made.map((each) => each !== undefined)).toEqual([true, true, true, true, true, false]);
@@ -215,9 +215,9 @@ describeEngines("API keys", (engine) => {
 
   const ways: readonly [string, (records: Records) => Records][] = [
     ["", (records) => records],
-    [", with a store slowed by 3 ms", slowed],
+    [", with a store slowed by 3 ms", slowRecords],
   ];
-  it.each(ways)("creates 5 of 100 concurrently requested keys%s", async (_, way) => {
+  it.each(ways)("are created for only 5 of 100 concurrent requests%s", async (_, way) => {
     const kept = await openStore(engine);
     const beside = engine.isShared ? await kept.openBeside() : kept;
     await kept.records.commit([account("acc_a")]);
@@ -226,15 +226,15 @@ describeEngines("API keys", (engine) => {
       Array.from({ length: 100 }, (_each, at) => on[at % 2]?.createFor("acc_a", wanted)),
     );
     const won = made.filter((each) => each !== undefined);
-    expect(won).toHaveLength(KEYS_PER_ACCOUNT);
+    expect(won).toHaveLength(MAX_KEYS_PER_ACCOUNT);
     const listed = await keysOn(kept, kept.records).list("acc_a");
     expect(new Set(listed.map(({ id }) => id))).toEqual(new Set(won.map(({ id }) => id)));
-    expect(await auditOf(kept.records)).toHaveLength(KEYS_PER_ACCOUNT);
+    expect(await auditOf(kept.records)).toHaveLength(MAX_KEYS_PER_ACCOUNT);
   });
 });
 
-describe("a key that is created with another record", () => {
-  it("is committed together with that record, or not at all", async () => {
+describe("an API key that is created together with another record", () => {
+  it("is committed together with the other record, or not at all", async () => {
     const { keys, records } = await open(embedded);
     const { key, steps } = keys.prepare({ ...wanted, groups: ["email:x"] });
     expect(await keys.find(key)).toBeUndefined();

@@ -3,12 +3,12 @@ import { describe, expect, it } from "vitest";
 import { JWT_BEARER } from "../../../../src/auth/assertions/oauth-urns.ts";
 import { normalizeRegistration } from "../../../../src/auth/oidc/client-metadata.ts";
 import { checkRegistrationBody } from "../../../../src/auth/oidc/metadata-members.ts";
-import { anonymousCeiling, type Scope } from "../../../../src/auth/scopes.ts";
+import { anonymousScopeCeiling, type Scope } from "../../../../src/auth/scopes.ts";
 import { EXAMPLE_REGISTRATION as example } from "../../../support/agent.ts";
 
 const codeClient = { ...example, grant_types: ["authorization_code"], response_types: ["code"] };
 
-function normalize(changes: object, anonymousScopes: readonly Scope[] = anonymousCeiling) {
+function normalize(changes: object, anonymousScopes: readonly Scope[] = anonymousScopeCeiling) {
   return normalizeRegistration({ ...example, ...changes }, anonymousScopes);
 }
 
@@ -21,8 +21,8 @@ function refusal(changes: object, anonymousScopes?: readonly Scope[]): unknown {
   return "accepted";
 }
 
-describe("the grants of a registration", () => {
-  it("accept the example body, and drop what the server does not offer", () => {
+describe("the grant types of a registration", () => {
+  it("are accepted as in the example body, without values that the server does not support", () => {
     expect(normalize({})).toMatchObject({
       client_name: "Example Agent",
       grant_types: ["client_credentials"],
@@ -42,7 +42,7 @@ describe("the grants of a registration", () => {
     [{ grant_types: [] }, "grant_types"],
     [{ grant_types: "client_credentials" }, "grant_types must be an array"],
     [{ token_endpoint_auth_method: "none" }, "token_endpoint_auth_method other than none"],
-  ])("are rejected: %j", (changes, description) => {
+  ])("are rejected when invalid: %j", (changes, description) => {
     expect(refusal(changes)).toMatchObject({
       error: "invalid_client_metadata",
       error_description: expect.stringContaining(description),
@@ -83,13 +83,13 @@ describe("the grants of a registration", () => {
   });
 });
 
-describe("the scope of a registration", () => {
+describe("the requested scope of a registration", () => {
   it.each([
     ["alerts:write signals:read", "signals:read"],
     ["signals:read  signals:read openid admin", "signals:read"],
     [undefined, "signals:read factor:read darkpool:read"],
     ["", "signals:read factor:read darkpool:read"],
-  ])("turns %j into %j for an agent on its own", (asked, granted) => {
+  ])("is reduced from %j to %j for an agent without an owner", (asked, granted) => {
     expect(normalize({ scope: asked })).toMatchObject({ scope: granted });
   });
 
@@ -106,19 +106,19 @@ describe("the scope of a registration", () => {
     },
   );
 
-  it("is empty for an agent when the operator opens none, unless an unknown scope is requested", () => {
+  it("is omitted for an agent when the operator allows no scopes, unless an unknown scope is requested", () => {
     expect(normalize({}, []).scope).toBeUndefined();
     expect(normalize({ scope: undefined }, []).scope).toBeUndefined();
     expect(refusal({ scope: "admin" }, [])).toMatchObject({ error: "invalid_scope" });
   });
 
-  it("may include alerts:write for a client that asks a person", () => {
+  it("may include alerts:write for a client that asks a person for consent", () => {
     expect(normalize({ ...codeClient, scope: "alerts:write" })).toMatchObject({
       scope: "alerts:write",
     });
   });
 
-  it("may include openid and offline_access for a client that asks a person", () => {
+  it("may include openid and offline_access for a client that asks a person for consent", () => {
     const scope = "openid offline_access signals:read";
     expect(normalize({ ...codeClient, scope })).toMatchObject({ scope });
     expect(normalize({ scope })).toMatchObject({ scope: "signals:read" });
@@ -127,18 +127,18 @@ describe("the scope of a registration", () => {
     });
   });
 
-  it("defaults to every scope for a client that asks a person", () => {
+  it("defaults to every scope for a client that asks a person for consent", () => {
     expect(normalize({ ...codeClient, scope: undefined })).toMatchObject({
       scope: "signals:read factor:read darkpool:read alerts:write openid offline_access",
     });
   });
 
-  it("may include alerts:write with an assertion from a person's provider", () => {
+  it("may include alerts:write with an assertion from the person's identity provider", () => {
     const changes = { grant_types: [JWT_BEARER], scope: "alerts:write" };
     expect(normalize(changes)).toMatchObject({ scope: "alerts:write" });
   });
 
-  it("includes the owner's scopes for a claimed agent", () => {
+  it("may include the owner's scopes for a claimed agent", () => {
     const owners: Scope[] = ["alerts:write", "signals:read"];
     const scope = "darkpool:read alerts:write";
     expect(normalize({ scope }, owners)).toMatchObject({ scope: "alerts:write" });
@@ -173,7 +173,7 @@ describe("the redirect URIs of a registration", () => {
     [[`https://agent.example/${"a".repeat(2000)}`]],
     [Array.from({ length: 11 }, (_, port) => `https://agent.example/${port}`)],
     ["https://agent.example/callback"],
-  ])("are rejected: %j", (redirect_uris) => {
+  ])("are rejected when invalid: %j", (redirect_uris) => {
     expect(refusal({ redirect_uris })).toMatchObject({ error: "invalid_redirect_uri" });
   });
 
@@ -216,7 +216,7 @@ describe("the text members of a registration", () => {
     });
   });
 
-  it("limit a name to a hundred characters, not bytes", () => {
+  it("allow a name of up to 100 characters, not bytes", () => {
     expect(normalize({ client_name: "😀".repeat(100) })).toMatchObject({
       client_name: "😀".repeat(100),
     });
@@ -234,11 +234,11 @@ describe("the text members of a registration", () => {
     { jwks_uri: "http://agent.example/jwks.json" },
     { contacts: Array.from({ length: 11 }, () => "a@agent.example") },
     { contacts: [`${"a".repeat(250)}@agent.example`] },
-  ])("are rejected: %j", (changes) => {
+  ])("are rejected when invalid: %j", (changes) => {
     expect(refusal(changes)).toMatchObject({ error: "invalid_client_metadata" });
   });
 
-  it("drop members that would make the server send requests", () => {
+  it("exclude members that would make the server send requests", () => {
     const uri = "https://169.254.169.254/latest";
     const changes = normalize({
       sector_identifier_uri: uri,
@@ -253,7 +253,7 @@ describe("the text members of a registration", () => {
   });
 });
 
-describe("the keys of a registration", () => {
+describe("the public keys of a registration", () => {
   const jwkOf = (type: "ec" | "ed25519" | "x25519" | "rsa", options: object = {}) =>
     generateKeyPairSync(type as "rsa", options as { modulusLength: number }).publicKey.export({
       format: "jwk",
@@ -314,7 +314,7 @@ describe("the whole body of a registration", () => {
     return "accepted";
   };
 
-  it("is nested at most eight levels deep", () => {
+  it("is rejected when it is nested more than eight levels deep", () => {
     const nested = (depth: number) => `${'{"a":'.repeat(depth)}1${"}".repeat(depth)}`;
     expect(fault(nested(8))).toBe("accepted");
     expect(fault(nested(9))).toMatchObject({ error: "invalid_client_metadata" });
@@ -324,13 +324,13 @@ describe("the whole body of a registration", () => {
   });
 
   it.each(['{"__proto__":{}}', '{"a":[{"__proto__":1}]}'])(
-    "cannot pollute prototypes: %s",
+    "cannot pollute object prototypes: %s",
     (text) => {
       expect(fault(text)).toMatchObject({ error: "invalid_client_metadata" });
     },
   );
 
-  it("is rejected with a software statement, since no signer is trusted", () => {
+  it("is rejected with a software statement, since no issuer of software statements is trusted", () => {
     expect(fault('{"software_statement":"a.b.c"}')).toMatchObject({
       error: "unapproved_software_statement",
     });

@@ -12,17 +12,18 @@ import { removeGroup, replace } from "../../../../src/store/port/operations.ts";
 import type { Records } from "../../../../src/store/port/records.ts";
 import {
   describeEngines,
-  dumped,
+  dumpStore,
   type Engine,
   openStore,
-  slowed,
+  slowRecords,
 } from "../../../support/stores.ts";
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
 
-/** An adapter over a new store with the clients `a` and `b`, whose clock stands still until the test
- *  moves it. */
+/**
+ * Creates an adapter on a new store with the clients `a` and `b`. Only the test advances the clock.
+ */
 async function build(engine: Engine, seenAs = (records: Records) => records) {
   const { store, records, clock } = await openStore(engine);
   const now = () => new Date(clock.now);
@@ -71,14 +72,14 @@ describeEngines("the store adapter", (engine) => {
     }
   });
 
-  it("keeps models separate", async () => {
+  it("keeps records of different models separate", async () => {
     const { adapterFor } = await build(engine);
     await adapterFor("AccessToken").upsert("t", { clientId: "a" }, 60);
 
     expect(await adapterFor("ClientCredentials").find("t")).toBeUndefined();
   });
 
-  it("expires a record at its end, and preserves a record without an expiry", async () => {
+  it("expires a record at its expiry time, and keeps a record without an expiry", async () => {
     const { clock, started, adapterFor } = await build(engine);
     await adapterFor("ClientCredentials").upsert("t", { clientId: "a" }, 60);
     await adapterFor("InitialAccessToken").upsert("i", { clientId: "a" });
@@ -91,7 +92,7 @@ describeEngines("the store adapter", (engine) => {
     expect(await adapterFor("InitialAccessToken").find("i")).toBeDefined();
   });
 
-  it("moves the expiry of a record that is written again", async () => {
+  it("extends the expiry of a record that is written again", async () => {
     const { clock, started, adapterFor } = await build(engine);
     const sessions = adapterFor("Session");
     await sessions.upsert("s", { jti: "s", uid: "u" }, 60);
@@ -103,7 +104,7 @@ describeEngines("the store adapter", (engine) => {
     expect(await sessions.find("s")).toBeUndefined();
   });
 
-  it("deletes what belongs to a grant and leaves the rest", async () => {
+  it("deletes the grant with its tokens, and no other grant or token", async () => {
     for (const end of [
       ({ adapterFor }: Built) => adapterFor("AccessToken").revokeByGrantId("g"),
       ({ adapterFor }: Built) => adapterFor("Grant").destroy("g"),
@@ -127,7 +128,7 @@ describeEngines("the store adapter", (engine) => {
     }
   });
 
-  it("stores a grant in the group of the account", async () => {
+  it("stores a grant and its tokens in the group of the account", async () => {
     const { adapterFor, records } = await build(engine);
     const given = { clientId: "a", grantId: "g", accountId: "acc_1" };
     await adapterFor("Grant").upsert("g", { clientId: "a", accountId: "acc_1" }, 60);
@@ -156,7 +157,7 @@ describeEngines("the store adapter", (engine) => {
     ["text with NUL inside", "a\0b"],
     ["513 characters", "a".repeat(513)],
     ["half a surrogate pair", "\ud800"],
-  ])("has no record for %s", async (_title, id) => {
+  ])("finds no record when the id is %s", async (_title, id) => {
     const { adapterFor } = await build(engine);
     for (const model of ["Client", "ClientCredentials", "Session", "RegistrationAccessToken"]) {
       const adapter: Adapter = adapterFor(model);
@@ -169,8 +170,8 @@ describeEngines("the store adapter", (engine) => {
 });
 
 describeEngines("single use in the store adapter", (engine) => {
-  it("lets one of a hundred concurrent uses succeed, in a slow store too", async () => {
-    for (const seenAs of [(records: Records) => records, slowed]) {
+  it("lets exactly one of 100 concurrent uses succeed, even in a slow store", async () => {
+    for (const seenAs of [(records: Records) => records, slowRecords]) {
       const { adapterFor, started } = await build(engine, seenAs);
       const codes = adapterFor("AuthorizationCode");
       await codes.upsert("c", { clientId: "a" }, 60);
@@ -182,8 +183,8 @@ describeEngines("single use in the store adapter", (engine) => {
     }
   });
 
-  it("lets one of a hundred concurrent replay records succeed, in a slow store too", async () => {
-    for (const seenAs of [(records: Records) => records, slowed]) {
+  it("accepts exactly one of 100 concurrent replay-detection records, even in a slow store", async () => {
+    for (const seenAs of [(records: Records) => records, slowRecords]) {
       const { adapterFor, clock } = await build(engine, seenAs);
       const seen = adapterFor("ReplayDetection");
       const writes = await hundred(() => seen.upsert("jti", { iss: "a" }, 60));
@@ -195,7 +196,7 @@ describeEngines("single use in the store adapter", (engine) => {
     }
   });
 
-  it("does not make a used record usable again by saving it", async () => {
+  it("does not make a used record usable again when the record is saved", async () => {
     const { adapterFor } = await build(engine);
     const codes = adapterFor("AuthorizationCode");
     await codes.upsert("c", { clientId: "a" }, 60);
@@ -225,7 +226,7 @@ describeEngines("single use in the store adapter", (engine) => {
 describeEngines("secrets in the store adapter", (engine) => {
   const SECRET = "SECRET-that-must-not-be-kept";
 
-  it("are stored as hashes and found by the original", async () => {
+  it("are stored as hashes and can be found by the original secret", async () => {
     const { adapterFor, store } = await build(engine);
     const bearers = [
       "AccessToken",
@@ -241,7 +242,7 @@ describeEngines("secrets in the store adapter", (engine) => {
     }
     await adapterFor("RegistrationAccessToken").upsert(SECRET, { clientId: "a", jti: SECRET });
 
-    const rows = await dumped(store);
+    const rows = await dumpStore(store);
     expect(rows.length).toBeGreaterThan(bearers.length);
     expect(JSON.stringify(rows)).not.toContain(SECRET);
     for (const kind of [...bearers, "RegistrationAccessToken"]) {
@@ -279,16 +280,16 @@ describeEngines("the lifetime of a client in the store adapter", (engine) => {
     return { ...built, after };
   }
 
-  it("ends after a day without a token, and so does its registration access token", async () => {
+  it("ends after a day without an issued token, together with the registration access token", async () => {
     const { after, records, store } = await registered();
     expect(await after(DAY_MS - 1)).toEqual([true, true]);
     expect(await after(DAY_MS)).toEqual([false, false]);
     while ((await records.purgeExpired(100)) > 0);
-    expect(JSON.stringify(await dumped(store))).not.toContain("oidc:");
+    expect(JSON.stringify(await dumpStore(store))).not.toContain("oidc:");
   });
 
   it.each(["ClientCredentials", "AccessToken"])(
-    "ends thirty days after the registration with a token of the kind %s",
+    "ends thirty days after the registration when a token of the kind %s was issued",
     async (model) => {
       const { after, adapterFor, clock } = await registered();
       clock.now += DAY_MS - 1;
@@ -301,7 +302,7 @@ describeEngines("the lifetime of a client in the store adapter", (engine) => {
     },
   );
 
-  it("is not changed by an update of the client or of its registration token", async () => {
+  it("is not changed when the client or its registration token is updated", async () => {
     const unused = await registered();
     unused.clock.now += HOUR_MS;
     await unused.adapterFor("Client").upsert("a", { client_id: "a", client_name: "two" });
@@ -318,8 +319,8 @@ describeEngines("the lifetime of a client in the store adapter", (engine) => {
     expect(await used.after(30 * DAY_MS)).toEqual([false, false]);
   });
 
-  it("is extended once when fifty first tokens are issued concurrently, and no token is lost", async () => {
-    const { after, adapterFor } = await registered(slowed);
+  it("is extended once when fifty first tokens are issued concurrently, without losing a token", async () => {
+    const { after, adapterFor } = await registered(slowRecords);
     const tokens = adapterFor("ClientCredentials");
     const ids = Array.from({ length: 50 }, (_, number) => `t${number}`);
     await Promise.all([
@@ -332,7 +333,7 @@ describeEngines("the lifetime of a client in the store adapter", (engine) => {
     expect(await after(30 * DAY_MS)).toEqual([false, false]);
   });
 
-  it("costs one read and one write per token", async () => {
+  it("requires one read and one write per issued token", async () => {
     const calls: string[] = [];
     const counted = (records: Records): Records => ({
       ...records,
@@ -352,7 +353,7 @@ describeEngines("the lifetime of a client in the store adapter", (engine) => {
     expect(calls).toEqual(["get", "commit", "get", "commit"]);
   });
 
-  it("deletes everything issued to the client when it is deleted", async () => {
+  it("ends with the deletion of everything issued to the client", async () => {
     const { adapterFor } = await registered();
     await adapterFor("ClientCredentials").upsert("mine", { clientId: "a" }, 60);
     await adapterFor("AuthorizationCode").upsert("code", { clientId: "a" }, 60);
@@ -366,7 +367,7 @@ describeEngines("the lifetime of a client in the store adapter", (engine) => {
     expect(await adapterFor("ClientCredentials").find("other")).toBeDefined();
   });
 
-  it("has one registration access token at a time, and none after the client is deleted", async () => {
+  it("includes one registration access token at a time, and none after the client is deleted", async () => {
     const { adapterFor } = await registered();
     const tokens = adapterFor("RegistrationAccessToken");
     await tokens.upsert("next", { clientId: "a" });
@@ -385,7 +386,7 @@ describeEngines("the lifetime of a client in the store adapter", (engine) => {
 });
 
 describeEngines("the lifetime of a client that people use", (engine) => {
-  it("lasts thirty days from the last use, and is written at most once a day", async () => {
+  it("lasts for thirty days after the last use, and is written at most once a day", async () => {
     const { adapterFor, clock, started, records } = await build(engine);
     await adapterFor("Grant").upsert("g", { clientId: "a", accountId: "acc_1" }, 90 * 86_400);
     const use = (id: string) =>
@@ -425,10 +426,10 @@ describeEngines("the lifetime of a client that people use", (engine) => {
   });
 });
 
-describeEngines("a token", (engine) => {
+describeEngines("an issued token", (engine) => {
   const tokens = ["AccessToken", "AuthorizationCode", "ClientCredentials", "RefreshToken"];
 
-  it.each(tokens)("of the kind %s is not issued to a deleted client", async (model) => {
+  it.each(tokens)("cannot be issued to a deleted client if its kind is %s", async (model) => {
     const { adapterFor } = await build(engine);
     await expect(adapterFor(model).upsert("t", { clientId: "gone" }, 60)).rejects.toMatchObject({
       error: "invalid_client",
@@ -436,22 +437,22 @@ describeEngines("a token", (engine) => {
     expect(await adapterFor(model).find("t")).toBeUndefined();
   });
 
-  it.each(tokens)("of the kind %s is not issued under a deleted grant", async (model) => {
+  it.each(tokens)("cannot be issued under a deleted grant if its kind is %s", async (model) => {
     const { adapterFor } = await build(engine);
     const given = { clientId: "a", grantId: "gone" };
     await expect(adapterFor(model).upsert("t", given, 60)).rejects.toMatchObject(REFUSED);
     expect(await adapterFor(model).find("t")).toBeUndefined();
   });
 
-  it("can be issued to a client with a metadata document, without a registration", async () => {
+  it("can be issued without a registration to a client that is identified by a metadata document", async () => {
     const { adapterFor } = await build(engine);
     const clientId = "https://app.example/client.json";
     await adapterFor("AccessToken").upsert("t", { clientId }, 60);
     expect(await adapterFor("AccessToken").find("t")).toMatchObject({ clientId });
   });
 
-  it("never survives the end of its client or grant, under any concurrency", async () => {
-    const { adapterFor } = await build(engine, slowed);
+  it("never outlives its client or grant, whatever happens concurrently", async () => {
+    const { adapterFor } = await build(engine, slowRecords);
     for (let round = 0; round < 20; round += 1) {
       await adapterFor("Client").upsert("x", { client_id: "x" });
       await adapterFor("Grant").upsert("g", { clientId: "x" }, 60);
@@ -473,7 +474,10 @@ describeEngines("a token", (engine) => {
 describeEngines("a grant that is saved again", (engine) => {
   const grant = (scope: string) => ({ clientId: "a", accountId: "acc_1", openid: { scope } });
 
-  /** A grant, and what extends it once it was read and something else was done. */
+  /**
+   * Creates a grant, and a function that reads the grant, runs `meanwhile` and then saves the grant
+   * again.
+   */
   async function given() {
     const built = await build(engine);
     const grants = built.adapterFor("Grant");
@@ -487,7 +491,7 @@ describeEngines("a grant that is saved again", (engine) => {
     return { ...built, grants, extend };
   }
 
-  it("has the last content and expiry", async () => {
+  it("has the latest content and expiry", async () => {
     const { grants, extend, clock, started } = await given();
     await extend("one two");
     expect(await grants.find("g")).toEqual(grant("one two"));
@@ -497,7 +501,7 @@ describeEngines("a grant that is saved again", (engine) => {
     expect(await grants.find("g")).toBeUndefined();
   });
 
-  it("is rejected unless the request has read its current state", async () => {
+  it("is rejected unless the request has read the current state of the grant", async () => {
     const { grants, extend } = await given();
     await expect(grants.upsert("g", grant("two"), 60)).rejects.toMatchObject(REFUSED);
     await expect(extend("two", () => extend("three"))).rejects.toMatchObject(REFUSED);
@@ -512,8 +516,8 @@ describeEngines("a grant that is saved again", (engine) => {
   });
 });
 
-describeEngines("the audit of the store adapter", (engine) => {
-  it("records clients with an owner, revocations and replays, but no issuance", async () => {
+describeEngines("the audit trail of the store adapter", (engine) => {
+  it("records clients with an owner, revocations and replays, but not the issuance of tokens", async () => {
     const { adapterFor, audit, records } = await build(engine);
     await withCallerAddress("203.0.113.7", async () => {
       await adapterFor("Client").upsert("c", { client_id: "c" });
@@ -556,7 +560,7 @@ describeEngines("the audit of the store adapter", (engine) => {
     expect(replays).toEqual([{ action: "grant.replayed", actor: "c", target: code }]);
   });
 
-  it("is not written when the change is rejected", async () => {
+  it("contains no entry when the change is rejected", async () => {
     const { adapterFor, audit } = await build(engine, (kept) => ({
       ...kept,
       commit: async (operations) => {

@@ -6,7 +6,7 @@ import { afterAll, describe, expect, it } from "vitest";
 import { z } from "zod";
 import {
   createFastPath,
-  plainRequest,
+  fastPathRequestOf,
   type ReceivedMessage,
 } from "../../../../src/http/mcp/fast-path.ts";
 import { resultJson, toolResult } from "../../../../src/http/mcp/tool-result-json.ts";
@@ -40,7 +40,7 @@ interface Change {
   readonly meta?: object;
 }
 
-/** A request with changes. */
+/** Applies changes to a request. */
 const changed = (
   { headers, body }: { readonly headers: object; readonly body: { readonly params: object } },
   change: Change,
@@ -53,10 +53,10 @@ const changed = (
   };
 };
 
-describe("the fast path", () => {
-  it("handles requests of both eras", () => {
-    expect(plainRequest(modern, names)).toEqual({ era: "modern", message: modern.body });
-    expect(plainRequest(legacy, names)).toEqual({ era: "legacy", message: legacy.body });
+describe("the fast path for MCP requests", () => {
+  it("handles requests of the modern and the legacy protocol era", () => {
+    expect(fastPathRequestOf(modern, names)).toEqual({ era: "modern", message: modern.body });
+    expect(fastPathRequestOf(legacy, names)).toEqual({ era: "legacy", message: legacy.body });
   });
 
   it.each<[string, Change]>([
@@ -74,16 +74,16 @@ describe("the fast path", () => {
       { meta: { traceparent: "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01" } },
     ],
     ["arguments", { params: { arguments: { a: 1 } } }],
-  ])("is for requests with %s", (_what, change) => {
-    expect(plainRequest(changed(modern, change), names)).toBeDefined();
+  ])("handles requests with %s", (_what, change) => {
+    expect(fastPathRequestOf(changed(modern, change), names)).toBeDefined();
   });
 
   it.each<[string, string | undefined]>([
     ["both forms by name", "text/event-stream, application/json"],
     ["anything", "*/*"],
     ["what it does not say", undefined],
-  ])("is for requests of older revisions whose client accepts %s", (_what, accept) => {
-    expect(plainRequest(changed(legacy, { headers: { accept } }), names)).toBeDefined();
+  ])("handles requests of older revisions whose Accept header contains %s", (_what, accept) => {
+    expect(fastPathRequestOf(changed(legacy, { headers: { accept } }), names)).toBeDefined();
   });
 
   const odd: readonly (readonly [string, Change])[] = [
@@ -109,8 +109,8 @@ describe("the fast path", () => {
     ["no content type", { headers: { "content-type": undefined } }],
   ];
   it.each(odd)("leaves requests with %s to the SDK's handler", (_what, change) => {
-    expect(plainRequest(changed(modern, change), names)).toBeUndefined();
-    expect(plainRequest(changed(legacy, change), names)).toBeUndefined();
+    expect(fastPathRequestOf(changed(modern, change), names)).toBeUndefined();
+    expect(fastPathRequestOf(changed(legacy, change), names)).toBeUndefined();
   });
 
   it.each<[string, Change]>([
@@ -125,15 +125,15 @@ describe("the fast path", () => {
     ["two names in the header", { headers: { "mcp-name": "get, get" } }],
     ["an encoded name", { headers: { "mcp-name": "=?base64?Z2V0?=" } }],
   ])("leaves requests of the newest revision with %s to the SDK's handler", (_what, change) => {
-    expect(plainRequest(changed(modern, change), names)).toBeUndefined();
+    expect(fastPathRequestOf(changed(modern, change), names)).toBeUndefined();
   });
 
   it.each(["=?base64?Zm9v?=", "two words", "größe", ""])(
-    "leaves a name that a header cannot hold to the SDK's handler: %o",
+    "leaves a name that cannot be sent in a header to the SDK's handler: %o",
     (uri) => {
       const body = { method: "resources/read", params: { uri, _meta: META } };
       const headers = { "mcp-method": "resources/read", "mcp-name": uri };
-      expect(plainRequest(changed(modern, { headers, body }), names)).toBeUndefined();
+      expect(fastPathRequestOf(changed(modern, { headers, body }), names)).toBeUndefined();
     },
   );
 
@@ -146,21 +146,27 @@ describe("the fast path", () => {
     ["no wish for events", { headers: { accept: "application/json" } }],
     ["no wish for JSON", { headers: { accept: "text/event-stream" } }],
   ])("leaves requests of older revisions with %s to the SDK's handler", (_what, change) => {
-    expect(plainRequest(changed(legacy, change), names)).toBeUndefined();
+    expect(fastPathRequestOf(changed(legacy, change), names)).toBeUndefined();
   });
 
-  it.each([[[legacy.body]], [null], ["x"], [1], [{}]])("leaves %o to the SDK's handler", (body) => {
-    expect(plainRequest({ ...legacy, body }, names)).toBeUndefined();
-  });
+  it.each([[[legacy.body]], [null], ["x"], [1], [{}]])(
+    "leaves the body %o to the SDK's handler",
+    (body) => {
+      expect(fastPathRequestOf({ ...legacy, body }, names)).toBeUndefined();
+    },
+  );
 });
 
-/** The SDK's handler compares such arguments with headers; the fast path does not. */
-it("the fast path is correct for every tool: none has arguments that are also headers", () => {
+/**
+ * The SDK's handler compares arguments marked `x-mcp-header` with headers, and the fast path does
+ * not.
+ */
+it("the fast path is correct for every tool, since no tool has arguments that are also sent as headers", () => {
   for (const { input } of tools)
     expect(JSON.stringify(jsonSchema(input, "input"))).not.toContain("x-mcp-header");
 });
 
-/** A server on the fast path alone, with a tool that waits for the test. */
+/** Starts a server that only uses the fast path, with a tool that waits for the test. */
 async function serve() {
   const begun: PromiseWithResolvers<void>[] = [];
   const newServer = ({ era }: { readonly era: ProtocolEra }) => {
@@ -181,7 +187,7 @@ async function serve() {
     const body = JSON.parse(Buffer.concat(await req.toArray()).toString());
     res.once("close", () => server.emit("left"));
     const auth = { token: "", clientId: "ann", scopes: [] };
-    const usual = plainRequest({ headers: req.headers, body }, names);
+    const usual = fastPathRequestOf({ headers: req.headers, body }, names);
     const answering = usual && answer(usual, auth);
     written.push((async () => (await answering)?.(res))());
     server.emit("taken");
@@ -191,7 +197,7 @@ async function serve() {
   return { server, url, begun, written, reported };
 }
 
-it("the fast path survives a caller that disconnects before the answer, and answers the next caller", async () => {
+it("the fast path tolerates a caller that disconnects before the response, and answers the next caller", async () => {
   const { server, url, begun, written, reported } = await serve();
   const send = () => {
     const sent = request(url, { method: "POST", headers: legacy.headers });
@@ -217,7 +223,7 @@ it("the fast path survives a caller that disconnects before the answer, and answ
   expect(reported).toEqual([]);
 });
 
-it("the fast path handles only what the SDK treats as a request, since other messages get no answer", () => {
+it("the fast path handles only messages that the SDK treats as requests, since other messages get no response", () => {
   const values = fc.jsonValue({ maxDepth: 2 });
   const some = (usual: unknown) => fc.oneof({ weight: 4, arbitrary: fc.constant(usual) }, values);
   const requests = fc.record(
@@ -236,7 +242,7 @@ it("the fast path handles only what the SDK treats as a request, since other mes
     },
     { requiredKeys: ["jsonrpc", "id", "method"] },
   );
-  const isUsual = (body: unknown) => plainRequest({ ...legacy, body }, names) !== undefined;
+  const isUsual = (body: unknown) => fastPathRequestOf({ ...legacy, body }, names) !== undefined;
   const seen = { usual: 0, odd: 0 };
   fc.assert(
     fc.property(requests, (body) => {
@@ -249,7 +255,7 @@ it("the fast path handles only what the SDK treats as a request, since other mes
   expect(seen.odd).toBeGreaterThan(200);
 });
 
-describe("the JSON of a response", () => {
+describe("the JSON of an MCP response", () => {
   const value = { symbol: 'A"B', score: 1, text: "\u2028\n" };
   const result = toolResult(value, JSON.stringify(value));
   const response = (given: object) => ({
@@ -265,11 +271,11 @@ describe("the JSON of a response", () => {
     ["a tool's result with another text", { ...result, content: [] }],
     ["an object that was copied", { ...result, structuredContent: { ...value, score: 2 } }],
     ["a refusal", { isError: true, content: [{ type: "text", text: "no" }] }],
-  ])("is that of the SDK for %s", (_what, given) => {
+  ])("equals the SDK's JSON for %s", (_what, given) => {
     expect(JSON.parse(resultJson(response(given)))).toEqual(response(given));
   });
 
-  it("equals that of the SDK for an error", () => {
+  it("equals the SDK's JSON for an error", () => {
     const failure = { jsonrpc: "2.0" as const, id: 1, error: { code: -32602, message: "no" } };
     expect(JSON.parse(resultJson(failure))).toEqual(failure);
   });

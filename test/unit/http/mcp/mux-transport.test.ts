@@ -7,22 +7,22 @@ import {
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { MuxTransport } from "../../../../src/http/mcp/mux-transport.ts";
-import { LATEST_REVISION, protocol } from "../../../../src/http/mcp/protocol.ts";
+import { LATEST_PROTOCOL_REVISION, mcpProtocol } from "../../../../src/http/mcp/protocol.ts";
 
 const META = {
-  "io.modelcontextprotocol/protocolVersion": LATEST_REVISION,
+  "io.modelcontextprotocol/protocolVersion": LATEST_PROTOCOL_REVISION,
   "io.modelcontextprotocol/clientCapabilities": {},
 };
 
 const by = (clientId: string): AuthInfo => ({ token: "", clientId, scopes: [] });
 
-/** A server with tools that answer on command, throw, or violate their output schema. */
+/** Starts a server with tools that respond on command, throw, or violate their output schema. */
 async function start(era: "modern" | "legacy") {
   const reported: Error[] = [];
   const begun: { readonly who: string; readonly finish: () => void }[] = [];
   const server = new McpServer(
     { name: "test", version: "1" },
-    era === "modern" ? { supportedProtocolVersions: [LATEST_REVISION] } : {},
+    era === "modern" ? { supportedProtocolVersions: [LATEST_PROTOCOL_REVISION] } : {},
   );
   server.server.onerror = (error) => reported.push(error);
   server.registerTool("who", { description: "Waits." }, async ({ http }) => {
@@ -48,13 +48,13 @@ async function start(era: "modern" | "legacy") {
     params: { name, ...(era === "modern" && { _meta: META }) },
     ...more,
   });
-  /** Runs the event loop until nothing more can proceed. */
+  /** Yields one turn of the event loop so that pending work can proceed. */
   const settled = () => new Promise((resolve) => setImmediate(resolve));
   return { server, transport, call, begun, reported, settled };
 }
 
-describe.each(["modern", "legacy"] as const)("one %s server for many callers", (era) => {
-  it("answers each call by its own id and as its own caller, in any order", async () => {
+describe.each(["modern", "legacy"] as const)("one %s MCP server for many callers", (era) => {
+  it("answers each call with its own id and for its own caller, in any order", async () => {
     const { transport, call, begun, settled } = await start(era);
     const asked = ["ann", "bob", "cid"].map((who) => transport.dispatch(call("who", 1), by(who)));
     await settled();
@@ -67,7 +67,7 @@ describe.each(["modern", "legacy"] as const)("one %s server for many callers", (
     expect(transport.pendingCount).toBe(0);
   });
 
-  it("supports string ids, and zero", async () => {
+  it("supports ids that are strings or 0", async () => {
     const { transport, call } = await start(era);
     const ids = ["1", 0, ""];
     const asked = ids.map((id) => transport.dispatch(call("broken", id), by("ann")));
@@ -91,14 +91,14 @@ describe.each(["modern", "legacy"] as const)("one %s server for many callers", (
     expect(reported).toEqual([]);
   });
 
-  it("returns the errors raised before a handler runs", async () => {
+  it("leaves a call unhandled when the server rejects it before a handler runs", async () => {
     const { transport, call } = await start(era);
     const unknown = call("who", 1, { method: "resources/read" });
     expect(transport.dispatch(unknown, by("ann"))).toBeUndefined();
     expect(transport.pendingCount).toBe(0);
   });
 
-  it("rejects pending calls when it closes, and returns later ones unhandled", async () => {
+  it("rejects pending calls when it closes, and leaves later calls unhandled", async () => {
     const { server, transport, call, begun, settled } = await start(era);
     const asked = transport.dispatch(call("who", 1), by("ann"));
     await settled();
@@ -111,12 +111,12 @@ describe.each(["modern", "legacy"] as const)("one %s server for many callers", (
     expect(transport.pendingCount).toBe(0);
   });
 
-  it("returns messages unhandled before a server is connected", () => {
+  it("leaves messages unhandled before a server is connected", () => {
     const message = { jsonrpc: "2.0" as const, id: 1, method: "tools/list" };
     expect(new MuxTransport(era).dispatch(message, by("ann"))).toBeUndefined();
   });
 
-  it("ignores server messages without a recipient", async () => {
+  it("ignores messages from the server that have no recipient", async () => {
     const { transport } = await start(era);
     await transport.send({ jsonrpc: "2.0", method: "notifications/message" });
     await transport.send({ jsonrpc: "2.0", id: 99, result: {} });
@@ -124,7 +124,7 @@ describe.each(["modern", "legacy"] as const)("one %s server for many callers", (
   });
 });
 
-it("the transport returns a message of the newest revision with an invalid envelope unhandled", async () => {
+it("the transport leaves a message of the newest revision unhandled when its envelope is invalid", async () => {
   const { transport, call } = await start("modern");
   const wrong = [{}, { ...META, "io.modelcontextprotocol/clientCapabilities": 4 }];
   for (const _meta of wrong) {
@@ -135,5 +135,5 @@ it("the transport returns a message of the newest revision with an invalid envel
 });
 
 it("the transport advertises every protocol revision that the SDK supports, newest first", () => {
-  expect(protocol.versions).toEqual([LATEST_REVISION, ...SUPPORTED_PROTOCOL_VERSIONS]);
+  expect(mcpProtocol.versions).toEqual([LATEST_PROTOCOL_REVISION, ...SUPPORTED_PROTOCOL_VERSIONS]);
 });

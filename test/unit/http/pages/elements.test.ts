@@ -3,7 +3,7 @@ import {
   errorSummary,
   field,
   form,
-  lastUse,
+  lastUseText,
   scopeChoice,
   timeElement,
   untrustedHost,
@@ -13,8 +13,8 @@ import {
 } from "../../../../src/http/pages/elements.ts";
 import { html } from "../../../../src/http/pages/html.ts";
 
-describe("untrusted text", () => {
-  it("is isolated from its surroundings", () => {
+describe("untrusted text on a page", () => {
+  it("is isolated from the surrounding text direction", () => {
     expect(untrustedText("שלום").toString()).toBe('<bdi class="untrusted">שלום</bdi>');
     expect(untrustedText("<b>").toString()).toBe('<bdi class="untrusted">&lt;b&gt;</bdi>');
   });
@@ -37,18 +37,18 @@ describe("untrusted text", () => {
   });
 
   it.each(["\u202E", "\u2066", "\u200F", "\u0007", "\u2028", "\n", "\uD800", "\u061C"])(
-    "shows a replacement for %j",
+    "is shown with a replacement character for %j",
     (trick) => {
       expect(untrustedText(`a${trick}b`).toString()).toContain(">a\uFFFDb<");
     },
   );
 
-  it.each([undefined, "", "  "])("is not a usable name when it is %j", (name) => {
+  it.each([undefined, "", "  "])("is treated as a missing name when it is %j", (name) => {
     expect(unverifiedName(name).toString()).toContain("no name given");
     expect(unverifiedTitle("Agent", name).toString()).toBe("Agent without a name");
   });
 
-  it("is labeled as a name that the client chose, and as unverified", () => {
+  it("is labeled as unverified when it is a name that the client chose", () => {
     const shown = unverifiedName("Verified Bank").toString();
     expect(shown).toMatch(
       /^calls itself “<bdi[^>]*>Verified Bank<\/bdi>” <span[^>]*>not verified</,
@@ -57,7 +57,7 @@ describe("untrusted text", () => {
   });
 });
 
-describe("a timestamp", () => {
+describe("a timestamp on a page", () => {
   it("is shown in UTC, with a machine-readable time", () => {
     expect(timeElement(Date.UTC(2026, 0, 2, 3, 4, 5)).toString()).toBe(
       '<time datetime="2026-01-02T03:04:05.000Z">2 January 2026, 03:04 UTC</time>',
@@ -65,19 +65,19 @@ describe("a timestamp", () => {
   });
 });
 
-describe("the last use", () => {
-  it("is never before the creation, although it is recorded by the hour", () => {
+describe("the time of the last use", () => {
+  it("is never shown as earlier than the creation, although it is stored with the precision of an hour", () => {
     const [hour, madeAt] = [Date.UTC(2026, 10, 21, 5), Date.UTC(2026, 10, 21, 5, 40)];
-    expect(String(lastUse(hour, madeAt))).toContain("05:40 UTC");
-    expect(String(lastUse(hour + 3_600_000, madeAt))).toContain("06:00 UTC");
-    expect(String(lastUse(undefined, madeAt))).toContain("never");
+    expect(String(lastUseText(hour, madeAt))).toContain("05:40 UTC");
+    expect(String(lastUseText(hour + 3_600_000, madeAt))).toContain("06:00 UTC");
+    expect(String(lastUseText(undefined, madeAt))).toContain("never");
   });
 });
 
 describe("a form field", () => {
   const attributes = html`type="text"`;
 
-  it("has a label, and its hint and error as description", () => {
+  it("has a label, and is described by its hint and its error", () => {
     const errors = [{ id: "code", text: "Wrong." }];
     const shown = field({
       id: "code",
@@ -93,7 +93,7 @@ describe("a form field", () => {
     expect(shown).toContain('aria-invalid="true"');
   });
 
-  it("references no missing element", () => {
+  it("does not refer to hint and error elements that do not exist", () => {
     const shown = field({ id: "code", label: "Code", attributes }).toString();
     expect(shown).not.toMatch(/aria-/);
     expect(shown).not.toContain("value=");
@@ -106,7 +106,7 @@ describe("a form field", () => {
 });
 
 describe("a form", () => {
-  it("has the CSRF token and the hidden fields", () => {
+  it("contains the CSRF token and the hidden fields", () => {
     const where = { action: "/claim", formToken: "t", hidden: { code: '"' } };
     const shown = form(where, html`<button>Go</button>`).toString();
     expect(shown).toContain('<form method="post" action="/claim">');
@@ -121,7 +121,7 @@ describe("a form", () => {
     expect(shown).toContain('<a href="#scope-0">Choose.</a>');
   });
 
-  it("selects the chosen scopes, and explains each", () => {
+  it("selects the chosen scopes and explains each scope", () => {
     const chosen = new Set(["factor:read"]);
     const offered = ["signals:read", "factor:read"] as const;
     const shown = scopeChoice({ legend: "Access", offered, chosen }).toString();

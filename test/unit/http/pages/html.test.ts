@@ -5,7 +5,7 @@ import { type Content, html } from "../../../../src/http/pages/html.ts";
 const write = (content: Content) => html`<p title="${content}">${content}</p>`.toString();
 
 describe("the html template tag", () => {
-  it("writes the literal parts of the template unchanged", () => {
+  it("outputs the literal parts of the template unchanged", () => {
     expect(html`<b class="x">a &amp; b</b>`.toString()).toBe('<b class="x">a &amp; b</b>');
     expect(html`\u2014 \\ ${""}`.toString()).toBe("\u2014 \\ ");
   });
@@ -26,38 +26,38 @@ describe("the html template tag", () => {
     expect(write(text)).toBe(`<p title="${written}">${written}</p>`);
   });
 
-  it("escapes either quote in an attribute", () => {
+  it("escapes both kinds of quotes in an attribute", () => {
     expect(html`<a title='${"'>x"}'>`.toString()).toBe("<a title='&#39;&gt;x'>");
   });
 
-  it.each([undefined, null, false] as const)("writes nothing for %s", (content) => {
+  it.each([undefined, null, false] as const)("outputs nothing for %s", (content) => {
     expect(write(content)).toBe('<p title=""></p>');
   });
 
-  it.each([0, -1, 1.5, Number.NaN])("writes the number %s", (content) => {
+  it.each([0, -1, 1.5, Number.NaN])("outputs the number %s", (content) => {
     expect(write(content)).toBe(`<p title="${content}">${content}</p>`);
   });
 
-  it("nests the result of other templates, and escapes text once", () => {
+  it("nests the results of other templates, and escapes text exactly once", () => {
     const inner = html`<i>${"<&>"}</i>`;
     const middle = html`<b>${inner}</b>`;
     expect(html`<p>${middle}</p>`.toString()).toBe("<p><b><i>&lt;&amp;&gt;</i></b></p>");
   });
 
-  it("joins lists without separators, also nested ones", () => {
+  it("joins lists without separators, including nested lists", () => {
     const items: Content = ["<a>", html`<b>`, undefined, [1, ["'"], false]];
     expect(html`<p>${items}</p>`.toString()).toBe("<p>&lt;a&gt;<b>1&#39;</p>");
     expect(html`<p>${[]}</p>`.toString()).toBe("<p></p>");
   });
 
-  it("treats no object as markup that only resembles it", () => {
+  it("does not treat an object that resembles markup as markup", () => {
     const forged = { toString: () => "<script>" } as unknown as Content;
     expect(html`${forged}`.toString()).toBe("&lt;script&gt;");
     const copied = Object.assign(Object.create(null), { text: "<b>", toString: () => "<b>" });
     expect(html`${copied as Content}`.toString()).toBe("&lt;b&gt;");
   });
 
-  it("escapes every delimiter of any text, and loses no character", () => {
+  it("escapes every delimiter in any text, without losing a character", () => {
     fc.assert(
       fc.property(fc.string({ unit: "binary" }), (text) => {
         const written = html`${text}`.toString();

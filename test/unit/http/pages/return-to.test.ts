@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { returnTo, withReturn } from "../../../../src/http/pages/return-to.ts";
+import { safeReturnPath, withReturnPath } from "../../../../src/http/pages/return-to.ts";
 
-describe("the return path after a sign-in", () => {
+describe("the return path after sign-in", () => {
   it.each([
     "/",
     "/market/BRK-B",
@@ -11,8 +11,8 @@ describe("the return path after a sign-in", () => {
     "/claim?agent=https%3A%2F%2Fagent.example%2Fid",
     "/claim?attempt=Zm9vYmFy_-",
     "/oauth/interaction/dXNZMvNzs_V7kzGxH4HPuvbRtUNwcYMAnrrGEkGqoqh",
-  ])("is %s", (place) => {
-    expect(returnTo(place)).toBe(place);
+  ])("is kept if it is %s", (place) => {
+    expect(safeReturnPath(place)).toBe(place);
   });
 
   it.each([
@@ -47,12 +47,12 @@ describe("the return path after a sign-in", () => {
     7,
     ["/claim"],
     { toString: () => "/claim" },
-  ])("is the account page for %j", (place) => {
-    expect(returnTo(place)).toBe("/account");
+  ])("is replaced by the account page if it is %j", (place) => {
+    expect(safeReturnPath(place)).toBe("/account");
   });
 
   it("is encoded as one query parameter", () => {
-    const address = new URL(withReturn("/sign-in", "/claim?agent=a%26b"), "http://localhost");
+    const address = new URL(withReturnPath("/sign-in", "/claim?agent=a%26b"), "http://localhost");
     expect([...address.searchParams]).toEqual([["return_to", "/claim?agent=a%26b"]]);
   });
 });

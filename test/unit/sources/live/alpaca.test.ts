@@ -7,21 +7,21 @@ import { alpaca } from "../../../../src/sources/live/providers/alpaca.ts";
 import { instrument } from "../../../support/instruments.ts";
 import { type AlpacaWorld, serveAlpaca } from "../../../support/providers/alpaca.ts";
 import {
-  type Drive,
-  type Driven,
-  drive,
+  type DrivenPolling,
+  type DriveOptions,
+  drivePolling,
   faultIn,
   type Serve,
 } from "../../../support/providers/drive.ts";
-import { isKept, tradedBar, tradesOf } from "../../../support/providers/listed.ts";
+import { isQualifyingTrade, tradedBar, tradesOf } from "../../../support/providers/listed.ts";
 
 const WORLD: AlpacaWorld = { symbols: ["AAPL", "BRK-B", "SPLT"], keyId: "id", secret: "secret" };
 const SETTINGS = { APCA_API_KEY_ID: "id", APCA_API_SECRET_KEY: "secret" };
 const at = newYorkInstant;
 const MINUTE_MS = 60_000;
 
-/** From Monday 2026-01-05 on, looked at in the evening of Friday 2026-06-12. */
-const driveOf = (feed: Feed, change: Partial<Drive> = {}): Drive => ({
+/** Options of a run from Monday 2026-01-05 to the evening of Friday 2026-06-12. */
+const driveOf = (feed: Feed, change: Partial<DriveOptions> = {}): DriveOptions => ({
   instruments: ["AAPL", "BRK-B", "SPLT"].map(instrument),
   feeds: new Set([feed]),
   historyFrom: at("2026-01-05", "00:00"),
@@ -32,12 +32,12 @@ const driveOf = (feed: Feed, change: Partial<Drive> = {}): Drive => ({
 });
 const SESSIONS = sessionsBetween("2026-01-05", "2026-06-12");
 
-const barsOf = ({ data }: Driven, symbol: string): readonly Omit<Bar, "logReturn">[] =>
+const barsOf = ({ data }: DrivenPolling, symbol: string): readonly Omit<Bar, "logReturn">[] =>
   data.flatMap((datum) => (datum.feed === "bars" && datum.symbol === symbol ? datum.record : []));
-const printsOf = ({ data }: Driven): readonly Print[] =>
+const printsOf = ({ data }: DrivenPolling): readonly Print[] =>
   data.flatMap((datum) => (datum.feed === "prints" ? datum.record : []));
 
-/** The server, but with other bodies. */
+/** The Alpaca server with `change` applied to its response bodies. */
 const changed = (world: AlpacaWorld, change: (body: string) => string): Serve => {
   const serve = serveAlpaca(world);
   return (request, now) => {
@@ -46,9 +46,9 @@ const changed = (world: AlpacaWorld, change: (body: string) => string): Serve =>
   };
 };
 
-describe("bars of Alpaca", () => {
-  it("cover every session, as traded, known at 16:45 New York time", () => {
-    const driven = drive(alpaca, serveAlpaca(WORLD), driveOf("bars"));
+describe("daily bars from Alpaca", () => {
+  it("cover every session with unadjusted prices, and are known at 16:45 New York time", () => {
+    const driven = drivePolling(alpaca, serveAlpaca(WORLD), driveOf("bars"));
     expect(driven.rejected).toEqual([]);
     for (const symbol of WORLD.symbols) {
       const expected = SESSIONS.map((session) => ({
@@ -64,7 +64,7 @@ describe("bars of Alpaca", () => {
     expect(driven.waits.at(-1)?.until).toBe(at("2026-06-15", "16:31"));
   });
 
-  it("have a split on its ex-date, as a ratio, and no other", () => {
+  it("contain each split on its ex-date as a ratio, and no other split", () => {
     const splits = [
       { symbol: "SPLT", session: "2026-02-10", ratio: 7 },
       { symbol: "SPLT", session: "2026-02-11", ratio: 1 / 10 },
@@ -72,7 +72,7 @@ describe("bars of Alpaca", () => {
       { symbol: "BRK-B", session: "2026-06-12", ratio: 21 / 20 },
     ];
     const world = { ...WORLD, splits };
-    const driven = drive(alpaca, serveAlpaca(world), driveOf("bars"));
+    const driven = drivePolling(alpaca, serveAlpaca(world), driveOf("bars"));
     expect(driven.rejected).toEqual([]);
     const found = WORLD.symbols.flatMap((symbol) =>
       barsOf(driven, symbol)
@@ -87,41 +87,41 @@ describe("bars of Alpaca", () => {
     expect(driven.requests.length).toBeLessThan(100);
   });
 
-  it("have the split of the first new session even when the previous one is already stored", () => {
+  it("contain a split of the first new session even when the previous session is already stored", () => {
     const splits = [{ symbol: "SPLT", session: "2026-06-12", ratio: 4 }];
     const serve = serveAlpaca({ ...WORLD, splits });
-    const before = drive(
+    const before = drivePolling(
       alpaca,
       serve,
       driveOf("bars", { now: at("2026-06-11", "17:00"), until: at("2026-06-11", "17:00") }),
     );
-    const after = drive(alpaca, serve, driveOf("bars", { cursors: before.cursors }));
+    const after = drivePolling(alpaca, serve, driveOf("bars", { cursors: before.cursors }));
     expect(barsOf(after, "SPLT").map(({ session, split }) => ({ session, split }))).toEqual([
       { session: "2026-06-12", split: 4 },
     ]);
     expect(after.requests).toHaveLength(2);
   });
 
-  it("are the same at whatever point the service is killed", () => {
+  it("are the same wherever the service is killed and restarted", () => {
     const splits = [{ symbol: "SPLT", session: "2026-02-10", ratio: 7 }];
     const serve = () => serveAlpaca({ ...WORLD, splits });
-    const whole = drive(alpaca, serve(), driveOf("bars"));
+    const whole = drivePolling(alpaca, serve(), driveOf("bars"));
     for (const killAfter of [1, 2, 3, 5, 8]) {
-      const first = drive(alpaca, serve(), driveOf("bars", { killAfter }));
-      const second = drive(alpaca, serve(), driveOf("bars", { cursors: first.cursors }));
+      const first = drivePolling(alpaca, serve(), driveOf("bars", { killAfter }));
+      const second = drivePolling(alpaca, serve(), driveOf("bars", { cursors: first.cursors }));
       expect([...first.data, ...second.data]).toEqual(whole.data);
     }
   });
 
-  it("are requested in smaller windows where an answer has several pages", () => {
-    const driven = drive(alpaca, serveAlpaca({ ...WORLD, pageRows: 60 }), driveOf("bars"));
+  it("are requested in smaller windows when a response has several pages", () => {
+    const driven = drivePolling(alpaca, serveAlpaca({ ...WORLD, pageRows: 60 }), driveOf("bars"));
     expect(barsOf(driven, "BRK-B").map(({ session }) => session)).toEqual(SESSIONS);
   });
 
-  it("are requested again while a symbol lacks the newest, and continue when it did not trade", () => {
+  it("are requested again while a symbol lacks the newest bar, and continue if it did not trade", () => {
     const dueAt = at("2026-06-12", "16:45");
     const missing = new Map([["AAPL 2026-06-12", dueAt + 40 * MINUTE_MS]]);
-    const late = drive(
+    const late = drivePolling(
       alpaca,
       serveAlpaca({ ...WORLD, missing }),
       driveOf("bars", { now: dueAt, until: dueAt + 60 * MINUTE_MS }),
@@ -130,7 +130,7 @@ describe("bars of Alpaca", () => {
     expect(late.waits.at(-1)?.until).toBe(at("2026-06-15", "16:31"));
 
     const halted = new Map([["AAPL 2026-06-12", Number.POSITIVE_INFINITY]]);
-    const never = drive(
+    const never = drivePolling(
       alpaca,
       serveAlpaca({ ...WORLD, missing: halted }),
       driveOf("bars", { now: dueAt, until: at("2026-06-13", "12:00") }),
@@ -140,7 +140,7 @@ describe("bars of Alpaca", () => {
     expect(never.waits.at(-1)?.until).toBe(at("2026-06-15", "16:31"));
   });
 
-  it("that are implausible are passed on unchanged, and imply no split", () => {
+  it("are passed on unchanged when implausible, and imply no split", () => {
     const spoiled: Record<string, (row: Record<string, number>) => object> = {
       "2026-02-03": (row) => ({ ...row, l: (row.h as number) + 1 }),
       "2026-02-10": (row) => ({ ...row, c: -1 }),
@@ -153,18 +153,22 @@ describe("bars of Alpaca", () => {
       );
       return JSON.stringify(page);
     };
-    const driven = drive(alpaca, changed(WORLD, spoil), driveOf("bars"));
+    const driven = drivePolling(alpaca, changed(WORLD, spoil), driveOf("bars"));
     expect(driven.rejected).toEqual([]);
-    // Bars are judged where all that was kept is known.
+    // Bars are checked later, when all stored bars are known.
     expect(barsOf(driven, "AAPL")).toHaveLength(SESSIONS.length);
     expect(barsOf(driven, "AAPL").every(({ split }) => split === 1)).toBe(true);
     expect(barsOf(driven, "BRK-B")).toHaveLength(SESSIONS.length);
   });
 
-  it("of other symbols are stored although one is unknown, which is reported and retried daily", () => {
+  it("are stored for other symbols when one symbol is unknown, which is reported and retried daily", () => {
     const instruments = ["AAPL", "TOOLONGONE", "BRK-B"].map(instrument);
     const until = at("2026-06-19", "18:00");
-    const driven = drive(alpaca, serveAlpaca(WORLD), driveOf("bars", { instruments, until }));
+    const driven = drivePolling(
+      alpaca,
+      serveAlpaca(WORLD),
+      driveOf("bars", { instruments, until }),
+    );
     expect(barsOf(driven, "BRK-B")).toHaveLength(SESSIONS.length + 4);
     expect(Object.values(driven.unknown)).toEqual([["TOOLONGONE"]]);
     const asked = driven.requests.filter(({ path }) => path.includes("TOOLONGONE"));
@@ -173,7 +177,7 @@ describe("bars of Alpaca", () => {
     ]);
   });
 
-  /** Refuses names up to an instant. */
+  /** A server that rejects each symbol until a given instant. */
   const refusing = (until: Readonly<Record<string, number>>): Serve => {
     const serve = serveAlpaca(WORLD);
     return (request, now) => {
@@ -184,14 +188,14 @@ describe("bars of Alpaca", () => {
     };
   };
 
-  it("of temporarily rejected symbols continue where they stopped, and none is lost", () => {
+  it("continue where they stopped for symbols that were temporarily rejected, without losing one", () => {
     const serve = refusing({
       AAPL: at("2026-06-16", "12:00"),
       SPLT: at("2026-06-18", "12:00"),
       "BRK.B": at("2026-06-12", "18:01"),
     });
     const drives = driveOf("bars", { until: at("2026-06-19", "18:00") });
-    const driven = drive(alpaca, serve, drives);
+    const driven = drivePolling(alpaca, serve, drives);
     const all = sessionsBetween("2026-01-05", "2026-06-19");
     for (const symbol of WORLD.symbols) {
       const sessions = barsOf(driven, symbol).map(({ session }) => session);
@@ -199,16 +203,16 @@ describe("bars of Alpaca", () => {
     }
     expect(Object.values(driven.unknown)).toEqual([[]]);
     for (const killAfter of [1, 3, 4, 9]) {
-      const first = drive(alpaca, serve, { ...drives, killAfter });
+      const first = drivePolling(alpaca, serve, { ...drives, killAfter });
       const { cursors, now } = first;
-      const second = drive(alpaca, serve, { ...drives, cursors, now });
+      const second = drivePolling(alpaca, serve, { ...drives, cursors, now });
       expect(new Set([...first.data, ...second.data].map(({ symbol, id }) => symbol + id))).toEqual(
         new Set(driven.data.map(({ symbol, id }) => symbol + id)),
       );
     }
   });
 
-  it("have the same symbols in both halves of a window, even across midnight", () => {
+  it("are requested for the same symbols in both halves of a split window, even across midnight", () => {
     const [series] = alpaca.series({ ...driveOf("bars"), feeds: new Set(["bars"]) });
     const without = [["AAPL", "2026-06-10", "2026-06-11"]];
     const symbolsAfter = (half?: object) => {
@@ -221,17 +225,17 @@ describe("bars of Alpaca", () => {
     expect(symbolsAfter()).toBe("AAPL,BRK.B,SPLT");
   });
 
-  it("have a cursor of bounded size even if all symbols of a request are rejected", () => {
+  it("have a cursor of limited size even if all symbols of a request are rejected", () => {
     const instruments = Array.from({ length: 25 }, (_, index) => instrument(`TOOLONGX${index}`));
-    const driven = drive(alpaca, serveAlpaca(WORLD), driveOf("bars", { instruments }));
+    const driven = drivePolling(alpaca, serveAlpaca(WORLD), driveOf("bars", { instruments }));
     expect(driven.data).toEqual([]);
     expect(Object.values(driven.unknown).flat()).toHaveLength(25);
     const midnight = Date.parse("2026-06-13T00:00:00Z");
     expect(driven.waits.map(({ until }) => until)).toEqual([midnight, midnight]);
   });
 
-  it("are never requested within the 15 minutes that the free plan excludes", () => {
-    const driven = drive(alpaca, serveAlpaca(WORLD), driveOf("bars"));
+  it("are never requested for the most recent 15 minutes, which the free plan excludes", () => {
+    const driven = drivePolling(alpaca, serveAlpaca(WORLD), driveOf("bars"));
     for (const { path, at: asked } of driven.requests) {
       const end = new URL(path, alpaca.origin).searchParams.get("end") ?? "";
       expect(Date.parse(end)).toBeLessThanOrEqual(asked - 15 * MINUTE_MS);
@@ -239,8 +243,8 @@ describe("bars of Alpaca", () => {
   });
 });
 
-describe("off-exchange trades of Alpaca", () => {
-  const SHORT: Partial<Drive> = {
+describe("off-exchange trades from Alpaca", () => {
+  const SHORT: Partial<DriveOptions> = {
     instruments: ["AAPL", "BRK-B"].map(instrument),
     historyFrom: at("2026-06-08", "00:00"),
     now: at("2026-06-12", "20:00"),
@@ -249,12 +253,12 @@ describe("off-exchange trades of Alpaca", () => {
   const expectedOf = (symbol: string) =>
     sessionsBetween("2026-06-08", "2026-06-12").flatMap((session) =>
       tradesOf(WORLD, symbol, session)
-        .filter((trade) => isKept(session, trade))
+        .filter((trade) => isQualifyingTrade(session, trade))
         .map((trade) => ({ session, trade })),
     );
 
-  it("are stored from block size on, each with its session, unsigned without quotes", () => {
-    const driven = drive(alpaca, serveAlpaca(WORLD), driveOf("prints", SHORT));
+  it("are stored from block size up with their session, and without a side when there are no quotes", () => {
+    const driven = drivePolling(alpaca, serveAlpaca(WORLD), driveOf("prints", SHORT));
     const expected = ["AAPL", "BRK-B"].flatMap(expectedOf).map(({ session, trade }) => ({
       session,
       tradedAt: trade.at,
@@ -277,42 +281,44 @@ describe("off-exchange trades of Alpaca", () => {
     expect(new Set(printsOf(driven).map(({ id }) => id)).size).toBe(expected.length);
   });
 
-  it("are read page by page, with the same result at whatever point the service is killed", () => {
+  it("are read page by page, with the same result wherever the service is killed and restarted", () => {
     const serve = () => serveAlpaca({ ...WORLD, pageRows: 7 });
-    const whole = drive(alpaca, serve(), driveOf("prints", SHORT));
+    const whole = drivePolling(alpaca, serve(), driveOf("prints", SHORT));
     expect(whole.data).toHaveLength([...expectedOf("AAPL"), ...expectedOf("BRK-B")].length);
     for (const killAfter of [1, 4, 13]) {
-      const first = drive(alpaca, serve(), driveOf("prints", { ...SHORT, killAfter }));
+      const first = drivePolling(alpaca, serve(), driveOf("prints", { ...SHORT, killAfter }));
       const { cursors } = first;
-      const second = drive(alpaca, serve(), driveOf("prints", { ...SHORT, cursors }));
+      const second = drivePolling(alpaca, serve(), driveOf("prints", { ...SHORT, cursors }));
       expect(new Set([...first.data, ...second.data].map(({ id }) => id))).toEqual(
         new Set(whole.data.map(({ id }) => id)),
       );
     }
   });
 
-  it("are requested a quarter of an hour after the close, also on half days", () => {
+  it("are requested 15 minutes after the close, also on half days", () => {
     const until = (now: number) =>
-      drive(alpaca, serveAlpaca(WORLD), driveOf("prints", { ...SHORT, now, until: now })).waits.at(
-        -1,
-      )?.until;
+      drivePolling(
+        alpaca,
+        serveAlpaca(WORLD),
+        driveOf("prints", { ...SHORT, now, until: now }),
+      ).waits.at(-1)?.until;
     expect(until(at("2026-06-12", "16:15"))).toBe(at("2026-06-12", "16:16"));
     expect(until(at("2026-06-12", "16:16"))).toBe(at("2026-06-15", "16:16"));
     expect(until(at("2026-11-27", "12:00"))).toBe(at("2026-11-27", "13:16"));
   });
 
-  it("reach back at most four months, whatever history is requested", () => {
+  it("go back at most four months, however much history is requested", () => {
     const history = { ...SHORT, historyFrom: at("2020-01-01", "00:00"), killAfter: 1 };
-    const { requests } = drive(alpaca, serveAlpaca(WORLD), driveOf("prints", history));
+    const { requests } = drivePolling(alpaca, serveAlpaca(WORLD), driveOf("prints", history));
     expect(new URL(requests[0]?.path ?? "", alpaca.origin).searchParams.get("start")).toBe(
       "2026-02-12T14:30:00.000Z",
     );
   });
 
-  it("of an unknown symbol are requested again on the next day", () => {
+  it("are requested again on the next day for an unknown symbol", () => {
     const instruments = ["TOOLONGONE", "AAPL"].map(instrument);
     const until = at("2026-06-13", "20:00");
-    const driven = drive(
+    const driven = drivePolling(
       alpaca,
       serveAlpaca(WORLD),
       driveOf("prints", { ...SHORT, instruments, until }),
@@ -323,7 +329,7 @@ describe("off-exchange trades of Alpaca", () => {
     expect(driven.data).toHaveLength(expectedOf("AAPL").length);
   });
 
-  it("restart a session when a page token has expired", () => {
+  it("are read from the start of the session when a page token has expired", () => {
     const [series] = alpaca.series({ ...driveOf("prints", SHORT), feeds: new Set(["prints"]) });
     const cursor = JSON.stringify({ session: "2026-06-09", page: "expired" });
     const pageAfter = (failures?: number) => {
@@ -336,7 +342,7 @@ describe("off-exchange trades of Alpaca", () => {
     ]);
   });
 
-  it("that correct another replace it, and the original is void", () => {
+  it("replace the trade that they correct, which becomes void", () => {
     const row = (i: number, u?: string) => ({
       t: `2026-06-12T15:00:0${i}.000000123Z`,
       x: "D",
@@ -351,7 +357,7 @@ describe("off-exchange trades of Alpaca", () => {
       trades: { AAPL: [row(1), row(2, "incorrect"), row(3, "corrected"), row(4, "canceled")] },
       next_page_token: null,
     });
-    const driven = drive(
+    const driven = drivePolling(
       alpaca,
       () => ({ status: 200, body }),
       driveOf("prints", {
@@ -367,7 +373,7 @@ describe("off-exchange trades of Alpaca", () => {
     });
   });
 
-  it("of another day, or of the future, are quarantined", () => {
+  it("are quarantined when they belong to another day or to the future", () => {
     const row = (t: string, p = 100) => ({ t, x: "D", p, s: 50_000, c: [], i: 1, z: "A" });
     const body = JSON.stringify({
       trades: {
@@ -379,7 +385,7 @@ describe("off-exchange trades of Alpaca", () => {
       },
       next_page_token: null,
     });
-    const driven = drive(
+    const driven = drivePolling(
       alpaca,
       () => ({ status: 200, body }),
       driveOf("prints", {
@@ -397,11 +403,11 @@ describe("off-exchange trades of Alpaca", () => {
   });
 });
 
-describe("errors of Alpaca", () => {
+describe("an error response from Alpaca", () => {
   const answered = (status: number, body: string) =>
-    faultIn(() => drive(alpaca, () => ({ status, body }), driveOf("bars")));
+    faultIn(() => drivePolling(alpaca, () => ({ status, body }), driveOf("bars")));
 
-  it("about the 15 minutes are temporary, and those about the key are not", () => {
+  it("is temporary if it concerns the most recent 15 minutes, and permanent if it concerns the key", () => {
     const recent = answered(
       403,
       '{"message":"subscription does not permit querying recent SIP data"}',
@@ -409,11 +415,11 @@ describe("errors of Alpaca", () => {
     expect(recent).toMatchObject({ kind: "limited", retryAfterMs: 15 * MINUTE_MS });
     expect(answered(403, '{"message":"forbidden."}').kind).toBe("refused");
     const settings = { ...SETTINGS, APCA_API_SECRET_KEY: "wrong" };
-    const wrong = () => drive(alpaca, serveAlpaca(WORLD), driveOf("bars", { settings }));
+    const wrong = () => drivePolling(alpaca, serveAlpaca(WORLD), driveOf("bars", { settings }));
     expect(faultIn(wrong).kind).toBe("refused");
   });
 
-  it("in an unknown format are malformed, and so are other shapes", () => {
+  it("is malformed if its format or shape is unknown", () => {
     expect(answered(400, '{"message":"invalid time"}').kind).toBe("malformed");
     expect(answered(400, '{"message":"invalid symbol: OTHER"}').kind).toBe("malformed");
     expect(answered(403, "<html>").kind).toBe("malformed");
@@ -425,17 +431,18 @@ describe("errors of Alpaca", () => {
     ).toBe("malformed");
   });
 
-  it("with a repeated page token are a fault, not an endless loop", () => {
+  it("is a fault if it repeats a page token, instead of causing an endless loop", () => {
     const body = '{"trades":{},"next_page_token":"again"}';
-    const turning = () => drive(alpaca, () => ({ status: 200, body }), driveOf("prints"));
+    const turning = () => drivePolling(alpaca, () => ({ status: 200, body }), driveOf("prints"));
     expect(faultIn(turning).message).toBe("the page behind a page is itself");
     const long = JSON.stringify({ trades: {}, next_page_token: "x".repeat(901) });
-    const endless = () => drive(alpaca, () => ({ status: 200, body: long }), driveOf("prints"));
+    const endless = () =>
+      drivePolling(alpaca, () => ({ status: 200, body: long }), driveOf("prints"));
     expect(faultIn(endless).message).toBe("the name of the next page has 901 characters");
   });
 });
 
-describe("splitRatio", () => {
+describe("the split ratio inferred from closes", () => {
   const ratio = (traded: number, adjusted: number) =>
     splitRatio({ traded, adjusted }, { traded: 50.02, adjusted: 50.02 });
 
@@ -454,18 +461,18 @@ describe("splitRatio", () => {
   });
 
   it("tolerates closes that are rounded to cents", () => {
-    // 0.3124 / 7 = 0.0446, told as 0.04.
+    // 0.3124 / 7 = 0.0446, which is reported as 0.04.
     expect(splitRatio({ traded: 0.31, adjusted: 0.04 }, { traded: 0.31, adjusted: 0.31 })).toBe(8);
     expect(splitRatio({ traded: 3.01, adjusted: 0.43 }, { traded: 2.87, adjusted: 0.41 })).toBe(1);
   });
 
-  it("has four digits where no simple ratio is near", () => {
+  it("has four significant digits when no simple ratio is close", () => {
     expect(ratio(103.23, 100)).toBe(1.032);
   });
 });
 
-it("Alpaca's cursors of an older version start over", () => {
+it("a cursor of an older Alpaca integration is ignored and reading starts over", () => {
   const cursors = { "bars AAPL,BRK-B,SPLT": '{"day":"2026-06-12"}' };
-  const driven = drive(alpaca, serveAlpaca(WORLD), driveOf("bars", { cursors }));
+  const driven = drivePolling(alpaca, serveAlpaca(WORLD), driveOf("bars", { cursors }));
   expect(barsOf(driven, "AAPL")).toHaveLength(SESSIONS.length);
 });

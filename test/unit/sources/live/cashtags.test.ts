@@ -49,7 +49,7 @@ describe("a cashtag", () => {
     expect(symbolsIn(text)).toEqual([]);
   });
 
-  it("identifies neither a stock nor a coin that share it", () => {
+  it("identifies neither the stock nor the coin if both have the same ticker", () => {
     const both = createCashtagReader([instrument("SOL"), instrument("SOL-USD")]);
     expect(both("$SOL", WRITTEN_AT)).toEqual({ symbols: [], count: 1 });
     expect(both("$SOL.X", WRITTEN_AT).symbols).toEqual(["SOL-USD"]);
@@ -61,7 +61,7 @@ describe("a cashtag", () => {
     expect(symbolsIn("$LTC.X and bitcoin cash")).toEqual(["LTC-USD", "BCH-USD"]);
   });
 
-  it("is resolved as of the day of the text", () => {
+  it("is interpreted as of the date of the text", () => {
     const on = (day: string) => Date.parse(`${day}T15:00:00Z`);
     expect(read("$FB", on("2021-03-01")).symbols).toEqual(["META"]);
     expect(read("$META", on("2021-03-01")).symbols).toEqual([]);
@@ -70,17 +70,17 @@ describe("a cashtag", () => {
 });
 
 describe("a ticker without a dollar sign", () => {
-  it("is ignored, since too many are words", () => {
+  it("is ignored, since too many tickers are ordinary words", () => {
     const text = "YOU ARE ALL IN. IT IS NOW AM, CC: T, D, C, V AND KO. DTE 0. AAPL MSFT BRK.B";
     expect(read(text, WRITTEN_AT)).toEqual({ symbols: [], count: 0 });
   });
 
-  it("counts in parentheses with its exchange", () => {
+  it("is recognized in parentheses after its exchange", () => {
     const text = "AT&T (NYSE: T), UiPath (NYSE:PATH), Apple (NASDAQ: AAPL) [NYSE: BRK.B]";
     expect(symbolsIn(text)).toEqual(["T", "PATH", "AAPL", "BRK-B"]);
   });
 
-  it("is never a coin's, since exchanges list companies and funds", () => {
+  it("never refers to a coin, since exchanges list companies and funds", () => {
     const text = "Emeren (NYSE: SOL), a fund (NYSE Arca: BTC), Seagate (NASDAQ: STX) (NYSE: BTC.X)";
     expect(read(text, WRITTEN_AT)).toEqual({ symbols: [], count: 3 });
     const both = createCashtagReader([instrument("SOL"), instrument("SOL-USD")]);
@@ -95,24 +95,24 @@ describe("a ticker without a dollar sign", () => {
     ["(Nasdaq GS: STX), $STX-USD", ["STX-USD"]],
     ["(NYSE: T, NASDAQ: AAPL) (NASDAQ: MSFT, up 5%)", ["T", "AAPL", "MSFT"]],
     ["(NYSE American: KO)", ["KO"]],
-  ])("is a company's in every spelling: %s", (text, symbols) => {
+  ])("refers to a company in every spelling: %s", (text, symbols) => {
     expect(symbolsIn(text)).toEqual(symbols);
   });
 
-  it("is ignored on a foreign exchange", () => {
+  it("is ignored after a foreign exchange", () => {
     expect(symbolsIn("Telus (TSX: T), (NYSE: a day to forget), NASDAQ: IT")).toEqual([]);
   });
 });
 
-describe("a coin by name", () => {
-  it("is recognized where the name has no other meaning", () => {
+describe("a coin mentioned by name", () => {
+  it("is recognized if the name has no other meaning", () => {
     expect(symbolsIn("Bitcoin and ETHEREUM, #bitcoin, bitcoin's price")).toEqual([
       "BTC-USD",
       "ETH-USD",
     ]);
   });
 
-  it("is not confused with one whose name starts the same", () => {
+  it("is not confused with a coin whose name starts the same way", () => {
     expect(read("bitcoin cash", WRITTEN_AT).symbols).toEqual(["BCH-USD"]);
     expect(read("Ethereum Classic", WRITTEN_AT)).toEqual({ symbols: [], count: 1 });
   });
@@ -121,23 +121,23 @@ describe("a coin by name", () => {
     expect(symbolsIn("bitcoin.org @bitcoin bitcoiners x.com/bitcoin")).toEqual([]);
   });
 
-  it("is not a place, surname or university", () => {
+  it("is not confused with a place, surname or university", () => {
     expect(symbolsIn("Solana Beach, Javier Solana, ETH Zürich, a stellar ripple")).toEqual([]);
   });
 });
 
-describe("the number of instruments that a text names", () => {
+describe("the number of instruments mentioned in a text", () => {
   it("includes instruments that are not tracked", () => {
     expect(countIn("$AAPL $ZZZ $ZZY and bitcoin")).toBe(4);
   });
 
-  it("counts each once, however it is spelled", () => {
+  it("includes each instrument once, however it is spelled", () => {
     expect(countIn("$AAPL $aapl (NASDAQ: AAPL) $BTC bitcoin $BTC.X $DOGE $DOGE.X dogecoin")).toBe(
       3,
     );
   });
 
-  it("is counted for a long list too", () => {
+  it("is exact even for a long list", () => {
     const many = Array.from({ length: 26 }, (_, index) => `Q${String.fromCharCode(65 + index)}Q`);
     const text = many.map((symbol) => `$${symbol}`).join(" ");
     const named = createCashtagReader(many.map(instrument))(text, WRITTEN_AT);
@@ -146,7 +146,7 @@ describe("the number of instruments that a text names", () => {
   });
 });
 
-describe("any text", () => {
+describe("cashtag reading of arbitrary text", () => {
   const piece = fc.constantFrom(
     ...[
       "$",
@@ -167,7 +167,7 @@ describe("any text", () => {
     ...["\u0301", "ﷺ", "\ud800", "$T", "€", "\n", "🚀", "ſ", "K"],
   );
 
-  it("gives symbols of the universe, each once, and counts at least those", () => {
+  it("returns only known symbols, each once, and a count of at least that many", () => {
     const text = fc.oneof(
       fc.string({ unit: "binary", maxLength: 400 }),
       fc.array(piece, { maxLength: 200 }).map((pieces) => pieces.join("")),
@@ -183,7 +183,7 @@ describe("any text", () => {
     );
   });
 
-  it("is read up to 2,000 characters, normalized or not", () => {
+  it("reads only the first 2,000 characters, before and after normalization", () => {
     expect(symbolsIn(`${"x ".repeat(990)}$AAPL`)).toEqual(["AAPL"]);
     expect(symbolsIn(`${"x ".repeat(1_000)}$AAPL`)).toEqual([]);
     expect(symbolsIn(`${"ﷺ ".repeat(200)}$AAPL`)).toEqual([]);
@@ -193,7 +193,7 @@ describe("any text", () => {
 const market = sharedFolder("market", "cashtags of real messages");
 
 describe.skipIf(market.isMissing)("real messages (SKIPPED without ../shared/market)", () => {
-  it("are assigned to the symbols that their platform assigned, except for slang and its omissions", () => {
+  it("are assigned to the same symbols as by their platform, except for slang and the platform's omissions", () => {
     const path = join(market.path, "instruments.csv");
     const instruments = readInstruments({ path, content: readFileSync(path, "utf8") });
     const known = new Set(instruments.map(({ symbol }) => symbol));
@@ -222,7 +222,10 @@ interface RealMessage {
   readonly symbols: readonly string[];
 }
 
-/** Messages on four stocks, one of whose tickers is a letter and one a word. */
+/**
+ * Messages about four stocks. The ticker of one stock is a single letter, and another ticker is a
+ * word.
+ */
 const realMessages = (): RealMessage[] =>
   readdirSync(join(market.path, "mentions"))
     .filter((name) => ["GOOG.jsonl", "T.jsonl", "LOW.jsonl", "MSFT.jsonl"].includes(name))

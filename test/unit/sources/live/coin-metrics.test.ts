@@ -5,12 +5,12 @@ import { instrument } from "../../../support/instruments.ts";
 import { coinCap, coinMvrv, serveCoinMetrics } from "../../../support/providers/coin-metrics.ts";
 import { utcDays } from "../../../support/providers/coins.ts";
 import {
-  always,
-  type Drive,
-  type Driven,
-  drive,
+  type DrivenPolling,
+  type DriveOptions,
+  drivePolling,
   faultIn,
   type Serve,
+  serveAlways,
 } from "../../../support/providers/drive.ts";
 
 const HOUR_MS = 3_600_000;
@@ -27,8 +27,8 @@ beforeEach(() => {
   serve = serveCoinMetrics(WORLD);
 });
 
-/** From a morning on, for half a day. */
-const A_DAY: Drive = {
+/** Options of a run that starts at midnight UTC and lasts half a day. */
+const A_DAY: DriveOptions = {
   instruments: [instrument("BTC-USD")],
   historyFrom: at("2026-06-05T00:00"),
   settings: {},
@@ -36,14 +36,14 @@ const A_DAY: Drive = {
   until: at("2026-06-10T12:00"),
 };
 
-const figuresOf = ({ data }: Driven) => data.map(({ record }) => record as OnChain);
-const sessionsOf = (driven: Driven) => figuresOf(driven).map(({ session }) => session);
-const askedAt = ({ requests }: Driven) =>
+const figuresOf = ({ data }: DrivenPolling) => data.map(({ record }) => record as OnChain);
+const sessionsOf = (driven: DrivenPolling) => figuresOf(driven).map(({ session }) => session);
+const askedAt = ({ requests }: DrivenPolling) =>
   requests.map((sent) => new Date(sent.at).toISOString().slice(8, 16));
 
-describe("Coin Metrics", () => {
-  it("gives market value and its ratio to realized value, public at six the next morning", () => {
-    const driven = drive(coinMetrics, serve, A_DAY);
+describe("the Coin Metrics provider", () => {
+  it("reads market value and its ratio to realized value, known at 06:00 UTC on the next day", () => {
+    const driven = drivePolling(coinMetrics, serve, A_DAY);
     expect(sessionsOf(driven)).toEqual(utcDays("2026-06-05", "2026-06-09"));
     expect(figuresOf(driven)[0]).toEqual({
       session: "2026-06-05",
@@ -56,43 +56,46 @@ describe("Coin Metrics", () => {
     expect(driven.waits.at(-1)?.until).toBe(at("2026-06-11T06:00"));
   });
 
-  it("reads ten years from the oldest page on, each day once", () => {
-    const driven = drive(coinMetrics, serve, { ...A_DAY, historyFrom: at("2016-01-01T00:00") });
+  it("reads ten years starting from the oldest page, and each day once", () => {
+    const driven = drivePolling(coinMetrics, serve, {
+      ...A_DAY,
+      historyFrom: at("2016-01-01T00:00"),
+    });
     expect(sessionsOf(driven)).toEqual(utcDays("2016-01-01", "2026-06-09"));
     expect(driven.requests.length).toBeGreaterThan(3);
   });
 
-  it("gives the same result after a kill between pages", () => {
+  it("reads the same data when it is killed between pages and restarted", () => {
     const options = { ...A_DAY, historyFrom: at("2016-01-01T00:00") };
-    const whole = drive(coinMetrics, serve, options).data;
-    const first = drive(coinMetrics, serve, { ...options, killAfter: 2 });
-    const second = drive(coinMetrics, serve, { ...options, cursors: first.cursors });
+    const whole = drivePolling(coinMetrics, serve, options).data;
+    const first = drivePolling(coinMetrics, serve, { ...options, killAfter: 2 });
+    const second = drivePolling(coinMetrics, serve, { ...options, cursors: first.cursors });
     expect([...first.data, ...second.data]).toEqual(whole);
   });
 
-  it("stays within ten requests in six seconds for a whole universe", () => {
+  it("stays within ten requests in six seconds for a whole universe of coins", () => {
     const many = Object.fromEntries(Array.from({ length: 45 }, (_, index) => [`c${index}`, BOTH]));
     const instruments = Object.keys(many).map((name) => instrument(`${name.toUpperCase()}-USD`));
     const crowd = serveCoinMetrics({ ...WORLD, assets: many });
-    const driven = drive(coinMetrics, crowd, { ...A_DAY, instruments, until: A_DAY.now });
+    const driven = drivePolling(coinMetrics, crowd, { ...A_DAY, instruments, until: A_DAY.now });
     expect(driven.data).toHaveLength(45 * 4);
     expect(driven.now - A_DAY.now).toBe(24_000);
   });
 });
 
-describe("Coin Metrics, late figures", () => {
-  it("waits for a day until both are available", () => {
+describe("the Coin Metrics provider, when figures are late,", () => {
+  it("waits for a day until both figures are available", () => {
     const late = serveCoinMetrics({ ...WORLD, late: { "2026-06-08": at("2026-06-10T03:10") } });
-    const driven = drive(coinMetrics, late, A_DAY);
+    const driven = drivePolling(coinMetrics, late, A_DAY);
     expect(sessionsOf(driven)).toEqual(utcDays("2026-06-05", "2026-06-09"));
     expect(figuresOf(driven)[3]?.mvrv).toBe(Number(coinMvrv("btc", "2026-06-08")));
     expect(askedAt(driven).slice(0, 2)).toEqual(["10T00:00", "10T00:30"]);
     expect(askedAt(driven).at(-2)).toBe("10T03:30");
   });
 
-  it("accepts a day with one of them after two days", () => {
+  it("accepts a day with only one of the figures after two days", () => {
     const instruments = [instrument("XRP-USD")];
-    const driven = drive(coinMetrics, serve, { ...A_DAY, instruments });
+    const driven = drivePolling(coinMetrics, serve, { ...A_DAY, instruments });
     expect(sessionsOf(driven)).toEqual(utcDays("2026-06-05", "2026-06-07"));
     expect(figuresOf(driven)[0]).toMatchObject({
       mvrv: null,
@@ -100,20 +103,23 @@ describe("Coin Metrics, late figures", () => {
     });
   });
 
-  it("skips days without either", () => {
-    const driven = drive(coinMetrics, serve, { ...A_DAY, instruments: [instrument("USDT-USD")] });
+  it("skips days without any figures", () => {
+    const driven = drivePolling(coinMetrics, serve, {
+      ...A_DAY,
+      instruments: [instrument("USDT-USD")],
+    });
     expect(driven.data).toEqual([]);
     expect(driven.cursors).toEqual({ "USDT-USD": '{"day":"2026-06-08"}' });
   });
 });
 
-describe("Coin Metrics, errors", () => {
+describe("the Coin Metrics provider, when it receives an error,", () => {
   const error = (type: string, message: string, status: number) =>
-    always({ error: { type, message } }, status);
+    serveAlways({ error: { type, message } }, status);
 
   it("pauses an unknown coin for a day", () => {
     const until = A_DAY.now + 50 * HOUR_MS;
-    const driven = drive(coinMetrics, serve, {
+    const driven = drivePolling(coinMetrics, serve, {
       ...A_DAY,
       instruments: [instrument("XYZ-USD")],
       until,
@@ -124,7 +130,7 @@ describe("Coin Metrics, errors", () => {
 
   it("pauses a coin that the free plan does not cover", () => {
     const paid = error("forbidden", "Requested metric is not available.", 403);
-    const { requests, unknown } = drive(coinMetrics, paid, A_DAY);
+    const { requests, unknown } = drivePolling(coinMetrics, paid, A_DAY);
     expect(requests).toHaveLength(1);
     expect(Object.entries(unknown)).toEqual([["BTC-USD", ["BTC-USD"]]]);
   });
@@ -133,12 +139,12 @@ describe("Coin Metrics, errors", () => {
     [400, error("bad_parameter", "Bad parameter 'frequency'.", 400), "malformed"],
     [429, error("too_many_requests", "Rate limit exceeded.", 429), "limited"],
     [500, error("internal", "Oops.", 500), "failing"],
-  ])("classifies the other error status %i accordingly", (_, wrong, kind) => {
-    expect(faultIn(() => drive(coinMetrics, wrong, A_DAY)).kind).toBe(kind);
+  ])("classifies other errors by status: %i", (_, wrong, kind) => {
+    expect(faultIn(() => drivePolling(coinMetrics, wrong, A_DAY)).kind).toBe(kind);
   });
 });
 
-describe("Coin Metrics, implausible records", () => {
+describe("the Coin Metrics provider, when records are implausible,", () => {
   const row = (day: string, mvrv: unknown, cap: unknown) => ({
     asset: "btc",
     time: `${day}T00:00:00.000000000Z`,
@@ -154,26 +160,28 @@ describe("Coin Metrics, implausible records", () => {
     ["no number", "n/a"],
     ["no finite number", "1e999"],
   ])("quarantines a day with %s and stores the rest", (_, figure) => {
-    const page = always({ data: [row("2026-06-05", figure, "2e12"), ...good] });
-    const driven = drive(coinMetrics, page, { ...A_DAY, until: A_DAY.now });
+    const page = serveAlways({ data: [row("2026-06-05", figure, "2e12"), ...good] });
+    const driven = drivePolling(coinMetrics, page, { ...A_DAY, until: A_DAY.now });
     expect(sessionsOf(driven)).toEqual(rest);
     expect(driven.rejected).toMatchObject([{ id: "2026-06-05", feed: "onChain" }]);
   });
 
   it("ignores days that were not requested", () => {
-    const page = always({
+    const page = serveAlways({
       data: [row("2026-06-04", "1", "1"), ...good, row("2026-06-09", "1", "1")],
     });
-    expect(sessionsOf(drive(coinMetrics, page, { ...A_DAY, until: A_DAY.now }))).toEqual(rest);
+    expect(sessionsOf(drivePolling(coinMetrics, page, { ...A_DAY, until: A_DAY.now }))).toEqual(
+      rest,
+    );
   });
 
   it.each([
-    ["numbers for text", always({ data: [row("2026-06-08", 1.5, 2e12)] })],
-    ["a day that does not exist", always({ data: [row("2026-06-31", "1.5", "2e12")] })],
-    ["more pages without a day", always({ data: [], next_page_token: "abc" })],
-    ["no data", always({})],
-    ["a page", always("<html></html>")],
+    ["numbers for text", serveAlways({ data: [row("2026-06-08", 1.5, 2e12)] })],
+    ["a day that does not exist", serveAlways({ data: [row("2026-06-31", "1.5", "2e12")] })],
+    ["more pages without a day", serveAlways({ data: [], next_page_token: "abc" })],
+    ["no data", serveAlways({})],
+    ["a page", serveAlways("<html></html>")],
   ])("classifies %s as malformed", (_, wrong) => {
-    expect(faultIn(() => drive(coinMetrics, wrong, A_DAY)).kind).toBe("malformed");
+    expect(faultIn(() => drivePolling(coinMetrics, wrong, A_DAY)).kind).toBe("malformed");
   });
 });

@@ -9,12 +9,12 @@ import {
   serveDeribit,
 } from "../../../support/providers/deribit.ts";
 import {
-  always,
-  type Drive,
-  type Driven,
-  drive,
+  type DrivenPolling,
+  type DriveOptions,
+  drivePolling,
   faultIn,
   type Serve,
+  serveAlways,
 } from "../../../support/providers/drive.ts";
 
 const MINUTE_MS = 60_000;
@@ -29,27 +29,27 @@ const WORLD: DeribitWorld = {
   rfqSince: NOW - 30 * DAY_MS,
 };
 
-const HALF_A_DAY: Drive = {
+const HALF_A_DAY: DriveOptions = {
   instruments: [instrument("BTC-USD")],
   historyFrom: NOW - 12 * HOUR_MS,
   settings: {},
   now: NOW,
 };
 
-const printsOf = ({ data }: Driven) => data.map(({ record }) => record as Print);
+const printsOf = ({ data }: DrivenPolling) => data.map(({ record }) => record as Print);
 const isOfRfq = ({ id }: Print) => id.startsWith("rfq-");
-const tradesOf = (driven: Driven) => printsOf(driven).filter((print) => !isOfRfq(print));
-const rfqsOf = (driven: Driven) => printsOf(driven).filter(isOfRfq);
-const requestsFor = ({ requests }: Driven, method: string) =>
+const tradesOf = (driven: DrivenPolling) => printsOf(driven).filter((print) => !isOfRfq(print));
+const rfqsOf = (driven: DrivenPolling) => printsOf(driven).filter(isOfRfq);
+const requestsFor = ({ requests }: DrivenPolling, method: string) =>
   requests.filter(({ path }) => path.includes(method));
 
-/** Blocks that were brought to Deribit between two instants, both included. */
+/** Block trades, except those from RFQs, between two instants, both inclusive. */
 const blocks = (name: string, from: number, to: number) =>
   deribitTrades(name, WORLD, { from, to }).filter(
     (trade) => trade.block_trade_id !== undefined && trade.block_rfq_id === undefined,
   );
 
-/** Only one of the two calls answers with something. */
+/** A server on which only one of the two API methods returns data. */
 const only = (method: string, other: Serve): Serve => {
   const serve = serveDeribit({ ...WORLD, tradeEveryMs: 10 * DAY_MS, rfqSince: NOW });
   return (request, now) => (request.url.pathname.endsWith(method) ? other : serve)(request, now);
@@ -57,9 +57,9 @@ const only = (method: string, other: Serve): Serve => {
 const TRADES = "get_last_trades_by_currency_and_time";
 const RFQS = "get_block_rfq_trades";
 
-describe("Deribit, block trades", () => {
-  it("gives each trade outside RFQs, in dollars and coins", () => {
-    const driven = drive(deribit, serveDeribit(WORLD), HALF_A_DAY);
+describe("the Deribit provider, reading block trades,", () => {
+  it("reads each trade outside RFQs, in dollars and in coins", () => {
+    const driven = drivePolling(deribit, serveDeribit(WORLD), HALF_A_DAY);
     const expected = blocks("BTC", HALF_A_DAY.historyFrom, NOW - 5_000);
     const prints = tradesOf(driven);
     expect(prints.map(({ id }) => id)).toEqual(expected.map(({ trade_id }) => trade_id));
@@ -72,8 +72,8 @@ describe("Deribit, block trades", () => {
     expect(driven.rejected).toEqual([]);
   });
 
-  it("never signs a trade, and gives no quotes", () => {
-    const [print] = tradesOf(drive(deribit, serveDeribit(WORLD), HALF_A_DAY));
+  it("marks each trade as having no side and no quotes", () => {
+    const [print] = tradesOf(drivePolling(deribit, serveDeribit(WORLD), HALF_A_DAY));
     expect(print).toMatchObject({
       session: "2026-06-10",
       venue: "Deribit block",
@@ -85,9 +85,9 @@ describe("Deribit, block trades", () => {
     expect(print?.conditions).toMatch(/^BTC-(?:PERPETUAL|26DEC25)$/);
   });
 
-  it("continues as trades are made, and gives each once", () => {
+  it("continues as trades are made, and reads each trade once", () => {
     const until = NOW + HOUR_MS;
-    const driven = drive(deribit, serveDeribit(WORLD), { ...HALF_A_DAY, until });
+    const driven = drivePolling(deribit, serveDeribit(WORLD), { ...HALF_A_DAY, until });
     const last = requestsFor(driven, TRADES).at(-1)?.at ?? 0;
     expect(tradesOf(driven).map(({ id }) => id)).toEqual(
       blocks("BTC", HALF_A_DAY.historyFrom, last - 5_000).map(({ trade_id }) => trade_id),
@@ -96,45 +96,52 @@ describe("Deribit, block trades", () => {
     expect(requestsFor(driven, TRADES).length).toBeLessThan(75);
   });
 
-  it("starts at most a week back, at the start of a day", () => {
+  it("starts at most a week ago, at the start of a day", () => {
     const quiet = serveDeribit({ ...WORLD, tradeEveryMs: HOUR_MS });
-    const [first] = requestsFor(drive(deribit, quiet, { ...HALF_A_DAY, historyFrom: 0 }), TRADES);
+    const [first] = requestsFor(
+      drivePolling(deribit, quiet, { ...HALF_A_DAY, historyFrom: 0 }),
+      TRADES,
+    );
     expect(first?.path).toContain(`start_timestamp=${Date.parse("2026-06-03")}&`);
   });
 
-  it("gives the same result after repeated kills", () => {
-    const whole = drive(deribit, serveDeribit(WORLD), HALF_A_DAY);
+  it("reads the same data when it is killed and restarted repeatedly", () => {
+    const whole = drivePolling(deribit, serveDeribit(WORLD), HALF_A_DAY);
     const ids = new Set<string>();
-    let cursors: Driven["cursors"] = {};
+    let cursors: DrivenPolling["cursors"] = {};
     for (let kill = 0; kill < whole.requests.length; kill++) {
-      const piece = drive(deribit, serveDeribit(WORLD), { ...HALF_A_DAY, cursors, killAfter: 3 });
+      const piece = drivePolling(deribit, serveDeribit(WORLD), {
+        ...HALF_A_DAY,
+        cursors,
+        killAfter: 3,
+      });
       for (const { id } of piece.data) ids.add(id);
       cursors = piece.cursors;
     }
     expect(ids).toEqual(new Set(whole.data.map(({ id }) => id)));
   });
 
-  it("misses nothing where the local clock is ahead", () => {
+  it("misses no trade when the local clock is ahead", () => {
     const ahead = 2 * HOUR_MS;
     const serve = serveDeribit(WORLD);
     const behind: Serve = (request, now) => serve(request, now - ahead);
     const until = NOW + ahead + HOUR_MS;
-    const driven = drive(deribit, behind, { ...HALF_A_DAY, now: NOW + ahead, until });
+    const driven = drivePolling(deribit, behind, { ...HALF_A_DAY, now: NOW + ahead, until });
     const last = (requestsFor(driven, TRADES).at(-1)?.at ?? 0) - ahead;
     expect(tradesOf(driven).map(({ id }) => id)).toEqual(
       blocks("BTC", HALF_A_DAY.historyFrom, last - 5_000).map(({ trade_id }) => trade_id),
     );
   });
 
-  it("tracks Bitcoin and Ether only", () => {
+  it("reads only Bitcoin and Ether", () => {
     const instruments = ["BTC-USD", "ETH-USD", "SOL-USD"].map(instrument);
-    const { data } = drive(deribit, serveDeribit(WORLD), { ...HALF_A_DAY, instruments });
+    const { data } = drivePolling(deribit, serveDeribit(WORLD), { ...HALF_A_DAY, instruments });
     expect(new Set(data.map(({ symbol }) => symbol))).toEqual(new Set(["BTC-USD", "ETH-USD"]));
   });
 });
 
-describe("Deribit, requests for quotes", () => {
-  /** Legs and hedges in futures of the requests from an instant to another. */
+describe("the Deribit provider, reading requests for quotes (RFQs),", () => {
+  /** Expected ids of futures legs and hedges of the RFQs between two instants. */
   const expectedIds = (from: number, to: number) =>
     Array.from({ length: 1 + (to - WORLD.rfqSince) / WORLD.rfqEveryMs }, (_, id) =>
       deribitRfq("BTC", WORLD, id),
@@ -148,10 +155,10 @@ describe("Deribit, requests for quotes", () => {
       .map(([id]) => id)
       .sort();
 
-  it("reads back to the start of history, page by page", () => {
+  it("reads back page by page to the requested start", () => {
     const quiet = { ...WORLD, tradeEveryMs: DAY_MS };
     const historyFrom = NOW - 20 * DAY_MS;
-    const driven = drive(deribit, serveDeribit(quiet), { ...HALF_A_DAY, historyFrom });
+    const driven = drivePolling(deribit, serveDeribit(quiet), { ...HALF_A_DAY, historyFrom });
     expect(
       rfqsOf(driven)
         .map(({ id }) => id)
@@ -161,9 +168,9 @@ describe("Deribit, requests for quotes", () => {
     expect(driven.rejected).toEqual([]);
   });
 
-  it("ends at the last page", () => {
+  it("stops at the last page", () => {
     const quiet = { ...WORLD, tradeEveryMs: DAY_MS };
-    const driven = drive(deribit, serveDeribit(quiet), { ...HALF_A_DAY, historyFrom: 0 });
+    const driven = drivePolling(deribit, serveDeribit(quiet), { ...HALF_A_DAY, historyFrom: 0 });
     expect(
       rfqsOf(driven)
         .map(({ id }) => id)
@@ -171,8 +178,8 @@ describe("Deribit, requests for quotes", () => {
     ).toEqual(expectedIds(0, NOW));
   });
 
-  it("counts a leg by its ratio, and a hedge by itself, but no option", () => {
-    const driven = drive(deribit, serveDeribit(WORLD), HALF_A_DAY);
+  it("multiplies the amount of a leg by its ratio, includes the hedge, and excludes options", () => {
+    const driven = drivePolling(deribit, serveDeribit(WORLD), HALF_A_DAY);
     const notional = (id: string) => {
       const print = rfqsOf(driven).find((one) => one.id === id) as Print;
       return Math.round(print.sizeShares * print.price);
@@ -186,22 +193,24 @@ describe("Deribit, requests for quotes", () => {
     expect(rfqsOf(driven).some(({ id }) => id.startsWith(`rfq-${ofKind(2)}-`))).toBe(false);
   });
 
-  it("gives new ones when they appear, with one request a minute", () => {
+  it("reads new RFQs as they appear, with one request per minute", () => {
     const until = NOW + HOUR_MS;
-    const driven = drive(deribit, serveDeribit(WORLD), { ...HALF_A_DAY, until });
+    const driven = drivePolling(deribit, serveDeribit(WORLD), { ...HALF_A_DAY, until });
     const ids = rfqsOf(driven).map(({ id }) => id);
     const last = requestsFor(driven, RFQS).at(-1)?.at ?? 0;
     expect(ids.sort()).toEqual(expectedIds(HALF_A_DAY.historyFrom, last));
     expect(requestsFor(driven, RFQS).length).toBeLessThan(70);
   });
 
-  it("restarts with a cursor that it cannot parse", () => {
+  it("restarts when it cannot parse its cursor", () => {
     const cursors = { "BTC-USD requests": '{"known":"yesterday"}', "BTC-USD trades": "{" };
-    const whole = drive(deribit, serveDeribit(WORLD), HALF_A_DAY).data;
-    expect(drive(deribit, serveDeribit(WORLD), { ...HALF_A_DAY, cursors }).data).toEqual(whole);
+    const whole = drivePolling(deribit, serveDeribit(WORLD), HALF_A_DAY).data;
+    expect(drivePolling(deribit, serveDeribit(WORLD), { ...HALF_A_DAY, cursors }).data).toEqual(
+      whole,
+    );
   });
 
-  it("restarts a pass when its page token has expired", () => {
+  it("starts a pass over the pages again when its page token has expired", () => {
     const [series] = deribit
       .series({ ...HALF_A_DAY, feeds: new Set(["prints"]) })
       .filter(({ key }) => key.endsWith("requests"));
@@ -221,7 +230,7 @@ describe("Deribit, requests for quotes", () => {
   });
 });
 
-describe("Deribit, errors", () => {
+describe("the Deribit provider, when it receives errors or odd data,", () => {
   const error = (code: number, message: string) => ({ jsonrpc: "2.0", error: { code, message } });
 
   it.each([
@@ -230,20 +239,22 @@ describe("Deribit, errors", () => {
     [400, 10_041, "settlement_in_progress", "failing"],
     [400, 11_051, "system_maintenance", "failing"],
     [400, -32_602, "Invalid params", "malformed"],
-  ])("classifies %i with %i %s as %s", (status, code, message, kind) => {
-    const fault = faultIn(() => drive(deribit, always(error(code, message), status), HALF_A_DAY));
+  ])("classifies status %i with error %i %s as %s", (status, code, message, kind) => {
+    const fault = faultIn(() =>
+      drivePolling(deribit, serveAlways(error(code, message), status), HALF_A_DAY),
+    );
     expect(fault.kind).toBe(kind);
     expect(fault.message).toContain(`${code}`);
   });
 
   it.each([
-    ["a page", always("<html></html>")],
-    ["a page with status 400", always("<html></html>", 400)],
-    ["status 400 without an error", always({ result: { trades: [], has_more: false } }, 400)],
-    ["an error of another shape", always({ error: "no" })],
-    ["no result", always({ jsonrpc: "2.0" })],
+    ["a page", serveAlways("<html></html>")],
+    ["a page with status 400", serveAlways("<html></html>", 400)],
+    ["status 400 without an error", serveAlways({ result: { trades: [], has_more: false } }, 400)],
+    ["an error of another shape", serveAlways({ error: "no" })],
+    ["no result", serveAlways({ jsonrpc: "2.0" })],
   ])("classifies %s as malformed", (_, wrong) => {
-    expect(faultIn(() => drive(deribit, wrong, HALF_A_DAY)).kind).toBe("malformed");
+    expect(faultIn(() => drivePolling(deribit, wrong, HALF_A_DAY)).kind).toBe("malformed");
   });
 
   const trade = (changes: object) => ({
@@ -256,7 +267,7 @@ describe("Deribit, errors", () => {
     ...changes,
   });
   const trades = (has_more: boolean, ...all: readonly object[]) =>
-    only(TRADES, always({ result: { trades: all, has_more } }));
+    only(TRADES, serveAlways({ result: { trades: all, has_more } }));
 
   it.each([
     ["more trades, but none", trades(true)],
@@ -264,12 +275,12 @@ describe("Deribit, errors", () => {
     ["trades from before", trades(true, trade({ timestamp: NOW - DAY_MS }), trade({}))],
     ["a price in text", trades(false, trade({ price: "100000" }))],
   ])("classifies %s as malformed", (_, wrong) => {
-    expect(faultIn(() => drive(deribit, wrong, HALF_A_DAY)).kind).toBe("malformed");
+    expect(faultIn(() => drivePolling(deribit, wrong, HALF_A_DAY)).kind).toBe("malformed");
   });
 
-  it("continues past more trades of one instant than an answer holds", () => {
+  it("continues when more trades have the same timestamp than one response can hold", () => {
     const stuck = trades(true, trade({ timestamp: HALF_A_DAY.historyFrom }));
-    const { cursors } = drive(deribit, stuck, { ...HALF_A_DAY, killAfter: 1 });
+    const { cursors } = drivePolling(deribit, stuck, { ...HALF_A_DAY, killAfter: 1 });
     expect(cursors["BTC-USD trades"]).toBe(`{"from":${HALF_A_DAY.historyFrom + 1}}`);
   });
 
@@ -279,12 +290,12 @@ describe("Deribit, errors", () => {
     ["a time that has not come", { timestamp: NOW + HOUR_MS }, "its time has not come"],
   ])("quarantines a block with %s and stores the rest", (_, changes, reason) => {
     const serve = trades(false, trade(changes), trade({ trade_id: "2" }));
-    const driven = drive(deribit, serve, { ...HALF_A_DAY, killAfter: 2 });
+    const driven = drivePolling(deribit, serve, { ...HALF_A_DAY, killAfter: 2 });
     expect(tradesOf(driven).map(({ id }) => id)).toEqual(["2"]);
     expect(driven.rejected).toMatchObject([{ id: "1", feed: "prints", reason }]);
   });
 
-  it("ignores a future in another coin, or settled in another", () => {
+  it("ignores futures on another coin and futures settled in another coin", () => {
     const others = [
       "ETH-PERPETUAL",
       "BTC_USDC-PERPETUAL",
@@ -292,12 +303,12 @@ describe("Deribit, errors", () => {
       "BTC-FS-26DEC25_PERP",
     ];
     const serve = trades(false, ...others.map((instrument_name) => trade({ instrument_name })));
-    expect(tradesOf(drive(deribit, serve, { ...HALF_A_DAY, killAfter: 2 }))).toEqual([]);
+    expect(tradesOf(drivePolling(deribit, serve, { ...HALF_A_DAY, killAfter: 2 }))).toEqual([]);
   });
 
-  it("classifies a continuation that repeats itself as malformed", () => {
+  it("classifies a page token that repeats itself as malformed", () => {
     const rfq = deribitRfq("BTC", WORLD, 6_100);
-    const circle = only(RFQS, always({ result: { block_rfqs: [rfq], continuation: "1:1" } }));
-    expect(faultIn(() => drive(deribit, circle, HALF_A_DAY)).kind).toBe("malformed");
+    const circle = only(RFQS, serveAlways({ result: { block_rfqs: [rfq], continuation: "1:1" } }));
+    expect(faultIn(() => drivePolling(deribit, circle, HALF_A_DAY)).kind).toBe("malformed");
   });
 });

@@ -6,7 +6,12 @@ import { CompanyFacts, filingsOf } from "../../../../src/sources/live/providers/
 import { figuresOf } from "../../../../src/sources/live/providers/edgar/reported-figures.ts";
 import { edgar } from "../../../../src/sources/live/providers/edgar.ts";
 import { instrument } from "../../../support/instruments.ts";
-import { type Drive, drive, faultIn, type Serve } from "../../../support/providers/drive.ts";
+import {
+  type DriveOptions,
+  drivePolling,
+  faultIn,
+  type Serve,
+} from "../../../support/providers/drive.ts";
 import {
   amendedIncome,
   counted,
@@ -21,11 +26,11 @@ const COMPANIES = [
   { ticker: "ACME", cik: 1_000_042, since: 2022 },
   { ticker: "BRK-B", cik: 7, since: 2023, amended: ["2024-06-30"] },
 ];
-/** Counts requests from zero. */
+/** A server that counts its requests from zero. */
 const serve = () => serveEdgar(COMPANIES);
 
-/** One evening, for filings from 2024 on. */
-const EVENING: Drive = {
+/** Options of a run on one evening, for filings from 2024 on. */
+const EVENING: DriveOptions = {
   instruments: ["ACME", "BRK-B"].map(instrument),
   feeds: new Set(["fundamentals"]),
   historyFrom: at("2025-02-05", "00:00"),
@@ -47,10 +52,10 @@ const told = (data: readonly Observation[], symbol: string, metric: FundamentalM
 
 const END_OF_DAY = "T23:59:59.999Z";
 
-describe("SEC EDGAR", () => {
-  const driven = drive(edgar, serve(), EVENING);
+describe("the SEC EDGAR provider", () => {
+  const driven = drivePolling(edgar, serve(), EVENING);
 
-  it("looks each ticker up once, then reads all figures of the company", () => {
+  it("looks each ticker up once, and then reads all figures of the company", () => {
     expect(driven.requests.map(({ origin, path }) => `${origin ?? ""}${path}`)).toEqual([
       "https://www.sec.gov/files/company_tickers.json",
       "https://www.sec.gov/files/company_tickers.json",
@@ -62,7 +67,7 @@ describe("SEC EDGAR", () => {
     }
   });
 
-  it("derives quarters from flows filed by quarter, year to date and year", () => {
+  it("derives quarterly values from flows that are filed per quarter, year to date and per year", () => {
     const flow = (tag: string, end: string) => quarterFlow("ACME", tag, end);
     const quarters = ["2025-03-31", "2025-06-30", "2025-09-30", "2025-12-31"];
     const income = told(driven.data, "ACME", "netIncome").slice(-4);
@@ -96,7 +101,7 @@ describe("SEC EDGAR", () => {
     );
   });
 
-  it("gives balance sheet figures at the end of a quarter, with debt as the sum of its parts", () => {
+  it("reads balance sheet figures at the end of a quarter, with debt as the sum of its parts", () => {
     const newest = (metric: FundamentalMetric) => told(driven.data, "ACME", metric).at(-1);
     const at = (tag: string) => counted("ACME", tag, "2025-12-31");
     const common = { end: `2025-12-31${END_OF_DAY}`, known: "2026-02-14" };
@@ -112,7 +117,7 @@ describe("SEC EDGAR", () => {
     expect(newest("shares")).toEqual({ ...common, end: `${cover}${END_OF_DAY}`, value: shares });
   });
 
-  it("stores every figure of a filing once, and amendments as separate records", () => {
+  it("stores each figure of a filing once, and amendments as separate records", () => {
     const income = told(driven.data, "BRK-B", "netIncome");
     const second = income.filter(({ end }) => end.startsWith("2024-06-30"));
     const first = quarterFlow("BRK-B", "NetIncomeLoss", "2024-06-30");
@@ -125,19 +130,19 @@ describe("SEC EDGAR", () => {
     expect(told(driven.data, "BRK-B", "equity")).toHaveLength(others.length + 1);
   });
 
-  it("treats a filing as known from the following midnight in New York", () => {
+  it("dates a filing to the next midnight in New York", () => {
     const known = driven.data.map(({ record }) => record.availableAt);
     expect(known).toContain(at("2025-10-31", "00:00"));
     expect(known).toContain(at("2026-02-15", "00:00"));
     expect(known.every((instant) => instant === at(newYorkDate(instant), "00:00"))).toBe(true);
   });
 
-  it("starts a year before the history, so that its first day has four quarters", () => {
+  it("starts a year before the history, so that the first day already has four quarters", () => {
     const [first] = told(driven.data, "ACME", "netIncome");
     expect(first?.known).toBe("2024-02-14");
   });
 
-  it("waits for the next day, at a minute specific to the company", () => {
+  it("waits until the next day, and then until a minute specific to the company", () => {
     const midnight = at("2026-02-21", "00:00");
     expect(driven.waits).toEqual([
       { key: "ACME", until: midnight + (1_000_042 % 360) * MINUTE_MS },
@@ -145,8 +150,8 @@ describe("SEC EDGAR", () => {
     ]);
   });
 
-  it("polls once a day, and reads a report the night after it was filed", () => {
-    const onward = drive(edgar, serve(), {
+  it("polls once a day, and reads a report in the night after its filing", () => {
+    const onward = drivePolling(edgar, serve(), {
       ...EVENING,
       instruments: [instrument("ACME")],
       cursors: driven.cursors,
@@ -164,8 +169,8 @@ describe("SEC EDGAR", () => {
     expect(facts.at(-2)?.at).toBe(known);
   });
 
-  it("preserves its data when the answer has not changed", () => {
-    const next = drive(edgar, serve(), {
+  it("keeps its data when the response has not changed", () => {
+    const next = drivePolling(edgar, serve(), {
       ...EVENING,
       cursors: driven.cursors,
       now: at("2026-02-21", "08:00"),
@@ -179,8 +184,8 @@ describe("SEC EDGAR", () => {
     });
   });
 
-  it("uses no report before its filing, whenever it is read", () => {
-    const early = drive(edgar, serve(), {
+  it("dates reports to their filing, whenever they are read", () => {
+    const early = drivePolling(edgar, serve(), {
       ...EVENING,
       now: at("2025-08-20", "18:00"),
       until: at("2025-08-20", "18:10"),
@@ -194,22 +199,22 @@ describe("SEC EDGAR", () => {
     );
   });
 
-  it("looks again the next day for a ticker without a company, and for its first report", () => {
-    const waiting: Drive = { ...EVENING, instruments: [instrument("NEWCO")] };
-    const unknown = drive(edgar, serve(), waiting);
+  it("tries again the next day when a ticker has no company or no report yet", () => {
+    const waiting: DriveOptions = { ...EVENING, instruments: [instrument("NEWCO")] };
+    const unknown = drivePolling(edgar, serve(), waiting);
     expect(unknown.data).toEqual([]);
     expect(unknown.unknown).toEqual({ NEWCO: ["NEWCO"] });
     expect(unknown.waits).toEqual([{ key: "NEWCO", until: at("2026-02-21", "00:00") }]);
     const listed = serveEdgar([{ ticker: "NEWCO", cik: 99, since: 2026 }]);
     const until = at("2026-05-05", "12:00");
-    const found = drive(edgar, listed, { ...waiting, cursors: unknown.cursors, until });
+    const found = drivePolling(edgar, listed, { ...waiting, cursors: unknown.cursors, until });
     expect(told(found.data, "NEWCO", "netIncome").map(({ known }) => known)).toEqual([
       "2026-04-30",
     ]);
     expect(found.unknown).toEqual({ NEWCO: [] });
   });
 
-  it("rejects a filing of another century, and accepts one of the next business day", () => {
+  it("rejects a filing dated in another century, and accepts one dated on the next business day", () => {
     const USD = ["2026-02-23", "3000-02-01"].map((filed) => ({
       ...{ end: `${filed.slice(0, 4)}-01-01`, val: 7, accn: filed, form: "10-Q", filed },
     }));
@@ -219,13 +224,13 @@ describe("SEC EDGAR", () => {
     const served: Serve = (request, now) =>
       request.url.pathname.includes("companyfacts") ? { status: 200, body } : listed(request, now);
     const instruments = [instrument("ACME")];
-    const given = drive(edgar, served, { ...EVENING, instruments });
+    const given = drivePolling(edgar, served, { ...EVENING, instruments });
     expect(given.data.map(({ at: end }) => new Date(end).getUTCFullYear())).toEqual([2026]);
   });
 
-  it("drops the validators when a ticker moves to another company", () => {
+  it("drops its HTTP validators when a ticker moves to another company", () => {
     const other = serveEdgar([{ ticker: "ACME", cik: 5, since: 2022 }]);
-    const onward = drive(edgar, other, {
+    const onward = drivePolling(edgar, other, {
       ...EVENING,
       instruments: [instrument("ACME")],
       cursors: driven.cursors,
@@ -236,8 +241,11 @@ describe("SEC EDGAR", () => {
     expect(onward.requests.at(-1)?.headers).not.toHaveProperty("if-none-match");
   });
 
-  it("restarts from an unknown cursor", () => {
-    const again = drive(edgar, serve(), { ...EVENING, cursors: { ACME: "CIK42", "BRK-B": "{}" } });
+  it("restarts when it cannot parse its cursor", () => {
+    const again = drivePolling(edgar, serve(), {
+      ...EVENING,
+      cursors: { ACME: "CIK42", "BRK-B": "{}" },
+    });
     expect(again.data).toHaveLength(driven.data.length);
   });
 
@@ -247,14 +255,14 @@ describe("SEC EDGAR", () => {
   it.each([
     ["limited", "<h1>Request Rate Threshold Exceeded</h1>", 600_000],
     ["refused", "<h1>Undeclared Automated Tool</h1>", undefined],
-  ])("is %s when the SEC says so with 403", (kind, body, retryAfterMs) => {
-    const fault = faultIn(() => drive(edgar, refusal(body), EVENING));
+  ])("reports the fault %s according to the text of a 403 response", (kind, body, retryAfterMs) => {
+    const fault = faultIn(() => drivePolling(edgar, refusal(body), EVENING));
     expect({ kind: fault.kind, after: fault.retryAfterMs }).toEqual({ kind, after: retryAfterMs });
   });
 
-  it("rejects a contact without name and address", () => {
+  it("rejects a contact setting without a name and an email address", () => {
     const nameless = { ...EVENING, settings: { SEC_USER_AGENT: "market-signal" } };
-    const fault = faultIn(() => drive(edgar, serve(), nameless));
+    const fault = faultIn(() => drivePolling(edgar, serve(), nameless));
     expect(fault).toMatchObject({ kind: "refused", message: expect.stringContaining("email") });
   });
 
@@ -265,11 +273,11 @@ describe("SEC EDGAR", () => {
     ["words for numbers", factsText({ val: "1" })],
     ["no dates", factsText({ end: "soon" })],
     ["figures that break off", factsText({}).slice(0, -9)],
-  ])("is malformed with status 200: %s", (_, body) => {
+  ])("reports a malformed response with status 200: %s", (_, body) => {
     const served = serve();
     const wrong: Serve = (request, now) =>
       request.url.pathname.includes("companyfacts") ? { status: 200, body } : served(request, now);
-    expect(faultIn(() => drive(edgar, wrong, EVENING)).kind).toBe("malformed");
+    expect(faultIn(() => drivePolling(edgar, wrong, EVENING)).kind).toBe("malformed");
   });
 });
 
@@ -279,7 +287,7 @@ function factsText(row: object): string {
   return JSON.stringify({ cik: 1_000_042, facts: { "us-gaap": { StockholdersEquity: equity } } });
 }
 
-/** A row without what is the same everywhere. */
+/** A filing row without the members that are the same in all tests. */
 interface ShortRow {
   readonly start?: string;
   readonly end: string;
@@ -289,7 +297,7 @@ interface ShortRow {
   readonly accn?: string;
 }
 
-/** The figures of a company that has filed these rows, by tag. */
+/** Parses the figures of a company that has filed these rows by tag. */
 function figures(
   rows: Readonly<Record<string, readonly ShortRow[]>>,
   { symbol = "ACME", from = "2000-01-01" } = {},
@@ -312,10 +320,10 @@ const brief = ({ data }: Pick<ReturnType<typeof figures>, "data">, metric: Funda
     ({ end, value, known }) => `${end.slice(0, 10)} ${value} ${known}`,
   );
 
-describe("figures from filings", () => {
+describe("figures derived from SEC filings", () => {
   const YEAR = "2024-01-01";
 
-  it("derives the fourth quarter from the year and nine months", () => {
+  it("include the fourth quarter as the year minus nine months", () => {
     const NetIncomeLoss = [
       { start: "2024-07-01", end: "2024-09-30", val: 30, filed: "2024-10-30" },
       { start: YEAR, end: "2024-09-30", val: 60, filed: "2024-10-30" },
@@ -327,12 +335,12 @@ describe("figures from filings", () => {
     ]);
   });
 
-  it("derives no quarter from a half year without its first quarter", () => {
+  it("do not include a quarter of a half year whose first quarter is missing", () => {
     const NetIncomeLoss = [{ start: YEAR, end: "2024-06-30", val: 50, filed: "2024-07-30" }];
     expect(figures({ NetIncomeLoss }).data).toEqual([]);
   });
 
-  it("accepts quarters of 12 and 17 weeks", () => {
+  it("may cover quarters of 12 and 17 weeks", () => {
     const NetIncomeLoss = [
       { start: "2024-09-02", end: "2024-11-24", val: 12, filed: "2024-12-20" },
       { start: "2024-09-02", end: "2025-05-11", val: 40, filed: "2025-06-05" },
@@ -344,7 +352,7 @@ describe("figures from filings", () => {
     ]);
   });
 
-  it("never combines the figures of two tags", () => {
+  it("never combine the values of two tags", () => {
     const rows = {
       NetIncomeLoss: [{ start: YEAR, end: "2024-09-30", val: 60, filed: "2024-10-30" }],
       ProfitLoss: [{ start: YEAR, end: "2024-12-31", val: 100, filed: "2025-02-10", form: "10-K" }],
@@ -352,7 +360,7 @@ describe("figures from filings", () => {
     expect(figures(rows).data).toEqual([]);
   });
 
-  it("prefers the first tag of a filing to its substitutes", () => {
+  it("use the preferred tag of a filing before its substitutes", () => {
     const row = { end: "2024-12-31", filed: "2025-02-10", form: "10-K" };
     const StockholdersEquity = [{ ...row, val: 7 }];
     const whole = "StockholdersEquityIncludingPortionAttributableToNoncontrollingInterest";
@@ -364,7 +372,7 @@ describe("figures from filings", () => {
     );
   });
 
-  it("use the newest values known on the day, including amendments of a part", () => {
+  it("use the newest values known on the day, including amendments of a component", () => {
     const NetIncomeLoss = [
       { start: YEAR, end: "2024-09-30", val: 60, filed: "2024-10-30" },
       { start: YEAR, end: "2024-12-31", val: 100, filed: "2025-02-10", form: "10-K" },
@@ -378,7 +386,7 @@ describe("figures from filings", () => {
     ]);
   });
 
-  it("omit comparatives, proxies, and filings before the end of their period", () => {
+  it("exclude comparatives, proxy statements, and filings dated before the end of their period", () => {
     const StockholdersEquity = [
       { end: "2024-12-31", val: 1, filed: "2025-06-29", form: "10-Q" },
       { end: "2024-12-31", val: 2, filed: "2025-06-30", form: "10-Q" },
@@ -388,7 +396,7 @@ describe("figures from filings", () => {
     expect(brief(figures({ StockholdersEquity }), "equity")).toEqual(["2024-12-31 1 2025-06-29"]);
   });
 
-  it("omit a figure that the next filing repeats", () => {
+  it("exclude a figure that the next filing repeats", () => {
     const StockholdersEquity = [
       { end: "2024-12-31", val: 7, filed: "2025-02-10", form: "10-K" },
       { end: "2024-12-31", val: 7, filed: "2025-04-30" },
@@ -400,7 +408,7 @@ describe("figures from filings", () => {
     ]);
   });
 
-  it("use earlier filings for derived values, and give those in the requested range", () => {
+  it("use earlier filings to derive values, but include only values in the requested date range", () => {
     const NetIncomeLoss = [
       { start: YEAR, end: "2024-09-30", val: 60, filed: "2024-10-30" },
       { start: "2024-07-01", end: "2024-09-30", val: 30, filed: "2024-10-30" },
@@ -410,7 +418,7 @@ describe("figures from filings", () => {
     expect(brief(wanted, "netIncome")).toEqual(["2024-12-31 40 2025-02-10"]);
   });
 
-  it("have no debt where a filing states none, and include its current portion", () => {
+  it("include debt with its current portion, and no debt when a filing states none", () => {
     const row = { end: "2024-12-31", filed: "2025-02-10", form: "10-K" };
     const debt = (tags: Readonly<Record<string, number>>) =>
       brief(
@@ -429,7 +437,7 @@ describe("figures from filings", () => {
     expect(debt({ DebtLongtermAndShorttermCombinedAmount: 20, LongTermDebt: 13 })).toEqual([20]);
   });
 
-  it("have no free cash flow without capital expenditure", () => {
+  it("include no free cash flow without capital expenditure", () => {
     const row = { start: "2024-07-01", end: "2024-09-30", filed: "2024-10-30" };
     const NetCashProvidedByUsedInOperatingActivities = [{ ...row, val: 50 }];
     const rows = { NetCashProvidedByUsedInOperatingActivities };
@@ -439,7 +447,7 @@ describe("figures from filings", () => {
     expect(brief(figures(whole), "freeCashFlow")).toEqual(["2024-09-30 50 2024-10-30"]);
   });
 
-  describe("shares", () => {
+  describe("for the share count", () => {
     const row = { end: "2024-12-31", filed: "2025-02-10", form: "10-K" };
     const EntityCommonStockSharesOutstanding = [{ ...row, end: "2025-01-31", val: 100 }];
     const CommonStockSharesOutstanding = [{ ...row, val: 99 }];
@@ -449,7 +457,7 @@ describe("figures from filings", () => {
       { ...row, start: "2023-10-01", end: "2023-12-31", val: 90 },
     ];
 
-    it("come from the cover, the balance sheet, or the diluted count of the last quarter", () => {
+    it("use the cover page, the balance sheet, or the diluted count of the last quarter, in this order", () => {
       const diluted = { WeightedAverageNumberOfDilutedSharesOutstanding };
       const balance = { ...diluted, CommonStockSharesOutstanding };
       const cover = { ...balance, EntityCommonStockSharesOutstanding };
@@ -458,20 +466,20 @@ describe("figures from filings", () => {
       expect(brief(figures(diluted), "shares")).toEqual(["2024-12-31 97 2025-02-10"]);
     });
 
-    it("of a class come from the cover only", () => {
+    it("use only the cover page for one class of shares", () => {
       const symbol = "BRK-B";
       expect(figures({ CommonStockSharesOutstanding }, { symbol }).data).toEqual([]);
       const cover = figures({ EntityCommonStockSharesOutstanding }, { symbol });
       expect(brief(cover, "shares")).toEqual(["2025-01-31 100 2025-02-10"]);
     });
 
-    it("counted on the day of the filing are dated to the day before", () => {
+    it("are dated to the day before when counted on the day of the filing", () => {
       const today = [{ ...row, end: row.filed, val: 100 }];
       const rows = { EntityCommonStockSharesOutstanding: today };
       expect(brief(figures(rows), "shares")).toEqual(["2025-02-09 100 2025-02-10"]);
     });
 
-    it("are quarantined when they are zero", () => {
+    it("are quarantined when the count is zero", () => {
       const none = [{ ...row, val: 0 }];
       const { data, rejected } = figures({ EntityCommonStockSharesOutstanding: none });
       expect(data).toEqual([]);

@@ -12,12 +12,12 @@ const faultFor = (key: string): string => {
   return "no fault";
 };
 
-it("a fault shows a provider's message on one line without control characters", () => {
+it("a fault contains the provider's message on one line without control characters", () => {
   expect(faultFor("\u001b]0;owned\u0007\u001b[31m\u202eX\r\nY")).toMatch(
     /^\ufffd\]0;owned\ufffd\ufffd\[31m\ufffdX Y: Invalid input/,
   );
 });
 
-it("a fault has at most 300 characters", () => {
+it("the message of a fault has at most 300 characters", () => {
   expect(faultFor("x".repeat(100_000))).toHaveLength(300);
 });

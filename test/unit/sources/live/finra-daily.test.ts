@@ -8,9 +8,9 @@ import { readShortVolumeFile } from "../../../../src/sources/live/providers/finr
 import { finraDaily } from "../../../../src/sources/live/providers/finra-daily.ts";
 import { instrument } from "../../../support/instruments.ts";
 import {
-  type Drive,
-  type Driven,
-  drive,
+  type DrivenPolling,
+  type DriveOptions,
+  drivePolling,
   faultIn,
   type Serve,
   type ServedAnswer,
@@ -22,8 +22,8 @@ const serve = serveFinraDaily({ symbols: ["AAPL", "ABRpD", "BRK/B", "FB", "META"
 const at = newYorkInstant;
 const MINUTE_MS = 60_000;
 
-/** From Monday 2026-06-01 on, to the evening of Friday 2026-06-12. */
-const TWO_WEEKS: Drive = {
+/** Options of a run from Monday 2026-06-01 to the evening of Friday 2026-06-12. */
+const TWO_WEEKS: DriveOptions = {
   instruments: ["AAPL", "BRK-B"].map(instrument),
   feeds: new Set(["shortVolumes"]),
   historyFrom: at("2026-06-01", "00:00"),
@@ -33,22 +33,22 @@ const TWO_WEEKS: Drive = {
 };
 const SESSIONS = sessionsBetween("2026-06-01", "2026-06-12");
 
-const sessionsIn = ({ data }: Driven, symbol = "AAPL") =>
+const sessionsIn = ({ data }: DrivenPolling, symbol = "AAPL") =>
   data
     .filter((datum) => datum.symbol === symbol)
     .map(({ record }) => (record as ShortVolume).session);
 
-const daysAsked = ({ requests }: Driven) => requests.map(({ path }) => path.slice(-12, -4));
+const daysAsked = ({ requests }: DrivenPolling) => requests.map(({ path }) => path.slice(-12, -4));
 
-/** FINRA's files, with the answers of `other` where it has one. */
+/** Serves FINRA's files, unless `other` returns a response. */
 const instead =
   (other: (...asked: Parameters<Serve>) => ServedAnswer | undefined): Serve =>
   (request, now) =>
     other(request, now) ?? serve(request, now);
 
-describe("FINRA's daily short volume", () => {
-  it("reads one file a session, with decimals and class shares", () => {
-    const driven = drive(finraDaily, serve, TWO_WEEKS);
+describe("the provider for FINRA's daily short volume", () => {
+  it("reads one file per session, including fractional volumes and class shares", () => {
+    const driven = drivePolling(finraDaily, serve, TWO_WEEKS);
     expect(sessionsIn(driven)).toEqual(SESSIONS);
     expect(driven.data).toHaveLength(2 * SESSIONS.length);
     expect(driven.rejected).toEqual([]);
@@ -70,22 +70,22 @@ describe("FINRA's daily short volume", () => {
     });
   });
 
-  it("gives the same result after a kill", () => {
-    const whole = drive(finraDaily, serve, TWO_WEEKS);
-    const killed = drive(finraDaily, serve, { ...TWO_WEEKS, killAfter: 4 });
-    const rest = drive(finraDaily, serve, { ...TWO_WEEKS, cursors: killed.cursors });
+  it("reads the same data when it is killed and restarted", () => {
+    const whole = drivePolling(finraDaily, serve, TWO_WEEKS);
+    const killed = drivePolling(finraDaily, serve, { ...TWO_WEEKS, killAfter: 4 });
+    const rest = drivePolling(finraDaily, serve, { ...TWO_WEEKS, cursors: killed.cursors });
     expect([...killed.data, ...rest.data]).toEqual(whole.data);
     expect(killed.requests.length + rest.requests.length).toBe(whole.requests.length);
   });
 
   it("sends no request on a weekend and waits for the next session's file", () => {
-    const { waits } = drive(finraDaily, serve, TWO_WEEKS);
+    const { waits } = drivePolling(finraDaily, serve, TWO_WEEKS);
     expect(waits.at(-1)?.until).toBe(at("2026-06-15", "17:30"));
   });
 
-  it("polls every ten minutes for the file of the day", () => {
+  it("polls every ten minutes for the file of the current day", () => {
     const late = new Map([["2026-06-12", at("2026-06-12", "18:05")]]);
-    const driven = drive(finraDaily, serveFinraDaily({ symbols: ["AAPL"], late }), {
+    const driven = drivePolling(finraDaily, serveFinraDaily({ symbols: ["AAPL"], late }), {
       ...TWO_WEEKS,
       historyFrom: at("2026-06-12", "00:00"),
       now: at("2026-06-12", "12:00"),
@@ -96,16 +96,16 @@ describe("FINRA's daily short volume", () => {
     expect(sessionsIn(driven)).toEqual(["2026-06-12"]);
   });
 
-  it("treats a file as final when its day is over, and not before", () => {
-    const { requests } = drive(finraDaily, serve, TWO_WEEKS);
+  it("caches a file permanently only when its day is over", () => {
+    const { requests } = drivePolling(finraDaily, serve, TWO_WEEKS);
     expect(requests.map(({ keepMs = 0 }) => keepMs > 0)).toEqual(
       SESSIONS.map((session) => session !== "2026-06-12"),
     );
   });
 
-  it("continues past a missing day, and reads it when it appears", () => {
+  it("continues past a missing day, and reads that day when its file appears", () => {
     const late = new Map([["2026-06-09", at("2026-06-11", "12:10")]]);
-    const driven = drive(finraDaily, serveFinraDaily({ symbols: ["AAPL"], late }), {
+    const driven = drivePolling(finraDaily, serveFinraDaily({ symbols: ["AAPL"], late }), {
       ...TWO_WEEKS,
       now: at("2026-06-08", "20:00"),
     });
@@ -119,9 +119,9 @@ describe("FINRA's daily short volume", () => {
     expect(looks.at(-1)?.at).toBeLessThanOrEqual(at("2026-06-11", "13:10"));
   });
 
-  it("skips a day that is still missing three days later", () => {
+  it("skips a day whose file is still missing three days later", () => {
     const late = new Map([["2026-06-02", Number.POSITIVE_INFINITY]]);
-    const driven = drive(finraDaily, serveFinraDaily({ symbols: ["AAPL"], late }), {
+    const driven = drivePolling(finraDaily, serveFinraDaily({ symbols: ["AAPL"], late }), {
       ...TWO_WEEKS,
       now: at("2026-06-01", "20:00"),
     });
@@ -130,15 +130,19 @@ describe("FINRA's daily short volume", () => {
     expect(newYorkDate(looks.at(-1)?.at ?? 0)).toBe("2026-06-08");
   });
 
-  it("skips a missing day of the past at once", () => {
+  it("skips a missing day in the past immediately", () => {
     const late = new Map([["2026-06-02", Number.POSITIVE_INFINITY]]);
-    const driven = drive(finraDaily, serveFinraDaily({ symbols: ["AAPL"], late }), TWO_WEEKS);
+    const driven = drivePolling(
+      finraDaily,
+      serveFinraDaily({ symbols: ["AAPL"], late }),
+      TWO_WEEKS,
+    );
     expect(sessionsIn(driven)).toEqual(SESSIONS.filter((session) => session !== "2026-06-02"));
     expect(driven.requests).toHaveLength(SESSIONS.length);
   });
 
-  it("starts with the first file when earlier history is requested", () => {
-    const driven = drive(finraDaily, serve, {
+  it("starts with the first file that FINRA published when earlier history is requested", () => {
+    const driven = drivePolling(finraDaily, serve, {
       ...TWO_WEEKS,
       historyFrom: at("2017-01-01", "00:00"),
       killAfter: 3,
@@ -146,12 +150,12 @@ describe("FINRA's daily short volume", () => {
     expect(sessionsIn(driven)).toEqual(["2020-01-02", "2020-01-03", "2020-01-06"]);
   });
 
-  it("finds the first file when the oldest ones are gone", () => {
+  it("finds the oldest available file when older files have been removed", () => {
     const gone = instead(({ url }) => {
       const day = url.pathname.slice(-12, -4);
       return day < "20210301" ? { status: 403, body: "<Error/>" } : undefined;
     });
-    const driven = drive(finraDaily, gone, {
+    const driven = drivePolling(finraDaily, gone, {
       ...TWO_WEEKS,
       historyFrom: at("2020-06-01", "00:00"),
       killAfter: sessionsBetween("2020-06-01", "2021-03-02").length,
@@ -159,46 +163,46 @@ describe("FINRA's daily short volume", () => {
     expect(sessionsIn(driven)).toEqual(["2021-03-01", "2021-03-02"]);
   });
 
-  it("reports a fault, and loses nothing, when many sessions in a row are missing", () => {
+  it("reports a fault, and skips no session, when many sessions in a row are missing", () => {
     const moved = instead(({ url }) =>
       url.pathname.slice(-12, -4) > "20260603" ? { status: 403, body: "<Error/>" } : undefined,
     );
-    expect(faultIn(() => drive(finraDaily, moved, TWO_WEEKS)).kind).toBe("refused");
-    const stopped = drive(finraDaily, moved, { ...TWO_WEEKS, killAfter: 8 });
-    const next = drive(finraDaily, serve, { ...TWO_WEEKS, cursors: stopped.cursors });
+    expect(faultIn(() => drivePolling(finraDaily, moved, TWO_WEEKS)).kind).toBe("refused");
+    const stopped = drivePolling(finraDaily, moved, { ...TWO_WEEKS, killAfter: 8 });
+    const next = drivePolling(finraDaily, serve, { ...TWO_WEEKS, cursors: stopped.cursors });
     expect([...sessionsIn(stopped), ...sessionsIn(next)]).toEqual(SESSIONS);
   });
 
-  it("reports a fault when a block page is served, so that no day counts as missing", () => {
+  it("reports a fault when it is blocked by a web page, so that no day counts as missing", () => {
     const barred = instead(() => ({ status: 403, body: "<!DOCTYPE html><html>Blocked</html>" }));
-    expect(faultIn(() => drive(finraDaily, barred, TWO_WEEKS))).toMatchObject({
+    expect(faultIn(() => drivePolling(finraDaily, barred, TWO_WEEKS))).toMatchObject({
       kind: "refused",
       message: expect.stringContaining("Blocked"),
     });
   });
 
-  it("rereads the past for an added instrument, and not otherwise", () => {
-    const before = drive(finraDaily, serve, TWO_WEEKS);
+  it("reads past files again only when an instrument is added", () => {
+    const before = drivePolling(finraDaily, serve, TWO_WEEKS);
     const onward = { ...TWO_WEEKS, cursors: before.cursors };
-    expect(drive(finraDaily, serve, onward).requests).toEqual([]);
+    expect(drivePolling(finraDaily, serve, onward).requests).toEqual([]);
     const instruments = ["BRK-B", "ZZZ", "AAPL"].map(instrument);
-    const after = drive(finraDaily, serve, { ...onward, instruments });
+    const after = drivePolling(finraDaily, serve, { ...onward, instruments });
     expect(sessionsIn(after, "ZZZ")).toEqual(SESSIONS);
   });
 
-  it("restarts from an unknown cursor", () => {
+  it("restarts when it cannot parse its cursor", () => {
     for (const cursor of ["", "20260601", '{"asked":"yesterday"}']) {
-      const driven = drive(finraDaily, serve, { ...TWO_WEEKS, cursors: { CNMS: cursor } });
+      const driven = drivePolling(finraDaily, serve, { ...TWO_WEEKS, cursors: { CNMS: cursor } });
       expect(sessionsIn(driven)).toEqual(SESSIONS);
     }
   });
 
-  it("polls nothing without instruments", () => {
-    expect(drive(finraDaily, serve, { ...TWO_WEEKS, instruments: [] }).requests).toEqual([]);
+  it("sends no request when there are no instruments", () => {
+    expect(drivePolling(finraDaily, serve, { ...TWO_WEEKS, instruments: [] }).requests).toEqual([]);
   });
 
-  it("uses the ticker that a company had on the day", () => {
-    const driven = drive(finraDaily, serve, {
+  it("uses the ticker that a company had on the requested day", () => {
+    const driven = drivePolling(finraDaily, serve, {
       ...TWO_WEEKS,
       instruments: [instrument("META")],
       historyFrom: at("2022-06-08", "00:00"),
@@ -230,7 +234,7 @@ describe("a file of FINRA's daily short volume", () => {
     ["a count that is too large", text("20260601|AAPL|1|0|2|Q").replace("1\r\n", "2\r\n"), ""],
     ["a line that is short of a cell", text("20260601|AAPL|1|0|2"), "no line"],
     ["the file of another day", text("20260529|AAPL|1|0|2|Q"), "no line"],
-  ])("is malformed: %s", (_, content, words) => {
+  ])("is rejected as malformed: %s", (_, content, words) => {
     const fault = faultIn(() => read(content));
     expect(fault.kind).toBe("malformed");
     expect(fault.message).toContain(words);
@@ -243,7 +247,7 @@ describe("a file of FINRA's daily short volume", () => {
     ["no volume", "20260601|AAPL||0|2|Q"],
     ["a word for a volume", "20260601|AAPL|NaN|0|2|Q"],
     ["a volume that is no number any more", "20260601|AAPL|1|0|1e400|Q"],
-  ])("quarantines %s and stores the rest", (_, line) => {
+  ])("has %s quarantined and its other rows stored", (_, line) => {
     const { data, rejected } = read(text(line, "20260601|BRK/B|5.25|0|7.5|Q"));
     expect(data.map(({ symbol, record }) => [symbol, (record as ShortVolume).totalShares])).toEqual(
       [["BRK-B", 7.5]],
@@ -252,7 +256,7 @@ describe("a file of FINRA's daily short volume", () => {
     expect(rejected[0]?.reason).toBeTruthy();
   });
 
-  it("may have no trading, or Unix line ends", () => {
+  it("may contain no trading, and may have Unix line endings", () => {
     expect(read(text())).toEqual({ data: [], rejected: [] });
     const unix = text("20260601|AAPL|1|0|2|Q").replaceAll("\r\n", "\n");
     expect(read(unix).data).toHaveLength(1);
@@ -272,7 +276,7 @@ describe.skipIf(providers.isMissing)("a full day of FINRA (needs ../shared/provi
     const { data, rejected } = readShortVolumeFile(content, { session: "2025-09-10", symbols });
     expect(rejected).toEqual([]);
     const days = data.map(({ record }) => record as ShortVolume);
-    // One ticker of that day is another company's today.
+    // One ticker of that day belongs to another company today.
     expect(days).toHaveLength(10_794);
     const sum = (pick: (day: ShortVolume) => number) =>
       days.reduce((all, day) => all + pick(day), 0);

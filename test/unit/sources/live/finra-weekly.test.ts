@@ -4,7 +4,12 @@ import type { WeeklyVolume } from "../../../../src/market/records.ts";
 import { ProviderFault } from "../../../../src/sources/live/fault.ts";
 import { finraWeekly } from "../../../../src/sources/live/providers/finra-weekly.ts";
 import { instrument } from "../../../support/instruments.ts";
-import { type Drive, type Driven, drive, type Serve } from "../../../support/providers/drive.ts";
+import {
+  type DrivenPolling,
+  type DriveOptions,
+  drivePolling,
+  type Serve,
+} from "../../../support/providers/drive.ts";
 import { serveFinraWeekly, weeklyShares } from "../../../support/providers/finra-weekly.ts";
 
 const at = newYorkInstant;
@@ -16,8 +21,8 @@ const serve = serveFinraWeekly(
   ]),
 );
 
-/** The night to Thursday 2026-06-11. */
-const NIGHT: Drive = {
+/** Options of a run in the night before Thursday 2026-06-11. */
+const NIGHT: DriveOptions = {
   instruments: ["AAPL", "BRK-B"].map(instrument),
   feeds: new Set(["weeklyVolumes"]),
   historyFrom: at("2026-04-01", "00:00"),
@@ -26,13 +31,13 @@ const NIGHT: Drive = {
   until: at("2026-06-11", "02:10"),
 };
 
-const weeksOf = ({ data }: Driven, symbol: string) =>
+const weeksOf = ({ data }: DrivenPolling, symbol: string) =>
   data.filter((datum) => datum.symbol === symbol).map(({ record }) => record as WeeklyVolume);
 
-const mondays = (driven: Driven, symbol: string) =>
+const mondays = (driven: DrivenPolling, symbol: string) =>
   weeksOf(driven, symbol).map(({ weekStart }) => weekStart);
 
-/** A server that gives AAPL these rows. */
+/** A server that returns these rows for AAPL. */
 const rows =
   (...list: readonly object[]): Serve =>
   () => ({
@@ -50,10 +55,10 @@ const rows =
   });
 const OTC = { summaryTypeCode: "OTC_W_SMBL", totalWeeklyShareQuantity: 30 };
 
-describe("FINRA's weekly off-exchange volume", () => {
-  const driven = drive(finraWeekly, serve, NIGHT);
+describe("the provider for FINRA's weekly off-exchange volume", () => {
+  const driven = drivePolling(finraWeekly, serve, NIGHT);
 
-  it("reads both kinds of venue of every public week, including class shares", () => {
+  it("reads both kinds of venue for every published week, including class shares", () => {
     expect(driven.requests).toHaveLength(2);
     expect(driven.rejected).toEqual([]);
     expect(mondays(driven, "AAPL")).toEqual([
@@ -70,7 +75,7 @@ describe("FINRA's weekly off-exchange volume", () => {
   });
 
   it("polls every night, and reads a week in the night after its publication", () => {
-    const onward = drive(finraWeekly, serve, {
+    const onward = drivePolling(finraWeekly, serve, {
       ...NIGHT,
       instruments: [instrument("AAPL")],
       cursors: driven.cursors,
@@ -83,23 +88,29 @@ describe("FINRA's weekly off-exchange volume", () => {
     expect(onward.requests[0]?.post?.body).toContain('"startDate":"2026-04-06"');
   });
 
-  it("requests at most a year, and nothing before the history", () => {
+  it("requests at most one year, and nothing before the requested history", () => {
     const old = { ...NIGHT, historyFrom: at("2020-01-01", "00:00") };
-    const { requests } = drive(finraWeekly, serve, old);
+    const { requests } = drivePolling(finraWeekly, serve, old);
     expect(requests[0]?.post?.body).toContain('"startDate":"2025-06-05"');
     expect(driven.requests[0]?.post?.body).toContain('"startDate":"2026-04-01"');
   });
 
-  it("has nothing of a security that FINRA does not list", () => {
-    const unknown = drive(finraWeekly, serve, { ...NIGHT, instruments: [instrument("NEWCO")] });
+  it("returns no data for a security that FINRA does not list", () => {
+    const unknown = drivePolling(finraWeekly, serve, {
+      ...NIGHT,
+      instruments: [instrument("NEWCO")],
+    });
     expect(unknown.data).toEqual([]);
     expect(unknown.requests).toHaveLength(1);
   });
 
-  it("awaits a week with one kind of venue until it is complete", () => {
-    const half = drive(finraWeekly, rows({}), { ...NIGHT, instruments: [instrument("AAPL")] });
+  it("waits for a week with only one kind of venue until it is complete", () => {
+    const half = drivePolling(finraWeekly, rows({}), {
+      ...NIGHT,
+      instruments: [instrument("AAPL")],
+    });
     expect(half.data).toEqual([]);
-    const whole = drive(finraWeekly, rows({}, OTC), {
+    const whole = drivePolling(finraWeekly, rows({}, OTC), {
       ...NIGHT,
       instruments: [instrument("AAPL")],
       cursors: half.cursors,
@@ -107,10 +118,10 @@ describe("FINRA's weekly off-exchange volume", () => {
     expect(weeksOf(whole, "AAPL")).toMatchObject([{ atsShares: 10, otcShares: 30 }]);
   });
 
-  it("dates a week to the publication of its later half, at the latest after five weeks", () => {
+  it("dates a week to the later of its two publications, at the latest five weeks after its start", () => {
     const published = (...dates: readonly (string | null)[]) => {
       const [ats, otc] = dates.map((initialPublishedDate) => ({ initialPublishedDate }));
-      const given = drive(finraWeekly, rows({ ...ats }, { ...OTC, ...otc }), NIGHT);
+      const given = drivePolling(finraWeekly, rows({ ...ats }, { ...OTC, ...otc }), NIGHT);
       return weeksOf(given, "AAPL")[0]?.availableAt;
     };
     expect(published("2026-05-26", "2026-05-25")).toBe(at("2026-05-27", "00:00"));
@@ -124,7 +135,7 @@ describe("FINRA's weekly off-exchange volume", () => {
   ])("quarantines %s and stores the rest", (_, wrong) => {
     const next = { weekStartDate: "2026-05-11" };
     const given = rows({ ...wrong }, OTC, next, { ...OTC, ...next });
-    const { data, rejected } = drive(finraWeekly, given, {
+    const { data, rejected } = drivePolling(finraWeekly, given, {
       ...NIGHT,
       instruments: [instrument("AAPL")],
     });
@@ -132,31 +143,31 @@ describe("FINRA's weekly off-exchange volume", () => {
     expect(rejected).toMatchObject([{ feed: "weeklyVolumes", at: Date.parse("2026-05-04") }]);
   });
 
-  it("does not skip the weeks before one that is missing", () => {
+  it("does not skip earlier weeks because of a week dated in the future", () => {
     const week = { weekStartDate: "2027-01-04", initialPublishedDate: null };
-    const given = drive(finraWeekly, rows(week, { ...OTC, ...week }), NIGHT);
+    const given = drivePolling(finraWeekly, rows(week, { ...OTC, ...week }), NIGHT);
     expect(given.data).toEqual([]);
     expect(given.rejected.map(({ reason }) => reason)).toContain('"2027-01-04" has not come yet');
-    const after = drive(finraWeekly, serve, { ...NIGHT, cursors: given.cursors });
+    const after = drivePolling(finraWeekly, serve, { ...NIGHT, cursors: given.cursors });
     expect(mondays(after, "AAPL")).toEqual(mondays(driven, "AAPL"));
   });
 
   it("ignores rows of other securities", () => {
     const given = rows({ issueSymbolIdentifier: "AAP" }, { ...OTC, issueSymbolIdentifier: "AAP" });
-    expect(drive(finraWeekly, given, NIGHT).data).toEqual([]);
+    expect(drivePolling(finraWeekly, given, NIGHT).data).toEqual([]);
   });
 
   it.each([
     ["comma-separated values", "issueSymbolIdentifier,weekStartDate\nAAPL,2026-05-04"],
     ["an object", '{"message":"maintenance"}'],
     ["words for numbers", '[{"issueSymbolIdentifier":"AAPL","totalWeeklyShareQuantity":"1"}]'],
-  ])("is malformed: %s", (_, body) => {
+  ])("rejects a malformed response: %s", (_, body) => {
     const wrong: Serve = () => ({ status: 200, body });
-    expect(() => drive(finraWeekly, wrong, NIGHT)).toThrow(ProviderFault);
+    expect(() => drivePolling(finraWeekly, wrong, NIGHT)).toThrow(ProviderFault);
   });
 
-  it("restarts from an unknown cursor", () => {
+  it("restarts when it cannot parse its cursor", () => {
     const cursors = { AAPL: "2026-05-04", "BRK-B": '{"newest":3}' };
-    expect(drive(finraWeekly, serve, { ...NIGHT, cursors }).data).toEqual(driven.data);
+    expect(drivePolling(finraWeekly, serve, { ...NIGHT, cursors }).data).toEqual(driven.data);
   });
 });

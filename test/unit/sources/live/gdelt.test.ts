@@ -4,7 +4,7 @@ import type { ParsedResponse } from "../../../../src/sources/live/provider.ts";
 import { gdelt } from "../../../../src/sources/live/providers/gdelt.ts";
 import { namedInstrument } from "../../../support/instruments.ts";
 import { chatter } from "../../../support/providers/chatter.ts";
-import { type Drive, drive } from "../../../support/providers/drive.ts";
+import { type DriveOptions, drivePolling } from "../../../support/providers/drive.ts";
 import { serveGdelt } from "../../../support/providers/gdelt.ts";
 
 const MINUTE_MS = 60_000;
@@ -20,7 +20,7 @@ const TOPICS = new Map([
   ["bitcoin", "Bitcoin"],
 ]);
 
-describe("the name of an instrument in the news", () => {
+describe("the news search term of an instrument", () => {
   it.each([
     ["Apple Inc.", '("Apple Incorporated" OR "Apple Inc")'],
     ["Netflix, Inc.", '("Netflix Incorporated" OR "Netflix Inc")'],
@@ -31,23 +31,23 @@ describe("the name of an instrument in the news", () => {
       '("Berkshire Hathaway Incorporated" OR "Berkshire Hathaway Inc")',
     ],
     ["Linde plc", '"Linde PLC"'],
-  ])("is the legal name of %s in each spelling", (name, query) => {
+  ])("contains the legal name of %s in each spelling", (name, query) => {
     expect(newsTopic(namedInstrument("X", name))?.query).toBe(query);
   });
 
-  it("is unknown where the name may be a word", () => {
+  it("is undefined when the name may be an ordinary word", () => {
     const names = ["Apple", "AAPL", "Johnson & Johnson", "Inc.", "", 'a" OR "b'];
     expect(names.map((name) => newsTopic(namedInstrument("X", name)))).toEqual(
       names.map(() => undefined),
     );
   });
 
-  it("is a coin's name where it has no other meaning", () => {
+  it("is the name of a coin if that name has no other meaning", () => {
     expect(newsTopic(BITCOIN)?.query).toBe('"bitcoin"');
     expect(newsTopic(namedInstrument("SOL-USD", "Solana"))).toBeUndefined();
   });
 
-  it("must be in the headline too, as whole words", () => {
+  it("must also occur in the headline as whole words", () => {
     const isAbout = newsTopic(APPLE)?.matches;
     expect(isAbout?.("Apple ' s sales fall")).toBe(true);
     expect(isAbout?.("Suppliers of APPLE, Inc.")).toBe(true);
@@ -56,7 +56,7 @@ describe("the name of an instrument in the news", () => {
   });
 });
 
-/** The parsed answer to a request about Apple. */
+/** Returns the parsed response to a request about Apple. */
 function readingOf(body: string): ParsedResponse {
   const [series] = gdelt.series({ ...OPTIONS, feeds: new Set(["mentions"]) });
   const step = series?.next(undefined, NOW);
@@ -74,7 +74,7 @@ const ARTICLE = {
 };
 
 describe("an article from GDELT", () => {
-  it("is a mention without an author, dated when it was seen", () => {
+  it("becomes a mention without an author, dated when GDELT saw it", () => {
     const { data } = readingOf(JSON.stringify({ articles: [ARTICLE] }));
     const at = Date.parse("2026-11-20T14:00:00Z");
     const id = expect.stringMatching(/^gdelt-[0-9a-f]{16}$/);
@@ -93,12 +93,12 @@ describe("an article from GDELT", () => {
     expect(readingOf(JSON.stringify({ articles: [article] })).rejected).toHaveLength(1);
   });
 
-  it("is absent when nothing was found", () => {
+  it("does not exist in a response without results", () => {
     expect(readingOf("{}").data).toEqual([]);
   });
 });
 
-describe("an invalid answer", () => {
+describe("an invalid response of GDELT", () => {
   it.each([
     ["a request for patience", "Please limit requests to one every 5 seconds or ...", "limited"],
     ["a sentence", "The specified phrase is too short.", "malformed"],
@@ -110,17 +110,17 @@ describe("an invalid answer", () => {
       JSON.stringify({ articles: [{ ...ARTICLE, seendate: "today" }] }),
       "malformed",
     ],
-  ])("is a fault: %s", (_, body, kind) => {
+  ])("is reported as a fault: %s", (_, body, kind) => {
     expect(() => readingOf(body)).toThrow(expect.objectContaining({ kind }));
   });
 });
 
-describe("polling GDELT", () => {
+describe("the polling of GDELT", () => {
   const world = { topics: TOPICS, everyMs: 20 * MINUTE_MS };
-  const follow = (options: Partial<Drive>, everyMs = world.everyMs) =>
-    drive(gdelt, serveGdelt({ ...world, everyMs }), { ...OPTIONS, ...options });
+  const follow = (options: Partial<DriveOptions>, everyMs = world.everyMs) =>
+    drivePolling(gdelt, serveGdelt({ ...world, everyMs }), { ...OPTIONS, ...options });
 
-  /** Headlines of Apple that were seen in a span. */
+  /** The expected headlines about Apple that GDELT saw between two instants. */
   const wanted = (from: number, until: number, everyMs = world.everyMs) => {
     const round = 15 * MINUTE_MS;
     const seen = (at: number) => Math.ceil(at / round) * round;
@@ -134,7 +134,7 @@ describe("polling GDELT", () => {
     );
   const round = (at: number) => Math.floor(at / (15 * MINUTE_MS)) * 15 * MINUTE_MS;
 
-  it("gives each article of the last two days and of the next day once", () => {
+  it("reads each article of the last two days and of the next day once", () => {
     const until = NOW + 24 * HOUR_MS;
     const got = headlines(follow({ until }));
     const from = round(NOW - 48 * HOUR_MS);
@@ -144,7 +144,7 @@ describe("polling GDELT", () => {
     );
   });
 
-  it("continues page by page beyond 250 articles, also after a kill", () => {
+  it("continues page by page beyond 250 articles, even after it was killed", () => {
     const busy = 5 * MINUTE_MS;
     const whole = follow({ instruments: [APPLE] }, busy);
     expect(whole.requests.length).toBeGreaterThan(2);
@@ -156,21 +156,21 @@ describe("polling GDELT", () => {
     expect(new Set([...headlines(part), ...headlines(rest)])).toEqual(new Set(headlines(whole)));
   });
 
-  it("does not advance past the present for a full page of future-dated articles", () => {
+  it("does not move its cursor past the present because of a full page of future-dated articles", () => {
     const articles = Array.from({ length: 250 }, (_, index) => ({
       ...{ url: `https://news.example/${index}`, title: "Apple", seendate: "29990101T000000Z" },
     }));
     const always = { status: 200, body: JSON.stringify({ articles }) };
-    const { cursors } = drive(gdelt, () => always, { ...OPTIONS, instruments: [APPLE] });
+    const { cursors } = drivePolling(gdelt, () => always, { ...OPTIONS, instruments: [APPLE] });
     expect(JSON.parse(cursors.AAPL ?? "").from).toBeLessThanOrEqual(NOW);
   });
 
-  it("ends although more is published in a round than can be read", () => {
+  it("ends even if more articles are published in one round than can be read", () => {
     const { requests } = follow({ instruments: [APPLE], historyFrom: NOW - 3 * HOUR_MS }, 2_000);
     expect(requests.length).toBeLessThan(20);
   });
 
-  it("sends one request in five seconds, for instruments that have a name", () => {
+  it("sends at most one request every five seconds, only for instruments with a search term", () => {
     const nameless = namedInstrument("ZZZ", "ZZZ");
     const { requests } = follow({
       instruments: [APPLE, nameless, BITCOIN],

@@ -23,7 +23,7 @@ const OPTIONS = {
   settings: {},
 };
 
-/** What a reader that has just told its place makes of an event. */
+/** Returns what a reader that has just reported its cursor makes of an event. */
 function readingOf(event: unknown, now = NOW) {
   const read = jetstream.reader(OPTIONS);
   read(JSON.stringify(identityEvent(NOW - 1)), now);
@@ -37,7 +37,7 @@ const RECORD = { text: POST.text, createdAt: new Date(NOW).toISOString() };
 const withRecord = (record: unknown) => changed({ record });
 
 describe("a post on Bluesky", () => {
-  it("is a mention of each instrument that it names, with a pseudonymous author", () => {
+  it("becomes a mention of each instrument it contains, with a pseudonymous author", () => {
     const reading = readingOf(postEvent({ ...POST, createdAt: "2026-11-20T14:59:58.500Z" }));
     expect(reading?.data.map(({ symbol }) => symbol)).toEqual(["AAPL", "MSFT"]);
     expect(reading?.cursor).toBe(String(NOW * 1_000));
@@ -60,7 +60,7 @@ describe("a post on Bluesky", () => {
     expect(JSON.stringify(reading)).not.toContain("did:");
   });
 
-  it("is identified by author and key together", () => {
+  it("is identified by its author and key together", () => {
     const idOf = (post: object) => readingOf(postEvent({ ...POST, ...post }))?.data[0]?.id;
     const one = idOf({ did: "did:plc:a", rkey: "1" });
     expect(idOf({ did: "did:plc:a", rkey: "1" })).toBe(one);
@@ -68,23 +68,23 @@ describe("a post on Bluesky", () => {
     expect(idOf({ did: "did:plc:a", rkey: "2" })).not.toBe(one);
   });
 
-  it("counts in English or without a language", () => {
+  it("is used if it is in English or has no language", () => {
     const isRead = (langs: readonly string[] | undefined) =>
       readingOf(withRecord({ ...RECORD, langs })) !== undefined;
     expect([["en"], ["de", "en-GB"], [], undefined].map(isRead)).toEqual([true, true, true, true]);
     expect([["de"], ["eng-x"]].map(isRead)).toEqual([false, false]);
   });
 
-  it("is skipped when it names no tracked instrument", () => {
+  it("is skipped when it mentions no tracked instrument", () => {
     expect(readingOf(postEvent({ ...POST, text: "All of IT is NOW at AM" }))).toBeUndefined();
   });
 
-  it("is skipped when it was written long before its arrival, as an import", () => {
+  it("is skipped as an import when it was written long before its arrival", () => {
     const createdAt = new Date(NOW - 25 * 3_600_000).toISOString();
     expect(readingOf(postEvent({ ...POST, createdAt }))).toBeUndefined();
   });
 
-  it("is skipped when its author's clock is ahead, or its date is fictitious", () => {
+  it("is skipped when its date is more than five minutes in the future", () => {
     const createdAt = (ahead: number) => new Date(NOW + ahead).toISOString();
     const days = [createdAt(5 * 60_000 + 1), "3000-01-01T00:00:00Z", "9999-12-31T23:59:59-12:00"];
     for (const day of days) {
@@ -104,12 +104,12 @@ describe("a post on Bluesky", () => {
       "languages of another kind",
       { text: "$AAPL", createdAt: "2026-11-20T15:00:00Z", langs: "en" },
     ],
-  ])("is skipped when its client wrote %s, and cannot interrupt the stream", (_, record) => {
+  ])("is skipped when its client wrote %s, and does not interrupt the stream", (_, record) => {
     expect(readingOf(withRecord(record))).toBeUndefined();
   });
 });
 
-describe("other events", () => {
+describe("other events of the Bluesky stream", () => {
   it.each([
     ["the end of a post", deletionEvent(NOW)],
     ["news of an account", identityEvent(NOW)],
@@ -119,7 +119,7 @@ describe("other events", () => {
     expect(readingOf(event)).toBeUndefined();
   });
 
-  it("advance the cursor once in ten seconds", () => {
+  it("advance the cursor every ten seconds", () => {
     const read = jetstream.reader(OPTIONS);
     const seconds = Array.from({ length: 25 }, (_, second) => second);
     const told = seconds.map((second) =>
@@ -135,7 +135,7 @@ describe("other events", () => {
     ["a part", '{"did":"did:plc:a","time_us":1'],
     ["another shape", '{"error":"busy"}'],
     ["a time that is none", '{"did":"did:plc:a","time_us":"now","kind":"commit"}'],
-  ])("are a fault when they are no events: %s", (_, message) => {
+  ])("are reported as a fault when they are not valid events: %s", (_, message) => {
     const read = jetstream.reader(OPTIONS);
     expect(() => read(message, NOW)).toThrow(ProviderFault);
   });
@@ -146,28 +146,31 @@ function changed(change: object) {
   return { ...event, commit: { ...(commit as object), ...change } };
 }
 
-describe("the stream URL", () => {
+describe("the URL of the Bluesky stream", () => {
   const query = (cursor?: string) => new URL(jetstream.path(cursor), "wss://x").searchParams;
 
-  it("requests posts, from the present at first", () => {
+  it("requests posts, and starts at the present when there is no cursor", () => {
     expect(query().get("wantedCollections")).toBe("app.bsky.feed.post");
     expect(query().has("cursor")).toBe(false);
   });
 
-  it("goes back five seconds before the cursor", () => {
+  it("starts five seconds before the cursor", () => {
     expect(query("1700000000000000").get("cursor")).toBe("1699999995000000");
   });
 
-  it.each(["", "0", "-1", "NaN", "1e400", "{}", "1.5"])("restarts after %j", (cursor) => {
-    expect(query(cursor).has("cursor")).toBe(false);
-  });
+  it.each(["", "0", "-1", "NaN", "1e400", "{}", "1.5"])(
+    "starts at the present for the invalid cursor %j",
+    (cursor) => {
+      expect(query(cursor).has("cursor")).toBe(false);
+    },
+  );
 });
 
-describe("a stream that disconnects", () => {
+describe("a Bluesky stream that disconnects", () => {
   const streams: LocalJetstream[] = [];
   afterEach(() => Promise.all(streams.splice(0).map((stream) => stream.close())));
 
-  it("resumes without a gap, and repeated posts are equal", async () => {
+  it("resumes without a gap, and repeated posts are identical", async () => {
     const span = { from: NOW - 60_000, until: NOW, everyMs: 2_000 };
     const events = drawnEvents(["$AAPL", "$BTC"], span);
     const cut = Math.floor(events.length / 2);
@@ -194,7 +197,7 @@ describe("a stream that disconnects", () => {
 
 const keyOf = ({ symbol, at, id }: Observation): string => JSON.stringify([symbol, at, id]);
 
-/** Follows a stream as the service does, in memory. */
+/** Follows a stream in memory like the service does. */
 function createFollower(origin: string) {
   const read = jetstream.reader(OPTIONS);
   const kept = new Map<string, Observation>();

@@ -4,12 +4,12 @@ import { kraken } from "../../../../src/sources/live/providers/kraken.ts";
 import { instrument } from "../../../support/instruments.ts";
 import { coinDay, utcDays } from "../../../support/providers/coins.ts";
 import {
-  always,
-  type Drive,
-  type Driven,
-  drive,
+  type DrivenPolling,
+  type DriveOptions,
+  drivePolling,
   faultIn,
   type Serve,
+  serveAlways,
 } from "../../../support/providers/drive.ts";
 import { krakenMean, serveKraken } from "../../../support/providers/kraken.ts";
 
@@ -21,8 +21,8 @@ beforeEach(() => {
   serve = serveKraken({ pairs: ["XBTUSD", "ETHUSD", "XDGUSD", "SOLUSD"] });
 });
 
-/** From a midnight on, for a day. */
-const A_DAY: Drive = {
+/** Options of a run that starts at midnight UTC and lasts one day. */
+const A_DAY: DriveOptions = {
   instruments: [instrument("BTC-USD")],
   historyFrom: at("2026-06-05T00:00"),
   settings: {},
@@ -30,12 +30,12 @@ const A_DAY: Drive = {
   until: at("2026-06-10T12:00"),
 };
 
-const barsOf = ({ data }: Driven) => data.map(({ record }) => record as Bar);
-const sessionsOf = (driven: Driven) => barsOf(driven).map(({ session }) => session);
+const barsOf = ({ data }: DrivenPolling) => data.map(({ record }) => record as Bar);
+const sessionsOf = (driven: DrivenPolling) => barsOf(driven).map(({ session }) => session);
 
-describe("Kraken", () => {
-  it("gives complete days, and not the one in progress", () => {
-    const driven = drive(kraken, serve, A_DAY);
+describe("the Kraken provider", () => {
+  it("reads complete days, and not the day in progress", () => {
+    const driven = drivePolling(kraken, serve, A_DAY);
     expect(sessionsOf(driven)).toEqual(utcDays("2026-06-05", "2026-06-09"));
     for (const bar of barsOf(driven)) {
       const { open, high, low, close } = coinDay("XBTUSD", bar.session);
@@ -44,30 +44,30 @@ describe("Kraken", () => {
     expect(driven.waits.at(-1)?.until).toBe(at("2026-06-11T00:02"));
   });
 
-  it("computes dollar volume at the mean price", () => {
-    const [bar] = barsOf(drive(kraken, serve, A_DAY));
+  it("computes dollar volume at the volume-weighted average price", () => {
+    const [bar] = barsOf(drivePolling(kraken, serve, A_DAY));
     const day = coinDay("XBTUSD", "2026-06-05");
     expect(bar?.volume).toBeCloseTo(krakenMean(day) * day.volume, 4);
   });
 
-  it("gives at most the last 720 days", () => {
-    const driven = drive(kraken, serve, { ...A_DAY, historyFrom: at("2020-01-01T00:00") });
+  it("reads at most the last 720 days", () => {
+    const driven = drivePolling(kraken, serve, { ...A_DAY, historyFrom: at("2020-01-01T00:00") });
     expect(driven.data).toHaveLength(720);
     expect(sessionsOf(driven).at(-1)).toBe("2026-06-09");
     expect(driven.requests).toHaveLength(2);
   });
 
-  it("requests coins by Kraken's names, accepts any name in the answer, and stays within its budget", () => {
+  it("requests coins by Kraken's names, accepts any name in the response, and stays within its budget", () => {
     const instruments = ["BTC-USD", "ETH-USD", "DOGE-USD", "SOL-USD"].map(instrument);
-    const driven = drive(kraken, serve, { ...A_DAY, instruments });
+    const driven = drivePolling(kraken, serve, { ...A_DAY, instruments });
     expect(driven.data).toHaveLength(4 * 5);
     const pairs = driven.requests.map(({ path }) => /pair=([A-Z]+)/.exec(path)?.[1]);
     expect(new Set(pairs)).toEqual(new Set(["XBTUSD", "ETHUSD", "XDGUSD", "SOLUSD"]));
   });
 
-  it("uses the provider's clock rather than the local one for the day in progress", () => {
+  it("uses the exchange's clock instead of the local clock to recognize the day in progress", () => {
     const behind: Serve = (request, now) => serve(request, now - 9 * HOUR_MS);
-    const driven = drive(kraken, behind, A_DAY);
+    const driven = drivePolling(kraken, behind, A_DAY);
     const last = barsOf(driven).at(-1);
     expect(last).toMatchObject({
       session: "2026-06-09",
@@ -76,33 +76,37 @@ describe("Kraken", () => {
     expect(driven.data).toHaveLength(5);
   });
 
-  it("gives the same result after a kill and a pause of days", () => {
+  it("reads the same data when it is killed and restarted days later", () => {
     const until = at("2026-06-14T12:00");
-    const whole = drive(kraken, serve, { ...A_DAY, until }).data;
-    const first = drive(kraken, serve, { ...A_DAY, killAfter: 1 });
+    const whole = drivePolling(kraken, serve, { ...A_DAY, until }).data;
+    const first = drivePolling(kraken, serve, { ...A_DAY, killAfter: 1 });
     const now = at("2026-06-14T11:00");
-    const second = drive(kraken, serve, { ...A_DAY, now, until, cursors: first.cursors });
+    const second = drivePolling(kraken, serve, { ...A_DAY, now, until, cursors: first.cursors });
     expect([...first.data, ...second.data]).toEqual(whole);
   });
 
-  it("does not restart where nothing has traded for days", () => {
+  it("keeps its cursor when nothing has been traded for days", () => {
     const halted: Serve = (request, now) => serve(request, now - 72 * HOUR_MS);
     const cursors = { "BTC-USD": '{"day":"2026-06-08"}' };
-    const driven = drive(kraken, halted, { ...A_DAY, cursors });
+    const driven = drivePolling(kraken, halted, { ...A_DAY, cursors });
     expect(driven.data).toEqual([]);
     expect(driven.cursors).toEqual(cursors);
   });
 
-  it("pauses a pair for a day that Kraken does not trade", () => {
+  it("pauses for a day when Kraken does not trade the pair", () => {
     const until = A_DAY.now + 50 * HOUR_MS;
-    const driven = drive(kraken, serve, { ...A_DAY, instruments: [instrument("XYZ-USD")], until });
+    const driven = drivePolling(kraken, serve, {
+      ...A_DAY,
+      instruments: [instrument("XYZ-USD")],
+      until,
+    });
     expect(driven.data).toEqual([]);
     expect(driven.requests).toHaveLength(3);
     expect(driven.unknown).toEqual({ "XYZ-USD": ["XYZ-USD"] });
   });
 });
 
-describe("Kraken, errors with status 200", () => {
+describe("the Kraken provider, when a response with status 200 contains an error,", () => {
   it.each([
     ["EAPI:Rate limit exceeded", "limited"],
     ["EGeneral:Too many requests", "limited"],
@@ -112,25 +116,25 @@ describe("Kraken, errors with status 200", () => {
     ["EService:Market in cancel_only mode", "failing"],
     ["EGeneral:Invalid arguments", "malformed"],
   ])("classifies %s as %s", (error, kind) => {
-    const fault = faultIn(() => drive(kraken, always({ error: [error] }), A_DAY));
+    const fault = faultIn(() => drivePolling(kraken, serveAlways({ error: [error] }), A_DAY));
     expect(fault.kind).toBe(kind);
     expect(fault.message).toContain(error);
   });
 
-  it("accepts an answer with a warning", () => {
+  it("accepts a response with a warning", () => {
     const warned: Serve = (request, now) => {
       const { status, body } = serve(request, now);
       const answer = JSON.parse(String(body));
       return { status, body: JSON.stringify({ ...answer, error: ["WService:Slow"] }) };
     };
-    expect(drive(kraken, warned, A_DAY).data).toHaveLength(5);
+    expect(drivePolling(kraken, warned, A_DAY).data).toHaveLength(5);
   });
 });
 
-describe("Kraken, implausible records", () => {
+describe("the Kraken provider, when records are implausible,", () => {
   const day = (date: string) => at(`${date}T00:00`) / 1_000;
   const answer = (...rows: readonly unknown[]): Serve =>
-    always({ error: [], result: { XXBTZUSD: rows, last: 1 } });
+    serveAlways({ error: [], result: { XXBTZUSD: rows, last: 1 } });
   const good = [day("2026-06-09"), "100", "105", "95", "101", "100.5", "7", 9];
   const running = [day("2026-06-10"), "101", "102", "100", "101", "101", "1", 2];
 
@@ -138,15 +142,15 @@ describe("Kraken, implausible records", () => {
     ["a price of nothing", [day("2026-06-08"), "0.0", "105", "95", "101", "100", "7", 9]],
     ["a price below nothing", [day("2026-06-08"), "100", "105", "-95", "101", "100", "7", 9]],
     ["a high under the low", [day("2026-06-08"), "100", "95", "105", "101", "100", "7", 9]],
-  ])("passes %s on as it is, to be judged beside the bars before it", (_, row) => {
-    const driven = drive(kraken, answer(row, good, running), A_DAY);
+  ])("passes on %s unchanged, to be checked later against the preceding bars", (_, row) => {
+    const driven = drivePolling(kraken, answer(row, good, running), A_DAY);
     expect(sessionsOf(driven)).toEqual(["2026-06-08", "2026-06-09"]);
     expect(driven.rejected).toEqual([]);
   });
 
   it("stores a day without trades", () => {
     const quiet = [day("2026-06-09"), "101", "101", "101", "101", "0.0", "0.00000000", 0];
-    const [bar] = barsOf(drive(kraken, answer(quiet, running), A_DAY));
+    const [bar] = barsOf(drivePolling(kraken, answer(quiet, running), A_DAY));
     expect(bar).toMatchObject({ session: "2026-06-09", close: 101, volume: 0 });
   });
 
@@ -156,11 +160,11 @@ describe("Kraken, implausible records", () => {
       "text that is no number",
       answer([day("2026-06-09"), "1e3", "105", "95", "101", "100", "7", 9]),
     ],
-    ["two pairs", always({ error: [], result: { A: [good], B: [good], last: 1 } })],
-    ["no pair", always({ error: [], result: { last: 1 } })],
-    ["neither error nor result", always({})],
-    ["a page", always("<!doctype html><title>Just a moment...</title>")],
+    ["two pairs", serveAlways({ error: [], result: { A: [good], B: [good], last: 1 } })],
+    ["no pair", serveAlways({ error: [], result: { last: 1 } })],
+    ["neither error nor result", serveAlways({})],
+    ["a page", serveAlways("<!doctype html><title>Just a moment...</title>")],
   ])("classifies %s as malformed", (_, wrong) => {
-    expect(faultIn(() => drive(kraken, wrong, A_DAY)).kind).toBe("malformed");
+    expect(faultIn(() => drivePolling(kraken, wrong, A_DAY)).kind).toBe("malformed");
   });
 });

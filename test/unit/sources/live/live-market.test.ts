@@ -9,8 +9,8 @@ import { LiveMarket, mentionsKeptFrom } from "../../../../src/sources/live/live-
 import { MAX_PER_AUTHOR_DAY } from "../../../../src/sources/live/message-retention.ts";
 import {
   addDays,
-  coinBarKnown,
-  stockBarKnown,
+  coinBarKnownAt,
+  stockBarKnownAt,
 } from "../../../../src/sources/live/publication-times.ts";
 import type { ReceivedObservation } from "../../../../src/sources/live/record-book.ts";
 import { instrument } from "../../../support/instruments.ts";
@@ -25,9 +25,9 @@ const SOURCES = new Map(["one", "other"].map((id) => [id, source(id)] as const))
 
 const newMarket = () => new LiveMarket(COINS, SOURCES);
 
-/** A day of a coin, here three seconds after it was public unless said otherwise. */
-function bar(symbol: string, session: string, observedAt = coinBarKnown(session) + 3_000) {
-  const record = { session, availableAt: coinBarKnown(session), dividend: 0, split: 1 };
+/** A daily bar of a coin, observed three seconds after its publication by default. */
+function bar(symbol: string, session: string, observedAt = coinBarKnownAt(session) + 3_000) {
+  const record = { session, availableAt: coinBarKnownAt(session), dividend: 0, split: 1 };
   const at = Date.parse(session);
   return {
     ...{ feed: "bars", symbol, at, id: session, provider: "one", observedAt },
@@ -35,7 +35,7 @@ function bar(symbol: string, session: string, observedAt = coinBarKnown(session)
   } satisfies ReceivedObservation;
 }
 
-/** Days of all coins, read together. */
+/** Daily bars of all coins, observed at the same time. */
 const history = (from: string, to: string, observedAt = NOW): readonly ReceivedObservation[] =>
   COINS.flatMap(({ symbol }) => utcDays(from, to).map((day) => bar(symbol, day, observedAt)));
 
@@ -57,18 +57,18 @@ function scored(market: LiveMarket) {
   };
 }
 
-describe("history that arrives after sessions were scored", () => {
+describe("history that arrives after sessions have been scored", () => {
   const [recent, earlier] = [history("2026-10-01", LAST_DAY), history("2025-06-01", "2026-09-30")];
   const later = NOW + 3_600_000;
 
-  it("is read in one order, whatever the order of the setting", () => {
+  it("is listed in the same order, whatever the order of the instruments setting", () => {
     const market = new LiveMarket(COINS.toReversed(), SOURCES);
     market.take(recent);
     const symbols = market.recordsUntil(NOW).map(({ instrument: { symbol } }) => symbol);
     expect(symbols).toEqual(["BTC-USD", "ETH-USD", "SOL-USD"]);
   });
 
-  it("is scored as if it had arrived in time", () => {
+  it("is scored as if it had arrived on time", () => {
     const [early, whole] = [newMarket(), newMarket()];
     const score = scored(early);
     early.take(recent);
@@ -82,7 +82,7 @@ describe("history that arrives after sessions were scored", () => {
     expect(after.newest[0]?.score).not.toBe(before.newest[0]?.score);
   });
 
-  it("does not count as late when it arrives in order", () => {
+  it("causes no revision when it arrives in order", () => {
     const market = newMarket();
     market.take(recent);
     const list = market.recordsUntil(NOW);
@@ -94,7 +94,7 @@ describe("history that arrives after sessions were scored", () => {
   });
 });
 
-it("late records are applied soon at first, then less often, and soon again after a quiet period", () => {
+it("late records are applied soon at first, then at growing intervals, and soon again after a quiet period", () => {
   const market = newMarket();
   const revisedAt: number[] = [];
   let [at, day] = [NOW, LAST_DAY];
@@ -119,10 +119,10 @@ it("late records are applied soon at first, then less often, and soon again afte
   expect(revisedAt.slice(8)).toEqual([1_000, 1_005, 1_015]);
 });
 
-it("processes have the same ids and figures of a closed session, in whatever order and however late they read its records", () => {
+it("all processes have the same ids and figures for a closed session, in whatever order and however late they read its records", () => {
   const [early, late] = [newMarket(), newMarket()];
   const [score, scoreLate] = [scored(early), scored(late)];
-  // The first bar of a coin, and messages of one answer, which are known at one instant.
+  // The first bar of each coin, and messages of one response, which are known at the same instant.
   const past = [...history("2025-06-01", LAST_DAY), mention(NOW - 9_000, "one")];
   const answer = ["m3", "m1", "m2"].map((provider) => ({
     ...mention(NOW, provider),
@@ -132,20 +132,20 @@ it("processes have the same ids and figures of a closed session, in whatever ord
   late.take(past.toReversed());
   early.take(answer);
   for (const at of [NOW, NOW + 2_000, NOW + 3_000]) score(at);
-  // This one has scored the instant of the messages before it reads them.
+  // This process scores the instant of the messages before it reads them.
   for (const at of [NOW, NOW + 2_000]) scoreLate(at);
   late.take(answer.toReversed());
   const meanwhile = [score(NOW + 4_000), scoreLate(NOW + 4_000)] as const;
   expect(seriesOf(meanwhile[1].newest)).not.toEqual(seriesOf(meanwhile[0].newest));
 
   for (const one of [early, late]) one.take(COINS.map(({ symbol }) => bar(symbol, "2026-11-21")));
-  const close = coinBarKnown("2026-11-21") + 3_000;
+  const close = coinBarKnownAt("2026-11-21") + 3_000;
   expect(scoreLate(close)).toEqual(score(close));
   expect(new Set(seriesOf(score(close).newest)).size).toBe(1);
   expect(late.revision()).toBe((early.revision() ?? 0) + 1);
 });
 
-it("a late message about a stock is part of the ids of coins whose session closes at the weekend", () => {
+it("a late message about a stock is included in the ids of coins whose session closes at the weekend", () => {
   const [early, late] = [0, 1].map(
     () => new LiveMarket([...COINS, instrument("AAPL")], SOURCES),
   ) as [LiveMarket, LiveMarket];
@@ -160,36 +160,39 @@ it("a late message about a stock is part of the ids of coins whose session close
   scoreLate(NOW + 3_000);
   late.take([about(NOW + 1_000)]);
   for (const one of [early, late]) one.take(COINS.map(({ symbol }) => bar(symbol, "2026-11-21")));
-  // A Saturday.
-  const close = coinBarKnown("2026-11-21") + 3_000;
+  // The close is on a Saturday.
+  const close = coinBarKnownAt("2026-11-21") + 3_000;
   expect(scoreLate(close)).toEqual(score(close));
 });
 
 const seriesOf = (snapshots: readonly PastSnapshot[]) => snapshots.map(({ series }) => series);
 
-describe("a clock that was ahead", () => {
+describe("a machine clock that was ahead", () => {
   const DAY_MS = 86_400_000;
 
-  it.each([1 / 24, 1, 40, 365])("by %d days leaves no trace", (days) => {
-    const [market, other] = [newMarket(), newMarket()];
-    const [score, scoreOther] = [scored(market), scored(other)];
-    for (const one of [market, other]) one.take(history("2025-06-01", LAST_DAY));
-    score(NOW);
-    score(NOW + days * DAY_MS);
-    const fresh = ["2026-11-21", "2026-11-22"].flatMap((day) =>
-      COINS.map(({ symbol }) => bar(symbol, day)),
-    );
-    market.take(fresh.slice(0, COINS.length));
-    market.startOver(NOW + 5_000);
-    score(NOW + 5_000);
-    market.take(fresh.slice(COINS.length));
-    other.take(fresh);
-    const later = NOW + 2 * DAY_MS;
-    expect(score(later)).toEqual(scoreOther(later));
-    const before = market.revision();
-    market.recordsUntil(later + 600_000);
-    expect(market.revision()).toBe(before);
-  });
+  it.each([1 / 24, 1, 40, 365])(
+    "by %d days does not affect later scores once it is corrected",
+    (days) => {
+      const [market, other] = [newMarket(), newMarket()];
+      const [score, scoreOther] = [scored(market), scored(other)];
+      for (const one of [market, other]) one.take(history("2025-06-01", LAST_DAY));
+      score(NOW);
+      score(NOW + days * DAY_MS);
+      const fresh = ["2026-11-21", "2026-11-22"].flatMap((day) =>
+        COINS.map(({ symbol }) => bar(symbol, day)),
+      );
+      market.take(fresh.slice(0, COINS.length));
+      market.startOver(NOW + 5_000);
+      score(NOW + 5_000);
+      market.take(fresh.slice(COINS.length));
+      other.take(fresh);
+      const later = NOW + 2 * DAY_MS;
+      expect(score(later)).toEqual(scoreOther(later));
+      const before = market.revision();
+      market.recordsUntil(later + 600_000);
+      expect(market.revision()).toBe(before);
+    },
+  );
 });
 
 describe("messages from several providers", () => {
@@ -200,7 +203,7 @@ describe("messages from several providers", () => {
   };
   const countOf = ([first]: readonly InstrumentRecords[]) => first?.mentions?.length;
 
-  it("may arrive in any order", () => {
+  it("may arrive in any order without a revision", () => {
     const { market, list, before } = started();
     const at = NOW + 700_000;
     const slow = { ...mention(at - 60_000, "one"), observedAt: at + 200 };
@@ -211,7 +214,7 @@ describe("messages from several providers", () => {
     expect(times).toEqual([NOW - 1_000 - at, -1_000, 200]);
   });
 
-  it("are not late for a process whose clock was ahead", () => {
+  it("do not count as late in a process whose clock was ahead", () => {
     const { market, list, before } = started();
     for (let minute = 1; minute <= 60; minute++) {
       const at = NOW + minute * 60_000;
@@ -223,7 +226,7 @@ describe("messages from several providers", () => {
     expect(countOf(list)).toBe(61);
   });
 
-  it("are bounded in memory: the newest ones are kept, and repeated ones are not", () => {
+  it("are limited in memory to the newest, and repeated messages are not stored again", () => {
     const market = new LiveMarket(COINS, SOURCES, new Set(), 100);
     const message = (minute: number) => ({
       ...mention(NOW + minute * 60_000, `m${minute}`),
@@ -247,7 +250,7 @@ describe("messages from several providers", () => {
     );
   });
 
-  it("of one author cannot evict everyone else's", () => {
+  it("cannot be crowded out by the messages of one author", () => {
     const market = new LiveMarket(COINS, SOURCES, new Set(), 1_000);
     const by = (author: string | null, minute: number): ReceivedObservation => {
       const one = mention(NOW + minute * 60_000, `${author} ${minute}`);
@@ -257,7 +260,7 @@ describe("messages from several providers", () => {
     const headlines = Array.from({ length: 200 }, (_, minute) => by(null, minute));
     market.take([...others, ...headlines]);
     for (let minute = 0; minute < 600; minute++) {
-      // One message on two coins is one message.
+      // One message about two coins counts as one message.
       const one = by("one", minute);
       market.take([one, { ...one, symbol: "ETH-USD" }]);
     }
@@ -272,7 +275,7 @@ describe("messages from several providers", () => {
     expect(left.length).toBeLessThanOrEqual(1_000);
   });
 
-  it("expire relative to the newest one, not to a clock that is ahead", () => {
+  it("expire relative to the newest message, not to a clock that is ahead", () => {
     const { market } = started();
     market.recordsUntil(NOW + 365 * 86_400_000);
     market.startOver(NOW);
@@ -283,7 +286,7 @@ describe("messages from several providers", () => {
   it("expire with the first month that begins half a year later, in every process", () => {
     const { market, before } = started();
     const days = (count: number) => NOW + count * 86_400_000;
-    // 1 June 2027 is 180 days after 3 December 2026.
+    // June 1, 2027 is 180 days after December 3, 2026.
     const day = (date: string) => (Date.parse(`${date}T12:00Z`) - NOW) / 86_400_000;
     for (let next = 1; next < day("2027-05-31"); next++) market.recordsUntil(days(next));
     market.take([mention(days(day("2027-05-31")), "other")]);
@@ -313,25 +316,25 @@ describe("messages from several providers", () => {
   });
 });
 
-describe("the due time of bars", () => {
+describe("the time at which bars are due", () => {
   const due = (from: string, to: string, assetClass: "stock" | "crypto") =>
     newMarket().barsDue?.(Date.parse(from), Date.parse(to), assetClass);
 
-  it("follows the exchanges' calendar: none on Thanksgiving, and an earlier one on a half day", () => {
+  it("follows the exchange calendar: no bar on Thanksgiving, and 16:45 New York time even on a half day", () => {
     const all = due("2026-11-24T00:00:00Z", "2026-12-01T00:00:00Z", "stock");
     const sessions = ["2026-11-24", "2026-11-25", "2026-11-27", "2026-11-30"];
     expect(all).toEqual(sessions.map((session) => newYorkInstant(session, "16:45")));
   });
 
-  it("is every day for coins", () => {
+  it("is once every day for coins", () => {
     expect(due("2026-11-24T00:05:00Z", "2026-11-26T00:05:00Z", "crypto")).toEqual([
-      coinBarKnown("2026-11-24"),
-      coinBarKnown("2026-11-25"),
+      coinBarKnownAt("2026-11-24"),
+      coinBarKnownAt("2026-11-25"),
     ]);
   });
 
-  it("is listed if it is later than the first instant and not later than the last", () => {
-    const [first, last] = [stockBarKnown("2026-11-24"), stockBarKnown("2026-11-25")];
+  it("is listed if it is after the first instant and not after the last", () => {
+    const [first, last] = [stockBarKnownAt("2026-11-24"), stockBarKnownAt("2026-11-25")];
     expect(newMarket().barsDue?.(first, last, "stock")).toEqual([last]);
     expect(newMarket().barsDue?.(first - 1, last - 1, "stock")).toEqual([first]);
     expect(newMarket().barsDue?.(last, last, "stock")).toEqual([]);
@@ -339,7 +342,7 @@ describe("the due time of bars", () => {
 });
 
 describe("a live market", () => {
-  it("lists the sources of each feed of an instrument, and no others", () => {
+  it("lists the sources of each feed of an instrument, and no other sources", () => {
     const market = newMarket();
     const giversOf = (symbol: string) =>
       [...(market.sourcesOf?.(symbol) ?? [])].map(([feed, givers]) => [
@@ -364,7 +367,7 @@ describe("a live market", () => {
     expect(market.followed).toBe(COINS);
   });
 
-  it("starts scoring with the previous year in New York; its days are sessions, those of coins UTC days", () => {
+  it("is scored from the start of the previous year in New York, with UTC days as the sessions of coins", () => {
     const market = newMarket();
     const newYear = Date.parse("2027-01-01T04:59:59Z");
     expect(market.servedFrom(newYear)).toBe(Date.parse("2025-01-01T05:00:00Z"));

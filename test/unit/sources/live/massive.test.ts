@@ -4,15 +4,20 @@ import { newYorkInstant as at } from "../../../../src/market/new-york.ts";
 import type { Print } from "../../../../src/market/records.ts";
 import { massive } from "../../../../src/sources/live/providers/massive.ts";
 import { instrument } from "../../../support/instruments.ts";
-import { type Drive, type Driven, drive, faultIn } from "../../../support/providers/drive.ts";
-import { isKept, tradesOf } from "../../../support/providers/listed.ts";
+import {
+  type DrivenPolling,
+  type DriveOptions,
+  drivePolling,
+  faultIn,
+} from "../../../support/providers/drive.ts";
+import { isQualifyingTrade, tradesOf } from "../../../support/providers/listed.ts";
 import { type MassiveWorld, serveMassive } from "../../../support/providers/massive.ts";
 
 const WORLD: MassiveWorld = { symbols: ["AAPL", "BRK-B"], key: "key" };
 const SESSIONS = sessionsBetween("2026-06-08", "2026-06-12");
 
-/** The week from Monday 2026-06-08 on, looked at in its last evening. */
-const WEEK: Drive = {
+/** Options of a run over the week from Monday 2026-06-08, on its last evening. */
+const WEEK: DriveOptions = {
   instruments: ["AAPL", "BRK-B"].map(instrument),
   feeds: new Set(["prints"]),
   historyFrom: at("2026-06-08", "00:00"),
@@ -21,21 +26,21 @@ const WEEK: Drive = {
   until: at("2026-06-12", "21:00"),
 };
 
-/** One session of one name. */
-const DAY: Drive = {
+/** Options of a run over one session of one symbol. */
+const DAY: DriveOptions = {
   ...WEEK,
   instruments: [instrument("AAPL")],
   historyFrom: at("2026-06-12", "00:00"),
 };
 
-const printsOf = ({ data }: Driven): readonly Print[] =>
+const printsOf = ({ data }: DrivenPolling): readonly Print[] =>
   data.flatMap((datum) => (datum.feed === "prints" ? datum.record : []));
 
-/** What comes of an answer with status 200. */
+/** Runs the provider on a single response with status 200. */
 const driveAnswer = (answer: object) =>
-  drive(massive, () => ({ status: 200, body: JSON.stringify(answer) }), DAY);
+  drivePolling(massive, () => ({ status: 200, body: JSON.stringify(answer) }), DAY);
 
-/** Noon in New York, in nanoseconds. */
+/** Noon in New York on 2026-06-12, Unix nanoseconds. */
 const NOON_NS = at("2026-06-12", "12:00") * 1e6;
 
 const trade = (change: object) => ({
@@ -49,13 +54,13 @@ const trade = (change: object) => ({
   ...change,
 });
 
-describe("off-exchange trades of Massive", () => {
-  it("are those of exchange 4 with a facility, from block size on", () => {
-    const driven = drive(massive, serveMassive(WORLD), WEEK);
+describe("off-exchange trades from Massive", () => {
+  it("are the trades of exchange 4 with a reporting facility, from block size up", () => {
+    const driven = drivePolling(massive, serveMassive(WORLD), WEEK);
     const expected = ["AAPL", "BRK-B"].flatMap((symbol) =>
       SESSIONS.flatMap((session) =>
         tradesOf(WORLD, symbol, session)
-          .filter((one) => isKept(session, one))
+          .filter((one) => isQualifyingTrade(session, one))
           .map((one) => ({
             session,
             tradedAt: one.at,
@@ -73,7 +78,7 @@ describe("off-exchange trades of Massive", () => {
     const byTime = (one: { tradedAt: number }, other: { tradedAt: number }) =>
       one.tradedAt - other.tradedAt;
     const got = printsOf(driven).map(({ id: _, venue: __, availableAt, ...print }) => {
-      // The tape shows it four seconds later; nanoseconds may carry over.
+      // The tape publishes a trade four seconds later, and rounding nanoseconds may add a millisecond.
       expect(availableAt - print.tradedAt - 4_000).toBeOneOf([0, 1]);
       return print;
     });
@@ -85,20 +90,20 @@ describe("off-exchange trades of Massive", () => {
     ]);
   });
 
-  it("are read page by page, with the same result at whatever point the service is killed", () => {
+  it("are read page by page, with the same result wherever the service is killed and restarted", () => {
     const serve = serveMassive({ ...WORLD, pageRows: 7 });
-    const whole = drive(massive, serve, WEEK);
-    const idsOf = (...driven: Driven[]) =>
+    const whole = drivePolling(massive, serve, WEEK);
+    const idsOf = (...driven: DrivenPolling[]) =>
       new Set(driven.flatMap(({ data }) => data.map(({ symbol, id }) => `${symbol} ${id}`)));
-    expect(idsOf(whole)).toEqual(idsOf(drive(massive, serveMassive(WORLD), WEEK)));
+    expect(idsOf(whole)).toEqual(idsOf(drivePolling(massive, serveMassive(WORLD), WEEK)));
     for (const killAfter of [1, 5, 20]) {
-      const first = drive(massive, serve, { ...WEEK, killAfter });
-      const second = drive(massive, serve, { ...WEEK, cursors: first.cursors });
+      const first = drivePolling(massive, serve, { ...WEEK, killAfter });
+      const second = drivePolling(massive, serve, { ...WEEK, cursors: first.cursors });
       expect(idsOf(first, second)).toEqual(idsOf(whole));
     }
   });
 
-  it("separate facilities, conditions and corrections", () => {
+  it("are stored with facility, sale conditions and corrections", () => {
     const results = [
       trade({ trf_id: 202, conditions: [0, 37], correction: 0 }),
       trade({ trf_id: 203, conditions: [2, 41], correction: 1 }),
@@ -132,7 +137,7 @@ describe("off-exchange trades of Massive", () => {
     ]);
   });
 
-  it("that are implausible are quarantined", () => {
+  it("are quarantined when implausible", () => {
     const results = [
       trade({ price: -1 }),
       trade({ participant_timestamp: NOON_NS + 864e11 }),
@@ -147,7 +152,7 @@ describe("off-exchange trades of Massive", () => {
   });
 
   it.each([-1, 1e300, 253_402_300_800_000 * 1e6])(
-    "at %s nanoseconds, which is not a time, are a fault with the position",
+    "cause a fault that states the position when a timestamp is invalid: %s nanoseconds",
     (time) => {
       const answer = { status: "OK", results: [trade({}), trade({ participant_timestamp: time })] };
       const fault = faultIn(() => driveAnswer(answer));
@@ -161,15 +166,15 @@ describe("off-exchange trades of Massive", () => {
     "https://api.massive.com/v3/trades/MSFT?cursor=x",
     "https://api.massive.com/v3/trades/AAPL",
     "//elsewhere.example",
-  ])("do not continue at %s", (next_url) => {
+  ])("cause a fault when the next URL is %s", (next_url) => {
     const { kind, message } = faultIn(() => driveAnswer({ status: "OK", results: [], next_url }));
     expect(kind).toBe("malformed");
     expect(message).toBe("next_url does not lead to trades of the same symbol");
   });
 
-  it("continue at the provider's own origin, whatever host the next URL has", () => {
+  it("are always requested from the provider's own origin, whatever the host of the next URL", () => {
     const asked: string[] = [];
-    const driven = drive(
+    const driven = drivePolling(
       massive,
       ({ url }) => {
         asked.push(`${url.origin}${url.pathname}${url.search}`);
@@ -186,11 +191,11 @@ describe("off-exchange trades of Massive", () => {
     expect(driven.requests[1]?.headers).toEqual({ authorization: "Bearer key" });
   });
 
-  it("are a fault in another shape or with an error at status 200", () => {
+  it("cause a fault when the response has another shape, or an error with status 200", () => {
     expect(faultIn(() => driveAnswer({ unexpected: true })).kind).toBe("malformed");
     expect(faultIn(() => driveAnswer({ status: "ERROR", error: "no" })).kind).toBe("malformed");
     expect(faultIn(() => driveAnswer({ status: "OK", results: [{}] })).kind).toBe("malformed");
     const wrong = { ...WEEK, settings: { MASSIVE_API_KEY: "other" } };
-    expect(faultIn(() => drive(massive, serveMassive(WORLD), wrong)).kind).toBe("refused");
+    expect(faultIn(() => drivePolling(massive, serveMassive(WORLD), wrong)).kind).toBe("refused");
   });
 });

@@ -19,7 +19,7 @@ const MESSAGE = {
   stance: null,
 };
 
-describe("a message", () => {
+describe("a message from a social platform", () => {
   it("is stored under each instrument, dated when it was written", () => {
     const { data, rejected } = messageObservations(MESSAGE, ["AAPL", "MSFT"], AT + 1);
     const { at, ...mention } = MESSAGE;
@@ -43,14 +43,14 @@ describe("a message", () => {
     ]);
   });
 
-  it("is skipped when it names more instruments than the method counts", () => {
+  it("is skipped when it mentions more instruments than the method allows", () => {
     const named = (symbolCount: number) =>
       messageObservations({ ...MESSAGE, symbolCount }, ["AAPL"], AT);
     expect(named(MESSAGE_RULES.maxSymbols).data).toHaveLength(1);
     expect(named(MESSAGE_RULES.maxSymbols + 1)).toEqual({ data: [], rejected: [] });
   });
 
-  it("is cut to 2,000 characters, without deceptive ones", () => {
+  it("is cut to 2,000 characters, and has control and bidirectional characters replaced", () => {
     expect(messageText("a\u0000b\u202ec\r\nd")).toBe("a\ufffdb\ufffdc\nd");
     const long = messageText(`${"x".repeat(1_999)}😀`);
     expect(long).toHaveLength(2_000);
@@ -58,18 +58,18 @@ describe("a message", () => {
   });
 });
 
-describe("a text with HTML entities", () => {
-  it("is decoded once", () => {
+describe("the decoding of HTML entities in a text", () => {
+  it("is done only once", () => {
     expect(decodeEntities("&amp;lt;b&amp;gt; &#39;&#x41;&quot;&apos;&LT;")).toBe(`&lt;b&gt; 'A"'<`);
   });
 
-  it("preserves what is not an entity", () => {
+  it("leaves text that is not an entity unchanged", () => {
     expect(decodeEntities("AT&T &bogus; &#1114112; &#xFFFFFF; &; &#;")).toBe(
       "AT&T &bogus; &#1114112; &#xFFFFFF; &; &#;",
     );
   });
 
-  it("always gives a well-formed text of bounded length", () => {
+  it("results in well-formed text of limited length for any input", () => {
     const piece = fc.constantFrom(
       "<",
       ">",
@@ -94,7 +94,7 @@ describe("a text with HTML entities", () => {
   });
 });
 
-describe("a pseudonymous key", () => {
+describe("the pseudonym of an author", () => {
   it("is the same for the same name, different on another platform, and does not disclose the name", () => {
     expect(pseudonym("bluesky", "did:plc:a")).toBe(pseudonym("bluesky", "did:plc:a"));
     expect(pseudonym("bluesky", "did:plc:a")).not.toBe(pseudonym("stocktwits", "did:plc:a"));

@@ -4,7 +4,10 @@ import { printSeries } from "../../../../src/sources/live/prints.ts";
 
 const NOW = Date.UTC(2026, 10, 25, 12);
 
-/** Follows a symbol whose pages of one session end in a fault, as the poller does. */
+/**
+ * Polls a symbol like the poller does, with a fault on each lost page. @returns The requested
+ * paths.
+ */
 function followed(isLost: (session: string, page: string | undefined) => boolean) {
   const asked: string[] = [];
   const series = printSeries(
@@ -36,14 +39,14 @@ function followed(isLost: (session: string, page: string | undefined) => boolean
 const count = (asked: readonly string[], path: string) =>
   asked.filter((one) => one === path).length;
 
-it("a session whose pages keep expiring is restarted three times, then skipped", () => {
+it("a session whose page tokens keep expiring is read from the start three more times, then skipped", () => {
   const asked = followed((session, page) => session === "2026-11-23" && page === "second");
   expect(count(asked, "2026-11-23 first")).toBe(4);
   expect(count(asked, "2026-11-23 second")).toBe(20);
   expect(asked.slice(-2)).toEqual(["2026-11-24 first", "2026-11-24 second"]);
 });
 
-it("a session whose page expires once is read to its end", () => {
+it("a session whose page token expires once is read to its end", () => {
   let lost = 0;
   const asked = followed((_, page) => page === "second" && lost++ < 5);
   expect(count(asked, "2026-11-20 first")).toBe(2);

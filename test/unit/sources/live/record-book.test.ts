@@ -11,7 +11,7 @@ const coin = {
   ...{ exchange: null, currency: "USD", sector: null },
 };
 
-/** The bar of a day after the first, public at its end and observed some time later. */
+/** The bar of a day, published at the end of the day and observed `lateMs` later. */
 function bar(
   day: number,
   lateMs: number,
@@ -52,8 +52,8 @@ function filled(...all: readonly ReceivedObservation[]) {
   return arraysOf(book.revise());
 }
 
-describe("the time at which a record is known", () => {
-  it("is the time of its arrival or, for history, of its publication", () => {
+describe("the time at which a record counts as known", () => {
+  it("is the time of its arrival, or the time of publication for history", () => {
     const { bars } = filled(bar(0, 30 * DAY_MS), bar(1, 3_000), bar(2, -5_000));
     expect(bars.map(({ availableAt }) => availableAt)).toEqual([
       T + DAY_MS,
@@ -62,7 +62,7 @@ describe("the time at which a record is known", () => {
     ]);
   });
 
-  it("is never before the time at which the record before it is known", () => {
+  it("is never before the time at which the previous record is known", () => {
     const { bars } = filled(bar(1, 0), bar(0, 1.5 * DAY_MS));
     expect(bars.map(({ session }) => session)).toEqual(["2026-11-02", "2026-11-03"]);
     expect(bars.map(({ availableAt }) => availableAt)).toEqual([
@@ -71,13 +71,13 @@ describe("the time at which a record is known", () => {
     ]);
   });
 
-  it("is not the time of arrival, for a message that arrived days late", () => {
+  it("is not the time of arrival for a message that arrived days late", () => {
     const { mentions } = filled(mention(T, T + 1_000), mention(T + 5, T + 3 * DAY_MS));
     expect(mentions?.map(({ availableAt }) => availableAt)).toEqual([T + 1_000]);
   });
 });
 
-describe("a record book", () => {
+describe("the record book of an instrument", () => {
   it("stores a repeated record once, in its first version", () => {
     const { bars } = filled(bar(0, 0), bar(0, 9_000, { close: 7 }));
     expect(bars.map(({ close }) => close)).toEqual([100]);
@@ -89,7 +89,7 @@ describe("a record book", () => {
     expect(returns).toEqual([null, Math.log(101 / 100), Math.log(110 / 101)]);
   });
 
-  it("appends new records to the lists that readers hold", () => {
+  it("appends new records to the lists that readers already have", () => {
     const book = new RecordBook(coin, ["crypto"]);
     book.add(bar(0, 0), NEVER);
     const { bars } = book.revise();
@@ -98,7 +98,7 @@ describe("a record book", () => {
     expect(Array.from(bars, (one: Bar) => one.logReturn)).toEqual([null, Math.log(101 / 100)]);
   });
 
-  it("is outdated by records before those already read, and by a list of a new kind", () => {
+  it("is outdated by records dated before those already read, and by the first record of a feed", () => {
     const book = new RecordBook(coin, ["crypto"]);
     book.add(bar(0, 0), NEVER);
     expect(book.isOutdated(T)).toBe(true);
@@ -114,7 +114,7 @@ describe("a record book", () => {
     expect(book.revise().mentions).toHaveLength(1);
   });
 
-  it("shows a merely late record after those already read, and in its own place after a revision", () => {
+  it("shows a slightly late record after the records already read, and in its own place after a revision", () => {
     const book = new RecordBook(coin, ["crypto"]);
     const noon = T + DAY_MS / 2;
     book.add(mention(noon, noon), NEVER);
@@ -123,7 +123,8 @@ describe("a record book", () => {
     book.add(mention(noon + 9, noon + 9), readUntil);
     book.add(mention(noon + 5, noon + 7), readUntil);
     expect(book.isOutdated(readUntil)).toBe(false);
-    // All processes score the close from the same records: the day is public five minutes after its end.
+    // All processes score a close from the same records. The day is published five minutes after its
+    // end.
     const close = T + DAY_MS + 300_000;
     expect(book.isOutdated(close - 1)).toBe(false);
     expect(book.isOutdated(close)).toBe(true);
@@ -136,8 +137,8 @@ describe("a record book", () => {
     expect(book.isOutdated(T)).toBe(true);
   });
 
-  it("is outdated by any late record when a session closed without it", () => {
-    // The session of the day before closes five minutes after midnight.
+  it("is outdated by any late record if a session has closed without it", () => {
+    // The session of the previous day closes five minutes after midnight.
     const close = T + DAY_MS + 300_000;
     const isOutdatedBy = (late: ReceivedObservation, readUntil: number) => {
       const book = new RecordBook(coin, ["crypto"]);
@@ -154,8 +155,8 @@ describe("a record book", () => {
     expect(isOutdatedBy(bar(0, 0), T + DAY_MS)).toBe(true);
   });
 
-  it("is outdated by a late record at the close of any class", () => {
-    // 16:45 in New York.
+  it("is outdated by a late record at the close of any asset class", () => {
+    // The close at 16:45 in New York.
     const close = T + 21.75 * 3_600_000;
     const book = new RecordBook(coin, ["crypto", "stock"]);
     book.add(mention(T, T), NEVER);
@@ -167,7 +168,7 @@ describe("a record book", () => {
     expect(book.isOutdated(close)).toBe(true);
   });
 
-  it("does not delay other records behind one that is dated later", () => {
+  it("does not delay other records because of a record that is dated later", () => {
     const book = new RecordBook(coin, ["crypto"]);
     const noon = T + DAY_MS / 2;
     book.add(mention(noon, noon), NEVER);
@@ -176,14 +177,14 @@ describe("a record book", () => {
     book.add(mention(noon + 60_000, noon + 60_000), noon + 58_000);
     const times = () => Array.from(mentions ?? [], ({ availableAt }) => availableAt - noon);
     expect(times()).toEqual([0, 1_000, 60_000]);
-    // Here by a clock that was a day ahead.
+    // This message was observed by a machine whose clock was a day ahead.
     book.add(mention(noon + 2, noon + DAY_MS), noon + 60_000);
     book.add(mention(noon + 61_000, noon + 61_000), noon + 60_000);
     expect(times()).toEqual([0, 1_000, 60_000, 61_000, DAY_MS]);
     expect(book.isOutdated(T)).toBe(false);
   });
 
-  it("preserves the lists that received no late records", () => {
+  it("keeps the lists that received no late records", () => {
     const book = new RecordBook(coin, ["crypto"]);
     for (const one of [bar(0, 0), bar(2, 0), mention(T, T)]) book.add(one, NEVER);
     const before = book.revise();
@@ -194,7 +195,7 @@ describe("a record book", () => {
     expect([before.bars.length, after.bars.length]).toEqual([2, 3]);
   });
 
-  it("drops old messages permanently, also when they are repeated", () => {
+  it("drops old messages permanently, even if they are repeated", () => {
     const book = new RecordBook(coin, ["crypto"]);
     const old = [bar(0, 0), mention(T, T)];
     for (const one of [...old, mention(T + 5, T + 5)]) book.add(one, NEVER);
@@ -212,8 +213,8 @@ describe("a record book", () => {
     expect(after.bars).toBe(before.bars);
   });
 
-  it("is the same for any order of arrival", () => {
-    // The last two arrive in one answer.
+  it("has the same content for any order of arrival", () => {
+    // The last two records arrive in one response.
     const all = [bar(0, 0), bar(1, 4_000), bar(2, 0), mention(T, T + 20), mention(T + 9, T + 20)];
     const whole = filled(...all);
     expect(filled(...all.toReversed())).toEqual(whole);
@@ -231,14 +232,14 @@ describe("a record book", () => {
   });
 });
 
-describe("a bar that is doubted", () => {
+describe("a suspect bar in the record book", () => {
   const shown = ({ bars, doubtedBars = [] }: InstrumentRecords) => ({
     closes: Array.from(bars, ({ close }: Bar) => close),
     doubts: Array.from(doubtedBars, ({ fault, outcome }) => [fault, outcome?.verdict ?? "held"]),
   });
   const far = (day: number, close: number) => bar(day, 0, { close });
 
-  it("is held back, and dropped when the next bar returns to the price before", () => {
+  it("is held back, and dropped when the next bar returns to the earlier price", () => {
     const book = new RecordBook(coin, ["crypto"]);
     for (const one of [far(0, 10), far(1, 900)]) book.add(one, NEVER);
     const records = book.revise();
@@ -249,7 +250,7 @@ describe("a bar that is doubted", () => {
     expect(shown(book.revise())).toEqual(shown(records));
   });
 
-  it("is shown with the next bar when the price stays where it was", () => {
+  it("is shown together with the next bar when the price stays at the new level", () => {
     const book = new RecordBook(coin, ["crypto"]);
     for (const one of [far(0, 10), far(1, 27)]) book.add(one, NEVER);
     const records = book.revise();

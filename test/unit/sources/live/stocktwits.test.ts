@@ -4,7 +4,7 @@ import type { ProviderResponse } from "../../../../src/sources/live/provider-res
 import { stocktwits } from "../../../../src/sources/live/providers/stocktwits.ts";
 import { instrument } from "../../../support/instruments.ts";
 import { chatter } from "../../../support/providers/chatter.ts";
-import { type Drive, drive, type Serve } from "../../../support/providers/drive.ts";
+import { type DriveOptions, drivePolling, type Serve } from "../../../support/providers/drive.ts";
 import { serveStocktwits } from "../../../support/providers/stocktwits.ts";
 
 const MINUTE_MS = 60_000;
@@ -29,7 +29,7 @@ const MESSAGE = {
   entities: { sentiment: { basic: "Bullish" } },
 };
 
-/** What the stream of AAPL makes of an answer. */
+/** Returns the parsed response to a request about AAPL. */
 function readingOf(body: unknown, cursor?: string): ParsedResponse {
   const [series] = stocktwits.series({ ...OPTIONS, feeds: new Set(["mentions"]) });
   const step = series?.next(cursor, NOW);
@@ -48,7 +48,7 @@ const withMessage = (change: object) => readingOf({ messages: [{ ...MESSAGE, ...
 const recordWith = (change: object) => withMessage(change).data[0]?.record;
 
 describe("a message on Stocktwits", () => {
-  it("is a mention with its author's stance, reach and age, and without a name", () => {
+  it("becomes a mention with its author's stance, reach and account age, but not the author's name", () => {
     const reading = readingOf({ response: { status: 200 }, messages: [MESSAGE] });
     const at = Date.parse(MESSAGE.created_at);
     expect(reading.data).toEqual([
@@ -92,7 +92,7 @@ describe("a message on Stocktwits", () => {
   });
 });
 
-describe("an invalid answer", () => {
+describe("an invalid response of Stocktwits", () => {
   it.each([
     ["HTML", "<html>Just a moment...</html>", "malformed"],
     ["a part", '{"messages":[{"id":1', "malformed"],
@@ -100,14 +100,14 @@ describe("an invalid answer", () => {
     ["no messages", { response: { status: 200 } }, "malformed"],
     ["a limit told with 200", { response: { status: 429 }, errors: [] }, "limited"],
     ["a refusal told with 200", { response: { status: 403 }, errors: [] }, "refused"],
-  ])("is a fault: %s", (_, body, kind) => {
+  ])("is reported as a fault: %s", (_, body, kind) => {
     expect(() => readingOf(body)).toThrow(expect.objectContaining({ kind }));
   });
 });
 
-describe("polling Stocktwits", () => {
-  const idsOf = (options: Partial<Drive>, serve: Serve = serveStocktwits(WORLD)) =>
-    drive(stocktwits, serve, { ...OPTIONS, ...options });
+describe("the polling of Stocktwits", () => {
+  const idsOf = (options: Partial<DriveOptions>, serve: Serve = serveStocktwits(WORLD)) =>
+    drivePolling(stocktwits, serve, { ...OPTIONS, ...options });
 
   it("requests symbols in the platform's spelling", () => {
     const { requests } = idsOf({});
@@ -120,7 +120,7 @@ describe("polling Stocktwits", () => {
   });
 
   it.each([true, false])(
-    "stores each message of a day once (max given again: %s)",
+    "stores each message of a day once (max is inclusive: %s)",
     (isMaxInclusive) => {
       const serve = serveStocktwits({ ...WORLD, isMaxInclusive });
       const { data } = idsOf({ until: NOW + 24 * HOUR_MS }, serve);
@@ -133,17 +133,20 @@ describe("polling Stocktwits", () => {
     },
   );
 
-  it.each([true, false])("goes back over a busy hour (max given again: %s)", (isMaxInclusive) => {
-    const serve = serveStocktwits({ ...WORLD, everyMs: MINUTE_MS, isMaxInclusive });
-    const { cursors } = idsOf({}, serve);
-    const { requests, data } = idsOf({ now: NOW + HOUR_MS, cursors }, serve);
-    expect(requests.filter(({ key }) => key === "AAPL").length).toBe(3);
-    const times = data.filter(({ symbol }) => symbol === "AAPL").map(({ at }) => at);
-    const span = { from: NOW, until: NOW + HOUR_MS, everyMs: MINUTE_MS };
-    expect(times.toSorted()).toEqual(chatter("$AAPL", span).map(({ at }) => at));
-  });
+  it.each([true, false])(
+    "pages back through a busy hour (max is inclusive: %s)",
+    (isMaxInclusive) => {
+      const serve = serveStocktwits({ ...WORLD, everyMs: MINUTE_MS, isMaxInclusive });
+      const { cursors } = idsOf({}, serve);
+      const { requests, data } = idsOf({ now: NOW + HOUR_MS, cursors }, serve);
+      expect(requests.filter(({ key }) => key === "AAPL").length).toBe(3);
+      const times = data.filter(({ symbol }) => symbol === "AAPL").map(({ at }) => at);
+      const span = { from: NOW, until: NOW + HOUR_MS, everyMs: MINUTE_MS };
+      expect(times.toSorted()).toEqual(chatter("$AAPL", span).map(({ at }) => at));
+    },
+  );
 
-  it("goes back at most four pages, and not at all where max is not supported", () => {
+  it("pages back at most four pages, and stops if the parameter max has no effect", () => {
     const serve = serveStocktwits({ ...WORLD, everyMs: MINUTE_MS });
     const deaf: Serve = (request, now) => {
       request.url.searchParams.delete("max");
@@ -153,7 +156,7 @@ describe("polling Stocktwits", () => {
     expect(idsOf({}, deaf).requests).toHaveLength(3 * 2);
   });
 
-  it("resumes after a kill in the middle of a poll", () => {
+  it("resumes after it was killed in the middle of a poll", () => {
     const serve = serveStocktwits({ ...WORLD, everyMs: MINUTE_MS });
     const options = { instruments: [instrument("AAPL")] };
     const whole = idsOf(options, serve);
@@ -162,12 +165,12 @@ describe("polling Stocktwits", () => {
     expect([...part.data, ...rest.data]).toEqual(whole.data);
   });
 
-  it("restarts after a cursor of another kind", () => {
+  it("restarts when it cannot parse its cursor", () => {
     const { data } = idsOf({ cursors: { AAPL: "17", "BRK-B": "{", "BTC-USD": '{"seen":"x"}' } });
     expect(data).toEqual(idsOf({}).data);
   });
 
-  it("stays within 200 requests an hour with 500 symbols, each in turn", () => {
+  it("stays within 200 requests per hour for 500 symbols, which are polled equally often", () => {
     const tickers = Array.from({ length: 500 }, (_, index) => {
       const letters = [index / 26, index % 26].map((code) => String.fromCharCode(65 + code));
       return `Q${letters.join("")}`;

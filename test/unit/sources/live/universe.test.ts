@@ -19,7 +19,7 @@ async function file(...lines: readonly string[]): Promise<string> {
 const HEADER = "symbol,name,assetClass,exchange,currency,sector";
 
 describe("the list of tracked instruments", () => {
-  it("is some large stocks with their sectors, funds and coins unless said otherwise", async () => {
+  it("contains some large stocks with their sectors, funds and coins by default", async () => {
     const all = await openUniverse(undefined);
     const count = (wanted: string) => all.filter(({ assetClass }) => assetClass === wanted).length;
     expect([count("stock"), count("etf"), count("crypto")]).toEqual([24, 3, 12]);
@@ -30,7 +30,7 @@ describe("the list of tracked instruments", () => {
     expect(isComplete).toBe(true);
   });
 
-  it("can be a list, each once, with the built-in details", async () => {
+  it("can be a list of symbols, which uses each symbol once and adds built-in details", async () => {
     const all = await openUniverse("AAPL, SPY BTC-USD,AAPL NEWX,NEWX-USD brk".toUpperCase());
     expect(all.map(({ symbol, name, assetClass }) => [symbol, name, assetClass])).toEqual([
       ["AAPL", "Apple Inc.", "stock"],
@@ -46,7 +46,7 @@ describe("the list of tracked instruments", () => {
     });
   });
 
-  it("spells class shares in one way", async () => {
+  it("normalizes the spelling of class shares", async () => {
     const all = await openUniverse("BRK.B BRK-B");
     expect(all.map(({ symbol, name }) => [symbol, name])).toEqual([
       ["BRK-B", "Berkshire Hathaway Inc. Class B"],
@@ -68,8 +68,8 @@ describe("the list of tracked instruments", () => {
   });
 });
 
-describe("an invalid universe", () => {
-  it("is refused when there is no such file, with what could be given", async () => {
+describe("an invalid UNIVERSE setting", () => {
+  it("is rejected with the accepted formats when the file does not exist", async () => {
     const path = join(folder, "nowhere.csv");
     await expect(openUniverse(path)).rejects.toThrow(
       `UNIVERSE: ${path} cannot be read; give a file with the columns of instruments.csv, or symbols such as AAPL,BTC-USD.`,
@@ -81,9 +81,12 @@ describe("an invalid universe", () => {
     [[HEADER, "AAA,A,bond,,USD,"], ":2"],
     [[HEADER, "AAA,A,stock,,USD,", "AAA,A,stock,,USD,"], ":3"],
     [["symbol,name", "AAA,A"], "assetClass"],
-  ])("is refused with the place when the file is wrong: %j", async (lines, place) => {
-    const path = await file(...lines);
-    await expect(openUniverse(path)).rejects.toThrow(path);
-    await expect(openUniverse(path)).rejects.toThrow(place);
-  });
+  ])(
+    "is rejected with the location of the error when the file is invalid: %j",
+    async (lines, place) => {
+      const path = await file(...lines);
+      await expect(openUniverse(path)).rejects.toThrow(path);
+      await expect(openUniverse(path)).rejects.toThrow(place);
+    },
+  );
 });

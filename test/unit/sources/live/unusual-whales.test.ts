@@ -4,8 +4,13 @@ import { newYorkInstant as at } from "../../../../src/market/new-york.ts";
 import type { Print } from "../../../../src/market/records.ts";
 import { unusualWhales } from "../../../../src/sources/live/providers/unusual-whales.ts";
 import { instrument } from "../../../support/instruments.ts";
-import { type Drive, type Driven, drive, faultIn } from "../../../support/providers/drive.ts";
-import { isKept, tradesOf } from "../../../support/providers/listed.ts";
+import {
+  type DrivenPolling,
+  type DriveOptions,
+  drivePolling,
+  faultIn,
+} from "../../../support/providers/drive.ts";
+import { isQualifyingTrade, tradesOf } from "../../../support/providers/listed.ts";
 import {
   serveUnusualWhales,
   type UnusualWhalesWorld,
@@ -13,8 +18,8 @@ import {
 
 const WORLD: UnusualWhalesWorld = { symbols: ["AAPL", "BRK-B"], key: "key" };
 
-/** The week from Monday 2026-06-08 on, looked at in its last evening. */
-const WEEK: Drive = {
+/** Options of a run over the week from Monday 2026-06-08, on its last evening. */
+const WEEK: DriveOptions = {
   instruments: ["AAPL", "BRK-B"].map(instrument),
   feeds: new Set(["prints"]),
   historyFrom: at("2026-06-08", "00:00"),
@@ -23,18 +28,18 @@ const WEEK: Drive = {
   until: at("2026-06-12", "21:00"),
 };
 
-/** One session of one name. */
-const DAY: Drive = {
+/** Options of a run over one session of one symbol. */
+const DAY: DriveOptions = {
   ...WEEK,
   instruments: [instrument("AAPL")],
   historyFrom: at("2026-06-12", "00:00"),
 };
 
-const printsOf = ({ data }: Driven): readonly Print[] =>
+const printsOf = ({ data }: DrivenPolling): readonly Print[] =>
   data.flatMap((datum) => (datum.feed === "prints" ? datum.record : []));
 
 const driveRows = (...data: object[]) =>
-  drive(unusualWhales, () => ({ status: 200, body: JSON.stringify({ data }) }), DAY);
+  drivePolling(unusualWhales, () => ({ status: 200, body: JSON.stringify({ data }) }), DAY);
 
 const row = <C extends object>(change: C) => ({
   ticker: "AAPL",
@@ -52,7 +57,7 @@ const expectedOf = (world: UnusualWhalesWorld, first: string) =>
   world.symbols.flatMap((symbol) =>
     sessionsBetween(first, "2026-06-12").flatMap((session) =>
       tradesOf(world, symbol, session)
-        .filter((trade) => isKept(session, trade))
+        .filter((trade) => isQualifyingTrade(session, trade))
         .map((trade) => ({
           session,
           id: `${session}/${30_000_000_000_000 + trade.number}`,
@@ -74,9 +79,9 @@ const inOrder = <T extends { readonly tradedAt: number; readonly price: number }
   list: readonly T[],
 ) => list.toSorted((one, other) => one.tradedAt - other.tradedAt || one.price - other.price);
 
-describe("dark pool prints of Unusual Whales", () => {
-  it("are blocks by shares or by value, with the quotes at their execution", () => {
-    const driven = drive(unusualWhales, serveUnusualWhales(WORLD), WEEK);
+describe("dark pool prints from Unusual Whales", () => {
+  it("are blocks by shares or by value, with the quotes at the time of execution", () => {
+    const driven = drivePolling(unusualWhales, serveUnusualWhales(WORLD), WEEK);
     const expected = expectedOf(WORLD, "2026-06-08");
     expect(expected.length).toBeGreaterThan(20);
     expect(inOrder(printsOf(driven))).toEqual(inOrder(expected));
@@ -86,7 +91,7 @@ describe("dark pool prints of Unusual Whales", () => {
     );
   });
 
-  it("are read page by page, newest first, and none of a second that spans two pages is lost", () => {
+  it("are read page by page, newest first, without losing prints of a second that spans two pages", () => {
     const noon = at("2026-06-12", "12:00");
     const newestFirst = Array.from({ length: 1_300 }, (_, index) =>
       row({
@@ -94,7 +99,7 @@ describe("dark pool prints of Unusual Whales", () => {
         executed_at: new Date(noon - 1_000 * Math.floor(index / 3)).toISOString(),
       }),
     );
-    const driven = drive(
+    const driven = drivePolling(
       unusualWhales,
       ({ url }) => {
         const isOlder = (one: { executed_at: string }) =>
@@ -108,22 +113,22 @@ describe("dark pool prints of Unusual Whales", () => {
     expect(driven.requests).toHaveLength(6);
   });
 
-  it("are the same at whatever point the service is killed", () => {
+  it("are the same wherever the service is killed and restarted", () => {
     const world = { ...WORLD, symbols: ["AAPL"], tradesADay: 8_000 };
-    const idsOf = (...driven: Driven[]) =>
+    const idsOf = (...driven: DrivenPolling[]) =>
       new Set(driven.flatMap(({ data }) => data.map(({ id }) => id)));
-    const whole = idsOf(drive(unusualWhales, serveUnusualWhales(world), DAY));
+    const whole = idsOf(drivePolling(unusualWhales, serveUnusualWhales(world), DAY));
     for (const killAfter of [1, 3]) {
-      const first = drive(unusualWhales, serveUnusualWhales(world), { ...DAY, killAfter });
+      const first = drivePolling(unusualWhales, serveUnusualWhales(world), { ...DAY, killAfter });
       const { cursors } = first;
-      const second = drive(unusualWhales, serveUnusualWhales(world), { ...DAY, cursors });
+      const second = drivePolling(unusualWhales, serveUnusualWhales(world), { ...DAY, cursors });
       expect(idsOf(first, second)).toEqual(whole);
     }
   });
 
-  it("of a second that fills a page do not cause an endless loop", () => {
+  it("do not cause an endless loop when one second fills a page", () => {
     const rows = Array.from({ length: 500 }, (_, index) => row({ tracking_id: 1 + index }));
-    const driven = drive(
+    const driven = drivePolling(
       unusualWhales,
       ({ url }) => {
         const isOlder = Date.parse("2026-06-12T16:00:00Z") < Date.parse(olderThan(url));
@@ -137,9 +142,9 @@ describe("dark pool prints of Unusual Whales", () => {
 
   it("start where the history of the plan starts", () => {
     const world = { ...WORLD, historyBegins: "2026-06-10" };
-    const driven = drive(unusualWhales, serveUnusualWhales(world), WEEK);
+    const driven = drivePolling(unusualWhales, serveUnusualWhales(world), WEEK);
     expect(inOrder(printsOf(driven))).toEqual(inOrder(expectedOf(WORLD, "2026-06-10")));
-    // Two questions for each of two names are answered so.
+    // Two additional requests for each of the two symbols are answered with an access error.
     expect(driven.requests).toHaveLength(4 + 4 * 3);
   });
 
@@ -156,14 +161,14 @@ describe("dark pool prints of Unusual Whales", () => {
     [{ trade_code: "qualified_contingent_trade" }, false],
     [{ ext_hour_sold_codes: "sold_out_of_sequence" }, false],
     [{ sale_cond_codes: "a_code_of_tomorrow" }, false],
-  ])("with %o are signable: %s", (change, signable) => {
+  ])("with %o have an estimable side: %s", (change, signable) => {
     const [print] = printsOf(driveRows(row(change)));
     expect(print).toMatchObject({ signable, bid: 100.4, ask: 100.6, price: 100.5 });
     const codes = Object.values(change).filter((code) => !String(code).startsWith("regular"));
     expect(print?.conditions).toBe(codes.join(","));
   });
 
-  it("have no quotes where the provider gives none", () => {
+  it("have no quotes when the provider supplies none", () => {
     const prints = printsOf(
       driveRows(
         row({ tracking_id: 1, nbbo_bid: null, nbbo_ask: undefined }),
@@ -178,7 +183,7 @@ describe("dark pool prints of Unusual Whales", () => {
     ]);
   });
 
-  it("before and after regular trading are omitted, and impossible ones quarantined", () => {
+  it("are omitted outside regular trading hours, and quarantined when impossible", () => {
     const driven = driveRows(
       row({ tracking_id: 1, executed_at: "2026-06-12T13:29:59Z" }),
       row({ tracking_id: 2, executed_at: "2026-06-12T13:30:00Z" }),
@@ -197,9 +202,9 @@ describe("dark pool prints of Unusual Whales", () => {
     );
   });
 
-  it("are a fault when malformed, while refusals remain refusals", () => {
+  it("cause the fault malformed when invalid, and the fault refused when the provider refuses access", () => {
     const answered = (status: number, body: string) =>
-      faultIn(() => drive(unusualWhales, () => ({ status, body }), DAY));
+      faultIn(() => drivePolling(unusualWhales, () => ({ status, body }), DAY));
     expect(answered(200, '{"unexpected":true}').kind).toBe("malformed");
     expect(answered(200, '{"data":[{"size":"1"}]}').kind).toBe("malformed");
     expect(answered(403, "<html>").kind).toBe("malformed");
@@ -209,7 +214,7 @@ describe("dark pool prints of Unusual Whales", () => {
     const yetToCome = { ...tooOld, message: "from 9999-12-31 on" };
     expect(answered(403, JSON.stringify(yetToCome)).kind).toBe("refused");
     const wrong = { ...WEEK, settings: { UNUSUAL_WHALES_API_KEY: "other" } };
-    expect(faultIn(() => drive(unusualWhales, serveUnusualWhales(WORLD), wrong)).kind).toBe(
+    expect(faultIn(() => drivePolling(unusualWhales, serveUnusualWhales(WORLD), wrong)).kind).toBe(
       "refused",
     );
   });

@@ -1,14 +1,14 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
 import { parseCheckpoint } from "../../../../src/log/checkpoint.ts";
-import { auditTrees, sealAudit, TREE } from "../../../../src/store/audit/audit-tree.ts";
-import { audited, unsealedAudit } from "../../../../src/store/audit/entry.ts";
+import { AUDIT_TREE_KEY, auditTrees, sealAudit } from "../../../../src/store/audit/audit-tree.ts";
+import { auditSteps, unsealedAudit } from "../../../../src/store/audit/entry.ts";
 import type { Records } from "../../../../src/store/port/records.ts";
 import type { Store } from "../../../../src/store/port/store.ts";
 import { AUDIT_KEYS, auditOf } from "../../../support/audit.ts";
 import { describeEngines, model, openStore, type TestStore } from "../../../support/stores.ts";
 
-/** Lets every call of a store through, or not. */
+/** Decides when, and whether, each call of the store is made. */
 type Gate = <T>(call: () => Promise<T>) => Promise<T>;
 
 const gated = (records: Records, gate: Gate): Records => ({
@@ -18,7 +18,7 @@ const gated = (records: Records, gate: Gate): Records => ({
   commit: (operations) => gate(() => records.commit(operations)),
 });
 
-/** The process ends at one call, either before the store has done it or before it is told. */
+/** Simulates a crash at call number `at`, before or after the store has executed the call. */
 function crash(at: number, moment: "before" | "after"): Gate {
   let calls = 0;
   return async (call) => {
@@ -35,7 +35,7 @@ const entry = (number: number) => ({
 });
 
 function add(store: TestStore, number: number): Promise<boolean> {
-  return store.records.commit(audited(entry(number), store.clock.now));
+  return store.records.commit(auditSteps(entry(number), store.clock.now));
 }
 
 const sealerOf =
@@ -53,7 +53,7 @@ async function numbers({ archive }: Pick<Store, "archive">): Promise<readonly nu
   return rows.map(({ body }) => (body as { detail: { number: number } }).detail.number);
 }
 
-describeEngines("the sealer", (engine) => {
+describeEngines("the sealer of the audit log", (engine) => {
   it("appends rows to the archive in commit order", async () => {
     const store = await openStore(engine);
     for (let number = 1; number <= 5; number++) await add(store, number);
@@ -63,7 +63,7 @@ describeEngines("the sealer", (engine) => {
     expect(await auditOf(store)).toMatchObject({ rows: 5, firstPosition: 1, problems: [] });
   });
 
-  it("makes a row the leaf of its canonical JSON, and signs the tree in the same commit", async () => {
+  it("adds the canonical JSON of a row as a leaf, and signs the tree in the same commit", async () => {
     const store = await openStore(engine);
     const at = store.clock.now;
     await add(store, 1);
@@ -73,13 +73,13 @@ describeEngines("the sealer", (engine) => {
       `\0{"at":${at + 250},"body":{"action":"tested","actor":"system","detail":{"number":1},` +
       `"doneAt":${at},"target":"row 1"},"id":"0000000000000001","kind":"audit","subject":"row 1"}`;
     const root = await crypto.subtle.digest("SHA-256", Buffer.from(leaf));
-    const tree = (await store.records.get(auditTrees, TREE))?.value;
+    const tree = (await store.records.get(auditTrees, AUDIT_TREE_KEY))?.value;
     const signed = parseCheckpoint(tree?.checkpoint ?? "");
     expect(signed).toMatchObject({ origin: tree?.origin, size: 1 });
     expect(Buffer.from(signed.root)).toEqual(Buffer.from(root));
   });
 
-  it("preserves the order when the clock is set back", async () => {
+  it("keeps the commit order when the clock is set back", async () => {
     const store = await openStore(engine);
     for (let number = 1; number <= 12; number++) {
       await add(store, number);
@@ -90,11 +90,11 @@ describeEngines("the sealer", (engine) => {
     expect((await auditOf(store)).problems).toEqual([]);
   });
 
-  it("is not blocked by any text in a row", async () => {
+  it("accepts any text in a row", async () => {
     const store = await openStore(engine);
     const text = "a\0b\ud800c";
     const strange = { ...entry(1), target: text, detail: { text } };
-    await store.records.commit(audited(strange, store.clock.now));
+    await store.records.commit(auditSteps(strange, store.clock.now));
     await add(store, 2);
     await drain(store);
     const rows = await store.archive.read("audit", { order: "oldest", limit: 10 });
@@ -140,7 +140,7 @@ interface How {
   readonly moment: "before" | "after";
 }
 
-/** What can happen between the commits of a service. */
+/** Events that can occur between the commits of a service. */
 const events = {
   async add(world: World, { count }: How) {
     for (let n = 0; n < count; n++) await add(world.store, world.added++);
@@ -150,11 +150,11 @@ const events = {
   },
   async crash({ store }: World, { count, moment }: How) {
     const seal = sealerOf(store, gated(store.records, crash(count, moment)));
-    // Where nothing waits, one call is made.
+    // When no rows are waiting, each run of the sealer makes only one call.
     const ended = seal().then(seal).then(seal).then(seal);
     await expect(ended).rejects.toThrow("crashed");
   },
-  /** Several sealers at once, of which any may be held up at any call. */
+  /** Runs several sealers concurrently, each of which may be delayed at any call. */
   async race({ store, scheduler }: World, { count }: How) {
     const gate: Gate = async (call) => {
       await scheduler.schedule(Promise.resolve());

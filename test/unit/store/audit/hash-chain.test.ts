@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import canonicalize from "canonicalize";
 import { expect, it } from "vitest";
-import { audited } from "../../../../src/store/audit/entry.ts";
+import { auditSteps } from "../../../../src/store/audit/entry.ts";
 import {
   HEAD_KEY,
   type SealedPoint,
@@ -13,7 +13,7 @@ import { applyRetention } from "../../../../src/store/retention.ts";
 import { auditOf, chainedStore, sealAll } from "../../../support/audit.ts";
 import {
   describeEngines,
-  dumped,
+  dumpStore,
   type Engine,
   inBatches,
   openStore,
@@ -25,15 +25,15 @@ type Change = (rows: readonly HistoryRow[]) => readonly HistoryRow[];
 
 const DAY_MS = 86_400_000;
 
-/** When the last row of the old store was written. */
+/** Timestamp of the last row of the old store, Unix milliseconds. */
 const WRITTEN_AT = Date.UTC(2026, 1, 12, 9, 0, 4);
 
-/** Hash of the last row of its chain, at position 12. */
+/** Hash of the last row in the old chain, at position 12. */
 const HEAD_HASH = "c65ca9c8a369e38f4f77edc3eb857e0af3457985d96caa5620bede4baf1d3cb0";
 
 const isHistory = (row: DumpRow): row is HistoryRow => row.table === "archive";
 
-/** A store of the version before the tree, changed by somebody. */
+/** Opens a store from before the audit tree, with `change` applied to its audit rows. */
 async function oldStore(engine: Engine, change: Change = (rows) => rows): Promise<TestStore> {
   const store = await openStore(engine);
   store.clock.now = WRITTEN_AT;
@@ -41,14 +41,14 @@ async function oldStore(engine: Engine, change: Change = (rows) => rows): Promis
   return store;
 }
 
-/** Loads rows with a change of those of the archive. */
+/** Loads rows with a change applied to the archive rows. */
 async function tamper({ store }: TestStore, rows: readonly DumpRow[], change: Change) {
   const records = rows.filter((row) => !isHistory(row));
   const all = [...records, ...change(rows.filter(isHistory))];
   await store.load(store.identity, inBatches(all, 100));
 }
 
-/** A row with other content, whose hash is right. */
+/** A row with other content and the correct hash for it. */
 function forged(row: HistoryRow): HistoryRow {
   const { hash: _, ...body } = { ...JSON.parse(row.text), actor: "nobody" };
   const { kind, at, id, subject } = row;
@@ -57,25 +57,27 @@ function forged(row: HistoryRow): HistoryRow {
   return { ...row, text: JSON.stringify({ ...body, hash }) };
 }
 
-/** Changes the row at a position; retention has removed the first two. */
+/** Changes the row at a position. Retention has removed the first two rows. */
 const at =
   (position: number, change: (row: HistoryRow) => HistoryRow): Change =>
   (rows) =>
     rows.map((row, index) => (index === position - 3 ? change(row) : row));
 
 describeEngines("an audit log that earlier versions chained by hash", (engine) => {
-  it("is verified as before", async () => {
+  it("is still verified successfully", async () => {
     expect(await auditOf(await oldStore(engine))).toEqual({
       ...{ rows: 10, firstPosition: 3, lastPosition: 12, checkpoint: undefined },
       ...{ unsealed: 2, problems: [] },
     });
   });
 
-  it("is continued once by a tree whose first leaf names its last hash", async () => {
+  it("is continued by one tree whose first leaf contains the last hash of the chain", async () => {
     const before = await oldStore(engine);
     await sealAll(before);
     const store = await before.reopen();
-    await store.records.commit(audited({ action: "tested", actor: "a", target: "b" }, WRITTEN_AT));
+    await store.records.commit(
+      auditSteps({ action: "tested", actor: "a", target: "b" }, WRITTEN_AT),
+    );
     await sealAll(store);
     const rows = await store.archive.read("audit", { order: "newest", limit: 4 });
     expect(rows.map(({ body }) => body)).toMatchObject([
@@ -88,7 +90,7 @@ describeEngines("an audit log that earlier versions chained by hash", (engine) =
     expect(await auditOf(store)).toMatchObject(whole);
   });
 
-  it("loses the chained rows to retention first, then those of the tree", async () => {
+  it("loses its chained rows to retention first, and then the rows of the tree", async () => {
     const store = await oldStore(engine);
     store.clock.now += 200 * DAY_MS;
     await sealAll(store);
@@ -146,7 +148,7 @@ describeEngines("an audit log that earlier versions chained by hash", (engine) =
   };
 
   it.each(Object.entries(cases))(
-    "reveals %s, before and after the tree was started",
+    "is reported to have %s, both before and after the tree is started",
     async (...given) => {
       const [, [change, problems]] = given;
       const store = await oldStore(engine, change);
@@ -156,12 +158,12 @@ describeEngines("an audit log that earlier versions chained by hash", (engine) =
     },
   );
 
-  it("reveals rows dropped at the end even if the recorded end of the chain was moved back to match", async () => {
+  it("is reported to lack its last rows even if the recorded end of the chain was moved back as well", async () => {
     const store = await oldStore(engine);
     await sealAll(store);
     const tenth = (await store.archive.read("audit", { order: "oldest", limit: 8 })).at(-1);
     const { position, hash } = (tenth?.body ?? {}) as SealedPoint;
-    await tamper(store, await dumped(store.store), (rows) =>
+    await tamper(store, await dumpStore(store.store), (rows) =>
       rows.filter(({ id }) => !/1[12]$/.test(id)),
     );
     const value = { position, ...(hash && { hash }), sealedAt: tenth?.at ?? 0 };

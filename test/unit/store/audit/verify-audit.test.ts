@@ -1,14 +1,14 @@
 import { expect, it } from "vitest";
 import { signCheckpoint } from "../../../../src/log/signers.ts";
-import { edgeOf } from "../../../../src/log/tree-store.ts";
+import { treeEdgeOf } from "../../../../src/log/tree-store.ts";
 import type { KnownLog } from "../../../../src/log/verify/known-log.ts";
 import {
+  AUDIT_TREE_KEY,
   type AuditTree,
   auditTrees,
   sealAudit,
-  TREE,
 } from "../../../../src/store/audit/audit-tree.ts";
-import { audited } from "../../../../src/store/audit/entry.ts";
+import { auditSteps } from "../../../../src/store/audit/entry.ts";
 import { PRUNED_KEY, sealedPoints } from "../../../../src/store/audit/hash-chain.ts";
 import { put, remove } from "../../../../src/store/port/operations.ts";
 import type { DumpRow } from "../../../../src/store/port/store.ts";
@@ -16,7 +16,7 @@ import { applyRetention } from "../../../../src/store/retention.ts";
 import { AUDIT_KEYS, auditOf, newSigningKeys, sealAll } from "../../../support/audit.ts";
 import {
   describeEngines,
-  dumped,
+  dumpStore,
   type Engine,
   inBatches,
   openStore,
@@ -31,7 +31,7 @@ const DAY_MS = 86_400_000;
 async function add(store: TestStore, count: number): Promise<void> {
   const steps = Array.from({ length: count }, (_, index) => {
     const target = `row ${index + 1}`;
-    return audited({ action: "tested", actor: "system", target }, store.clock.now + index);
+    return auditSteps({ action: "tested", actor: "system", target }, store.clock.now + index);
   });
   await store.records.commit(steps.flat());
   store.clock.now += 1_000;
@@ -49,19 +49,19 @@ async function tenRows(engine: Engine): Promise<TestStore> {
   return store;
 }
 
-/** Changes the archive behind the back of the service. */
+/** Changes archive rows of one kind without using the service. */
 async function tamper({ store }: TestStore, kind: string, change: Change): Promise<void> {
-  const rows = await dumped(store);
+  const rows = await dumpStore(store);
   const isOf = (row: DumpRow): row is HistoryRow => row.table === "archive" && row.kind === kind;
   const history = rows.filter(isOf).toSorted((a, b) => a.at - b.at || (a.id < b.id ? -1 : 1));
   const others = rows.filter((row) => !isOf(row));
   await store.load(store.identity, inBatches([...others, ...change(history)], 100));
 }
 
-/** Changes the record of the tree. */
+/** Changes the stored record of the audit tree. */
 async function tamperTree({ records }: TestStore, change: (tree: AuditTree) => AuditTree) {
-  const tree = (await records.get(auditTrees, TREE))?.value as AuditTree;
-  await records.commit([put(auditTrees, { key: TREE, value: change(tree) })]);
+  const tree = (await records.get(auditTrees, AUDIT_TREE_KEY))?.value as AuditTree;
+  await records.commit([put(auditTrees, { key: AUDIT_TREE_KEY, value: change(tree) })]);
 }
 
 /** Changes one row. */
@@ -75,14 +75,14 @@ const rowAt = (rows: readonly HistoryRow[], position: number) => rows[position -
 const NOT_LEAF = "it is not the one in the tree.";
 
 describeEngines("the verification of the audit log", (engine) => {
-  it("finds nothing wrong with what the service wrote", async () => {
+  it("reports no problem in rows that the service wrote", async () => {
     expect(await auditOf(await tenRows(engine))).toMatchObject({
       ...{ rows: 10, firstPosition: 1, lastPosition: 10, unsealed: 0, problems: [] },
       checkpoint: expect.stringMatching(/^audit\/[0-9a-f]{12}\n10\n/),
     });
   });
 
-  it("finds nothing wrong with an empty store", async () => {
+  it("reports no problem in an empty store", async () => {
     expect(await auditOf(await openStore(engine))).toEqual({
       ...{ rows: 0, firstPosition: undefined, lastPosition: undefined, checkpoint: undefined },
       ...{ unsealed: 0, problems: [] },
@@ -96,13 +96,13 @@ describeEngines("the verification of the audit log", (engine) => {
     expect(await auditOf(store)).toMatchObject({ rows: 12, unsealed: 3, problems: [] });
   });
 
-  it("reports progress", async () => {
+  it("reports its progress", async () => {
     const seen: (readonly number[])[] = [];
     await auditOf(await tenRows(engine), { onProgress: (...done) => seen.push(done) });
     expect(seen).toEqual([[10, 10]]);
   });
 
-  it("accepts rows removed by retention, and no other gaps", async () => {
+  it("accepts gaps left by retention, and no other gaps", async () => {
     const store = await tenRows(engine);
     await applyRetention(store, store.clock.now);
     expect(await auditOf(store)).toMatchObject({ rows: 10, firstPosition: 1, problems: [] });
@@ -118,7 +118,7 @@ describeEngines("the verification of the audit log", (engine) => {
     expect((await auditOf(store)).problems).toEqual(["Row 11 is missing."]);
   });
 
-  it("accepts an interrupted retention, and one that removed everything", async () => {
+  it("accepts an interrupted retention run, and one that removed every row", async () => {
     const store = await tenRows(engine);
     store.clock.now += 401 * DAY_MS;
     const { records, archive } = store;
@@ -135,7 +135,7 @@ describeEngines("the verification of the audit log", (engine) => {
     expect(await auditOf(store)).toMatchObject({ firstPosition: 11, problems: [] });
   });
 
-  it("accepts a process that removes less than another did", async () => {
+  it("accepts a retention run that removes fewer rows than another process did", async () => {
     const store = await tenRows(engine);
     const { records, archive, clock } = store;
     const fifth = await archive.read("audit", { order: "oldest", limit: 5 });
@@ -147,7 +147,7 @@ describeEngines("the verification of the audit log", (engine) => {
     expect(await auditOf(store)).toMatchObject({ firstPosition: 11, problems: [] });
   });
 
-  it("continues while rows are written, sealed and removed by retention", async () => {
+  it("succeeds while rows are written, sealed and removed by retention", async () => {
     const store = await openStore(engine);
     for (let day = 0; day < 3; day++) {
       await sealed(store, 400);
@@ -177,7 +177,7 @@ describeEngines("the verification of an audit log that was tampered with", (engi
     return (await auditOf(store)).problems;
   };
 
-  it("names rows whose content, subject or instant was changed", async () => {
+  it("reports rows whose content, subject or timestamp was changed", async () => {
     const actor = at(4, ({ text }) => ({ text: text.replace("system", "nobody") }));
     expect(await problemsAfter(actor)).toEqual([`Row 4 was changed: ${NOT_LEAF}`]);
     const subject = at(6, () => ({ subject: "row 9" }));
@@ -191,7 +191,7 @@ describeEngines("the verification of an audit log that was tampered with", (engi
     ]);
   });
 
-  it("names every changed row", async () => {
+  it("reports every changed row", async () => {
     const store = await openStore(engine);
     await sealed(store, 300);
     const wrong = [1, 2, 256, 257, 300];
@@ -202,7 +202,7 @@ describeEngines("the verification of an audit log that was tampered with", (engi
     expect((await auditOf(store)).problems).toEqual(told);
   });
 
-  it("names rows removed at the start, in the middle and at the end", async () => {
+  it("reports rows removed at the start, in the middle and at the end", async () => {
     expect(await problemsAfter((rows) => rows.slice(2))).toEqual(["Rows 1 to 2 are missing."]);
     expect(await problemsAfter((rows) => rows.toSpliced(4, 1))).toEqual(["Row 5 is missing."]);
     const end = await problemsAfter((rows) => rows.slice(0, 7));
@@ -210,7 +210,7 @@ describeEngines("the verification of an audit log that was tampered with", (engi
     expect(await problemsAfter(() => [])).toEqual(["Rows 1 to 10 are missing."]);
   });
 
-  it("names inserted rows", async () => {
+  it("reports inserted rows", async () => {
     const plain: Change = (rows) => [...rows, { ...rowAt(rows, 4), id: "other" }];
     expect(await problemsAfter(plain)).toEqual(['Row "other" was inserted: it has no position.']);
     const between: Change = (rows) => [...rows, { ...rowAt(rows, 5), at: rowAt(rows, 5).at + 1 }];
@@ -219,7 +219,7 @@ describeEngines("the verification of an audit log that was tampered with", (engi
     expect(await problemsAfter(atTheEnd)).toEqual(["Row 11 was inserted: the log ends at row 10."]);
   });
 
-  it("names reordered rows", async () => {
+  it("reports reordered rows", async () => {
     const swapped: Change = ([...rows]) => {
       const [third, sixth] = [rowAt(rows, 3), rowAt(rows, 6)];
       const moved = (row: HistoryRow, to: HistoryRow) => ({ ...row, at: to.at, id: to.id });
@@ -238,7 +238,7 @@ describeEngines("the verification of an audit log that was tampered with", (engi
     expect((await auditOf(store)).problems).toHaveLength(100);
   });
 
-  it("names the tile that was changed, removed or broken", async () => {
+  it("reports the tile that was changed, removed or broken", async () => {
     for (const body of [Buffer.alloc(8_192, 1).toString("base64"), "AAAA", 5, undefined]) {
       const store = await openStore(engine);
       await sealed(store, 300);
@@ -251,7 +251,7 @@ describeEngines("the verification of an audit log that was tampered with", (engi
     }
   });
 
-  it("detects a tree that differs from the signed one", async () => {
+  it("reports a tree that differs from the signed tree", async () => {
     const forged = async (change: (tree: AuditTree) => AuditTree) => {
       const store = await tenRows(engine);
       await tamperTree(store, change);
@@ -276,18 +276,18 @@ describeEngines("the verification of an audit log that was tampered with", (engi
     }));
     expect(other).toMatch(/signature of audit\/\w+ does not fit the text.*root of the checkpoint/);
     const store = await tenRows(engine);
-    await store.records.commit([remove(auditTrees, TREE)]);
+    await store.records.commit([remove(auditTrees, AUDIT_TREE_KEY)]);
     expect((await auditOf(store)).problems).not.toEqual([]);
   });
 });
 
-describeEngines("a kept state of the audit log", (engine) => {
+describeEngines("the saved state of an audit log", (engine) => {
   const lookAt = async (store: TestStore, known?: KnownLog) => {
     const { known: seen, problems } = await auditOf(store, { known, now: () => store.clock.now });
     return { seen, problems };
   };
 
-  it("is consistent with every later state of the log, also after retention and a key rotation", async () => {
+  it("is consistent with every later state of the log, even after retention and a key rotation", async () => {
     const store = await tenRows(engine);
     const { seen } = await lookAt(store);
     expect(seen?.sightings).toMatchObject([{ size: 10 }]);
@@ -307,13 +307,13 @@ describeEngines("a kept state of the audit log", (engine) => {
     expect(later.seen?.keys).toHaveLength(2);
   });
 
-  it("reveals a tree that somebody with the keys rebuilt", async () => {
+  it("exposes a tree that was rebuilt by a holder of the signing keys", async () => {
     const { seen } = await lookAt(await tenRows(engine));
     const store = await openStore(engine);
     await sealed(store, 10);
     await tamperTree(store, (tree) => {
       const origin = seen?.origin ?? "";
-      const edge = edgeOf(tree);
+      const edge = treeEdgeOf(tree);
       const checkpoint = signCheckpoint(AUDIT_KEYS, { origin, size: edge.size, root: edge.root() });
       return { ...tree, origin, checkpoint };
     });
@@ -324,7 +324,7 @@ describeEngines("a kept state of the audit log", (engine) => {
     ]);
   });
 
-  it("reveals rows that were removed before retention could", async () => {
+  it("exposes rows that were removed before their retention period ended", async () => {
     const store = await tenRows(engine);
     const { seen } = await lookAt(store);
     await sealed(store, 5);
@@ -338,9 +338,9 @@ describeEngines("a kept state of the audit log", (engine) => {
     expect((await lookAt(store, seen)).problems).toEqual([]);
   });
 
-  it("reveals a tree of another key or name, one that was set back, and one that is missing", async () => {
+  it("exposes a tree with another key or name, a tree that was rolled back, and a missing tree", async () => {
     const store = await tenRows(engine);
-    const before = (await dumped(store.store)).map((row) => ({ ...row }));
+    const before = (await dumpStore(store.store)).map((row) => ({ ...row }));
     await sealed(store, 3);
     const { seen } = await lookAt(store);
     await store.store.load(store.store.identity, inBatches(before, 100));

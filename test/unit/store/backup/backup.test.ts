@@ -17,7 +17,7 @@ import { checkBackup, openBackup, writeBackup } from "../../../../src/store/back
 import { insert, put } from "../../../../src/store/port/operations.ts";
 import { collection } from "../../../../src/store/port/records.ts";
 import type { DumpRow, Store } from "../../../../src/store/port/store.ts";
-import { dumped, inBatches, model, openStore } from "../../../support/stores.ts";
+import { dumpStore, inBatches, model, openStore } from "../../../support/stores.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "backup-"));
 afterAll(() => rmSync(folder, { recursive: true }));
@@ -31,7 +31,7 @@ function newFile(): string {
 const notes = collection<{ text: string }>("notes");
 const quiet = () => {};
 
-/** A store with a few of everything that a row can hold. */
+/** A store with records and archive rows that use every column. */
 async function filledStore() {
   const opened = await openStore(model);
   const { records, archive, clock } = opened;
@@ -69,7 +69,7 @@ async function backedUp() {
   return { store, now, file, facts };
 }
 
-/** Writes a changed copy of a backup. */
+/** Writes a copy of a backup with changed text. */
 function changed(file: string, change: (text: string) => string): string {
   const copy = newFile();
   writeFileSync(copy, gzipSync(change(gunzipSync(readFileSync(file)).toString())));
@@ -86,30 +86,30 @@ async function loadRefused(store: Store, file: string): Promise<Error> {
   throw new Error("the damaged backup was taken");
 }
 
-describe("a backup", () => {
-  it("restores every row of the store unchanged", async () => {
+describe("the backup of a store", () => {
+  it("contains every row of the store unchanged", async () => {
     const { store, file, facts } = await backedUp();
-    expect(await readAll(file)).toEqual(await dumped(store));
+    expect(await readAll(file)).toEqual(await dumpStore(store));
     expect(facts.rows).toEqual({ record: 3, archive: 1_200 });
     expect((await openBackup(file)).identity).toEqual(store.identity);
   });
 
-  it("loads into another store, which then has equal content and the identity", async () => {
+  it("can be loaded into another store, which then has the same content and identity", async () => {
     const { store, file } = await backedUp();
     const { store: other } = await openStore(model);
     const { identity, batches } = await openBackup(file);
     await other.load(identity, batches);
-    expect(await dumped(other)).toEqual(await dumped(store));
+    expect(await dumpStore(other)).toEqual(await dumpStore(store));
     expect(other.identity).toEqual(store.identity);
   });
 
-  it("is readable by its owner only, and leaves no other files behind", async () => {
+  it("is readable only by its owner, and leaves no other files behind", async () => {
     const { file } = await backedUp();
     expect(statSync(file).mode & 0o777).toBe(0o600);
     expect(readdirSync(folder).filter((name) => name.includes("partial"))).toEqual([]);
   });
 
-  it("never overwrites a file that appears while it is written", async () => {
+  it("never overwrites a file that appears while the backup is written", async () => {
     const { store, now } = await filledStore();
     const file = newFile();
     const onProgress = () => writeFileSync(file, "mine");
@@ -118,7 +118,7 @@ describe("a backup", () => {
     expect(readdirSync(folder).filter((name) => name.includes("partial"))).toEqual([]);
   });
 
-  it("never overwrites a dangling link", async () => {
+  it("never overwrites a dangling symbolic link", async () => {
     const { store, now } = await filledStore();
     const file = newFile();
     symlinkSync(join(folder, "nowhere"), file);
@@ -126,7 +126,7 @@ describe("a backup", () => {
     expect(lstatSync(file).isSymbolicLink()).toBe(true);
   });
 
-  it("is not written when it would not be readable", async () => {
+  it("is not written when a row would be too long to be read back", async () => {
     const { store } = await openStore(model);
     const text = JSON.stringify("x".repeat(64 * 1024 * 1024));
     const row: DumpRow = { table: "archive", kind: "k", at: 1, id: "long", subject: null, text };
@@ -140,7 +140,7 @@ describe("a backup", () => {
     expect(existsSync(file)).toBe(false);
   });
 
-  it("never overwrites a file", async () => {
+  it("never overwrites an existing file", async () => {
     const { store, now, file } = await backedUp();
     const before = readFileSync(file);
     await expect(writeBackup({ store, file, now }, quiet)).rejects.toThrow(
@@ -149,7 +149,7 @@ describe("a backup", () => {
     expect(readFileSync(file)).toEqual(before);
   });
 
-  it("reports a path that is not writable", async () => {
+  it("fails with an error when the path is not writable", async () => {
     const { store, now } = await filledStore();
     const file = join(folder, "absent", "b.gz");
     await expect(writeBackup({ store, file, now }, quiet)).rejects.toThrow(
@@ -173,7 +173,7 @@ describe("a backup", () => {
     expect(readdirSync(folder).filter((name) => name.includes("partial"))).toEqual([]);
   });
 
-  it("of an empty store is a backup too", async () => {
+  it("is also possible for an empty store", async () => {
     const { store, clock } = await openStore(model);
     const file = newFile();
     await writeBackup({ store, file, now: () => clock.now }, quiet);
@@ -181,7 +181,7 @@ describe("a backup", () => {
     expect(await readAll(file)).toEqual([]);
   });
 
-  it("reports progress to the end while it is written and checked", async () => {
+  it("reports progress up to 100 % while it is written and while it is checked", async () => {
     const { store, now } = await filledStore();
     const file = newFile();
     const told: number[] = [];
@@ -227,14 +227,14 @@ describe("a damaged backup", () => {
     ["a line too many", (text) => `${text}{}\n`, "line 1206: a line after the last"],
     ["two backups in one", (text) => text + text, "line 1206: a line after the last"],
   ])(
-    "with %s is refused with its name and line, and nothing is changed",
+    "with %s is rejected with its path and the line, and nothing is changed",
     async (_, change, said) => {
       const { file, store } = await backedUp();
-      const before = await dumped(store);
+      const before = await dumpStore(store);
       const copy = changed(file, change);
       await expect(checkBackup(copy, quiet)).rejects.toThrow(`${copy}, ${said}`);
       expect((await loadRefused(store, copy)).message).toContain(`${copy}, ${said}`);
-      expect(await dumped(store)).toEqual(before);
+      expect(await dumpStore(store)).toEqual(before);
     },
   );
 
@@ -251,7 +251,8 @@ describe("a damaged backup", () => {
   it("is rejected wherever a bit of the compressed data is flipped", async () => {
     const { file } = await backedUp();
     const whole = readFileSync(file);
-    // The first ten bytes (RFC 1952, 2.3) hold no data: a time and a system that nobody reads.
+    // The first ten bytes (RFC 1952 section 2.3) contain metadata such as a timestamp, which is not
+    // read.
     for (let at = 10; at < whole.length; at += 61) {
       const copy = newFile();
       const bytes = Buffer.from(whole);
@@ -261,7 +262,7 @@ describe("a damaged backup", () => {
     }
   });
 
-  it("with a zeroed header is rejected by name, like any other file", async () => {
+  it("is rejected with its file name when its header is zeroed, like any other invalid file", async () => {
     const { file } = await backedUp();
     const zeroed = newFile();
     writeFileSync(zeroed, readFileSync(file).fill(0, 0, 100));

@@ -18,7 +18,7 @@ async function digest(...batches: readonly (readonly DumpRow[])[]) {
 }
 
 describe("the digest of a dump", () => {
-  it("is by collection and archive kind, whatever the batches", async () => {
+  it("is computed per collection and archive kind, whatever the batches", async () => {
     const other = { ...record, collection: "notes" };
     const one = await digest([record, other], [record, history]);
     expect(await digest([record], [other, record], [], [history])).toEqual(one);
@@ -26,7 +26,7 @@ describe("the digest of a dump", () => {
     expect(Object.values(one).map(({ rows }) => rows)).toEqual([1, 1, 2]);
   });
 
-  // Computed apart, with `sha256sum`.
+  // The expected value was computed separately with `sha256sum`.
   it("is the SHA-256 of the rows as lines of JSON", async () => {
     expect((await digest([record]))["record/pages"]?.sha256).toBe(
       "6db04241332ac1189a33b75d57443b9242120118bcf665890d0e50a9aace7072",
@@ -45,12 +45,12 @@ describe("the digest of a dump", () => {
     ["an id", { ...history, id: "y" }],
     ["a subject", { ...history, subject: "" }],
     ["a body", { ...history, text: "2" }],
-  ])("differs with %s", async (_, changed) => {
+  ])("changes when %s changes", async (_, changed) => {
     const same = changed.table === "record" ? record : history;
     expect(await digest([changed])).not.toEqual(await digest([same]));
   });
 
-  it("depends on the order of rows", async () => {
+  it("depends on the order of the rows", async () => {
     const later = { ...record, key: "b" };
     expect(await digest([record, later])).not.toEqual(await digest([later, record]));
   });

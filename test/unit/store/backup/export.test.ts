@@ -69,7 +69,7 @@ async function all<T extends { readonly name: string }>(store: Store, from: T) {
   return found.map(({ revision: _, ...rest }) => rest).sort((a, b) => (a.key < b.key ? -1 : 1));
 }
 
-describe("an export", () => {
+describe("the export of a store", () => {
   it("is a sorted, readable JSON document of the records, without pending jobs", async () => {
     const opened = await openStore(model);
     await fill(opened);
@@ -121,7 +121,7 @@ describe("an export", () => {
     expect(statSync(file).mode & 0o777).toBe(0o600);
   });
 
-  it("of an empty store is a document too, and never overwrites a file", async () => {
+  it("is also possible for an empty store, and never overwrites a file", async () => {
     const opened = await openStore(model);
     const file = await exported(opened);
     expect(JSON.parse(readFileSync(file, "utf8")).collections).toEqual({});
@@ -130,8 +130,8 @@ describe("an export", () => {
   });
 });
 
-describeEngines("an import", (engine) => {
-  it("restores the records of an export in another store", async () => {
+describeEngines("the import of an export document", (engine) => {
+  it("restores the exported records in another store", async () => {
     const from = await openStore(engine);
     await fill(from);
     const to = await openStore(engine);
@@ -150,7 +150,7 @@ describeEngines("an import", (engine) => {
     expect(used).toMatchObject({ value: { text: "" }, consumedAt: expect.any(Number) });
   });
 
-  it("replaces the collections of the document and no others, with one audit row", async () => {
+  it("replaces only the collections in the document, and writes one audit row", async () => {
     const opened = await openStore(engine);
     await fill(opened);
     const document = {
@@ -177,7 +177,7 @@ describeEngines("an import", (engine) => {
     ]);
   });
 
-  it.skipIf(engine === model)("commits 20,000 records at once", async () => {
+  it.skipIf(engine === model)("commits 20,000 records in a single commit", async () => {
     const opened = await openStore(engine);
     const records = Array.from({ length: 20_000 }, (_, at) => [`k${at}`, { value: at }]);
     const file = await exported(opened);
@@ -189,7 +189,7 @@ describeEngines("an import", (engine) => {
 });
 
 describe("an invalid export document", () => {
-  it("is rejected unread when it exceeds 64 MiB", async () => {
+  it("is rejected without being read when it exceeds 64 MiB", async () => {
     const { store } = await openStore(model);
     const file = newFile();
     writeFileSync(file, "{}");
@@ -241,7 +241,7 @@ describe("an invalid export document", () => {
       (text) => text.replace('"alerts"', '"outbox"'),
       "collections.outbox: is never imported",
     ],
-  ])("(%s) is refused with its name and the place in it", async (_, change, said) => {
+  ])("(%s) is rejected with its path and the position of the error", async (_, change, said) => {
     const { store, text } = await good();
     const file = written(change(text));
     expect(readFileSync(file, "utf8")).not.toBe(text);
@@ -250,7 +250,7 @@ describe("an invalid export document", () => {
   });
 });
 
-describe("the position of a JSON error", () => {
+describe("the reported position of a JSON error", () => {
   it.each([
     ["", 1, 1],
     ["{", 1, 2],

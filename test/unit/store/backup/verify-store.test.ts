@@ -1,16 +1,19 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { audited } from "../../../../src/store/audit/entry.ts";
+import { auditSteps } from "../../../../src/store/audit/entry.ts";
 import { verifyStore } from "../../../../src/store/backup/verify-store.ts";
 import type { DumpRow, Store } from "../../../../src/store/port/store.ts";
 import { sealAll } from "../../../support/audit.ts";
-import { dumped, inBatches } from "../../../support/stores.ts";
+import { dumpStore, inBatches } from "../../../support/stores.ts";
 import { fill, newFolder, openIn } from "../sqlite/folders.ts";
 
 const AUDIT_ROWS = 40;
 
-/** The folder of a closed store of more than 4 MiB, of which a start does not read every row. */
+/**
+ * Returns the directory of a closed store of more than 4 MiB, so that opening it does not read
+ * every row.
+ */
 async function closedStore(): Promise<string> {
   const folder = newFolder();
   const store = await openIn(folder);
@@ -18,7 +21,7 @@ async function closedStore(): Promise<string> {
   await fill({ ...store, archive: { ...archive, append: async () => 0 } });
   for (let at = 0; at < AUDIT_ROWS; at++) {
     const entry = { action: "page.read", actor: "system", target: `page ${at}` };
-    await records.commit(audited(entry, at));
+    await records.commit(auditSteps(entry, at));
   }
   await sealAll({ records, clock: { now: 1 } });
   await archive.append(
@@ -30,7 +33,7 @@ async function closedStore(): Promise<string> {
   return folder;
 }
 
-/** Writes over every place of a text in the file of a store, as a fault of the disk would. */
+/** Overwrites every occurrence of a text in the store's file, like a disk fault. */
 function damage(folder: string, text: string, other: string): void {
   const path = join(folder, "store.sqlite");
   const bytes = readFileSync(path, "latin1");
@@ -51,7 +54,7 @@ describe("the verification of an embedded store", () => {
     });
   });
 
-  it("names the file and row of a record that was changed on disk", async () => {
+  it("reports the file and row of a record that was changed on disk", async () => {
     const folder = await closedStore();
     damage(folder, '{"at":150,', '{"at":151,');
     const store = await openIn(folder);
@@ -62,7 +65,7 @@ describe("the verification of an embedded store", () => {
     ]);
   });
 
-  it("names an archive row that was changed on disk, and still reads the audit log", async () => {
+  it("reports an archive row that was changed on disk, and can still read the audit log", async () => {
     const folder = await closedStore();
     damage(folder, '{"bar":1999,', '{"bar":1998,');
     const { problems, records, audit } = await verified(await openIn(folder));
@@ -74,7 +77,7 @@ describe("the verification of an embedded store", () => {
     expect(audit).toMatchObject({ rows: AUDIT_ROWS, problems: [] });
   });
 
-  it("reports that the audit log is unreadable where one of its rows was changed on disk", async () => {
+  it("reports that the audit log is unreadable when one of its rows was changed on disk", async () => {
     const folder = await closedStore();
     damage(folder, '"target":"page 20"', '"target":"page 21"');
     const { problems, audit } = await verified(await openIn(folder));
@@ -82,9 +85,9 @@ describe("the verification of an embedded store", () => {
     expect(audit).toMatchObject({ rows: 0, lastPosition: undefined });
   });
 
-  it("names at most 100 faulty rows", async () => {
+  it("reports at most 100 faulty rows", async () => {
     const store = await openIn(await closedStore());
-    const rows = (await dumped(store)).map((row): DumpRow => ({ ...row, text: "{" }));
+    const rows = (await dumpStore(store)).map((row): DumpRow => ({ ...row, text: "{" }));
     const dump = () => inBatches(rows, 100);
     const { problems, archive } = await verified({ ...store, identity: store.identity, dump });
     expect(problems.filter((problem) => problem.endsWith("is not JSON."))).toHaveLength(100);

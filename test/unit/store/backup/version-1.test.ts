@@ -21,17 +21,18 @@ const record = (name: string, key: string, value: unknown, revision: number) => 
   ...{ groups: [], expiresAt: null, dueAt: null, consumedAt: null },
 });
 
-/** Rows of version 1, in which archive rows waited in the collection `outbox`. */
+/** Rows of a version 1 backup, in which archive rows waited in the collection `outbox`. */
 const ROWS = [
   record("pages", "plain", { text: "ключ 😀" }, 3),
   record("outbox", "audit:7:w", WAITING, 6),
   record("outbox", "alert-event:8:msg_1", EVENT, 8),
-  // The backup was written after this one was moved and before it left the outbox.
+  // The backup was written after this row was copied to the archive and before it was removed from
+  // the outbox.
   record("outbox", "delivery-attempt:9:x", ATTEMPT, 9),
   { table: "archive", kind: "delivery-attempt", at: 9, id: "x", subject: null, text: '{"n":2}' },
 ];
 
-/** Writes a backup as programs of version 1 did. */
+/** Writes a backup in the format of version 1. */
 function backupOf(rows: readonly { readonly table: string; readonly text: string }[]): string {
   const folder = mkdtempSync(join(tmpdir(), "backup-1-"));
   onTestFinished(() => rmSync(folder, { recursive: true }));
@@ -50,7 +51,7 @@ function backupOf(rows: readonly { readonly table: string; readonly text: string
   return file;
 }
 
-/** A store into which a backup was loaded. */
+/** Opens a store and loads a backup into it. */
 async function restored(file: string) {
   const { store } = await openStore(embedded);
   const { identity, batches } = await openBackup(file);
@@ -58,7 +59,7 @@ async function restored(file: string) {
   return store;
 }
 
-describe("a backup of version 1", () => {
+describe("a backup in format version 1", () => {
   it("is restored with its identity, records and archive", async () => {
     const { identity, records, archive } = await restored(backupOf(ROWS));
     expect(identity).toEqual({ id: "store-1", mode: "sandbox" });
@@ -69,13 +70,13 @@ describe("a backup of version 1", () => {
     expect(attempts).toEqual([ATTEMPT]);
   });
 
-  it("has each row of its outbox once in the archive", async () => {
+  it("is restored with each row of its outbox once in the archive", async () => {
     const { records, archive } = await restored(backupOf(ROWS));
     expect(await archive.read(EVENT.kind, { order: "oldest", limit: 9 })).toEqual([EVENT]);
     expect(await records.list(collection("outbox"), { limit: 9 })).toEqual([]);
   });
 
-  it("has the unsealed audit rows of its outbox as unsealed rows", async () => {
+  it("is restored with the unsealed audit rows of its outbox as unsealed rows", async () => {
     const store = await restored(backupOf(ROWS));
     const waiting = await store.records.list(unsealedAudit, { limit: 9 });
     expect(waiting.map(({ value }) => value)).toEqual([WAITING]);
@@ -83,12 +84,12 @@ describe("a backup of version 1", () => {
     expect(await auditOf(store)).toMatchObject({ rows: 1, unsealed: 0, problems: [] });
   });
 
-  it("is verified by the number of its rows", async () => {
+  it("is checked by its number of rows", async () => {
     const { rows } = await checkBackup(backupOf(ROWS), () => {});
     expect(rows.record + rows.archive).toBe(ROWS.length);
   });
 
-  it("is refused when a row of its outbox is not JSON", async () => {
+  it("is rejected when a row of its outbox is not JSON", async () => {
     const file = backupOf([{ ...record("outbox", "bad", "", 4), text: "{" }]);
     await expect(checkBackup(file, () => {})).rejects.toThrow(`${file}, line 2: text: is not JSON`);
   });

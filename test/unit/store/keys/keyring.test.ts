@@ -9,9 +9,9 @@ import type { Records, Stored } from "../../../../src/store/port/records.ts";
 import { sealAll } from "../../../support/audit.ts";
 import {
   describeEngines,
-  dumped,
+  dumpStore,
   openStore,
-  slowed,
+  slowRecords,
   type TestStore,
 } from "../../../support/stores.ts";
 
@@ -40,7 +40,7 @@ async function actions({ records, archive, clock }: TestStore): Promise<readonly
 }
 
 describeEngines("the keyring", (engine) => {
-  it("creates one key of every use at the first start, and finds them at the next", async () => {
+  it("creates one key for every use at the first start, and finds these keys at the next start", async () => {
     const store = await openStore(engine);
     expect(await holdsKeys(store.records)).toBe(false);
     const first = await open(store);
@@ -63,7 +63,7 @@ describeEngines("the keyring", (engine) => {
     );
   });
 
-  it("creates the key of a new use for an older store", async () => {
+  it("creates a missing key when an older store is opened", async () => {
     const store = await openStore(engine);
     const before = kids(await open(store));
     const key = "token-signing-rsa:1";
@@ -73,14 +73,14 @@ describeEngines("the keyring", (engine) => {
     expect(kids(after).filter((kid) => before.includes(kid))).toHaveLength(uses.length - 1);
   });
 
-  it("gives the same keys to processes that start concurrently", async () => {
+  it("returns the same keys to processes that start concurrently", async () => {
     const store = await openStore(engine);
     const beside = engine.isShared
       ? [await store.openBeside(), await store.openBeside()]
       : [store, store];
     const rings = await Promise.all(
       [store, ...beside].map(({ records }) =>
-        open({ records: slowed(records), clock: store.clock }),
+        open({ records: slowRecords(records), clock: store.clock }),
       ),
     );
     const [first, ...others] = rings.map((ring) => kids(ring));
@@ -88,7 +88,7 @@ describeEngines("the keyring", (engine) => {
     expect(others).toEqual([first, first]);
   });
 
-  it("creates keys that sign, and verify for their own use only", async () => {
+  it("creates keys that sign and verify only for their own use", async () => {
     const keyring = await open(await openStore(engine));
     const [{ jwk, kid }] = keyring.keys("token-signing");
     expect(jwk).toMatchObject({ kty: "EC", crv: "P-256", alg: "ES256", use: "sig", kid });
@@ -112,7 +112,7 @@ describeEngines("the keyring", (engine) => {
   it("stores no secret in plain text", async () => {
     const store = await openStore(engine);
     const keyring = await open(store);
-    const text = JSON.stringify(await dumped(store.store));
+    const text = JSON.stringify(await dumpStore(store.store));
     const secrets = [
       ...[keyring.keys("token-signing"), keyring.keys("webhook-signing")].map(([{ jwk }]) => jwk.d),
       ...[keyring.keys("cookie-signing"), keyring.keys("address-hash")].map(([{ jwk }]) => jwk.k),
@@ -122,17 +122,17 @@ describeEngines("the keyring", (engine) => {
     expect(text).toContain(keyring.keys("token-signing")[0].kid);
   });
 
-  it("explains a wrong master key, and changes nothing", async () => {
+  it("reports a wrong master key with instructions, and changes nothing", async () => {
     const store = await openStore(engine);
     await open(store);
-    const before = await dumped(store.store);
+    const before = await dumpStore(store.store);
     const { records, clock } = store;
     const opening = openKeyring({ records, masterKey: randomBytes(32), now: () => clock.now });
     await expect(opening).rejects.toThrow("put back the master.key, or set the MASTER_KEY");
-    expect(await dumped(store.store)).toEqual(before);
+    expect(await dumpStore(store.store)).toEqual(before);
   });
 
-  it("rejects a key that was swapped for another", async () => {
+  it("rejects a key that was replaced by the key of another use", async () => {
     const store = await openStore(engine);
     await open(store);
     const cookie = await stored(store.records, "cookie-signing");
@@ -142,7 +142,7 @@ describeEngines("the keyring", (engine) => {
     await expect(open(store)).rejects.toThrow("another master key");
   });
 
-  it("places a new key first and preserves the previous one", async () => {
+  it("puts a new key first and keeps the previous key", async () => {
     const store = await openStore(engine);
     const keyring = await open(store);
     const [old] = keyring.keys("cookie-signing");
@@ -164,7 +164,7 @@ describeEngines("the keyring", (engine) => {
     });
   });
 
-  it("notifies the other processes, which then have the same keys", async () => {
+  it("notifies the other processes, which then load the same keys", async () => {
     const store = await openStore(engine);
     const beside = engine.isShared ? await store.openBeside() : store;
     const [one, other] = [await open(store), await open(beside)];
@@ -175,7 +175,7 @@ describeEngines("the keyring", (engine) => {
     expect(kids(other)).toEqual(kids(one));
   });
 
-  it("notifies no listener when nothing has changed, nor a removed one", async () => {
+  it("does not call a listener when nothing has changed or after the listener was removed", async () => {
     const keyring = await open(await openStore(engine));
     let changes = 0;
     const stop = keyring.onChange(() => {
@@ -187,7 +187,7 @@ describeEngines("the keyring", (engine) => {
     expect(changes).toBe(0);
   });
 
-  it("preserves the newest state when an earlier read ends late", async () => {
+  it("keeps the newest state when an earlier read finishes late", async () => {
     const store = await openStore(engine);
     const { records } = store;
     const late: (() => void)[] = [];
@@ -216,7 +216,7 @@ describeEngines("the keyring", (engine) => {
 
   it("rotates once for each of several concurrent requests", async () => {
     const store = await openStore(engine);
-    const records = slowed(store.records);
+    const records = slowRecords(store.records);
     const rings = await Promise.all([1, 2, 3].map(() => open({ records, clock: store.clock })));
     const made = await Promise.all(rings.map((ring) => ring.rotate("webhook-signing", operator)));
     const [ring] = rings;
@@ -227,7 +227,7 @@ describeEngines("the keyring", (engine) => {
     expect(keys.map(({ kid }) => kid)).toEqual(expect.arrayContaining(made));
   });
 
-  it("removes a key when nothing in use was made with it any longer", async () => {
+  it("removes a retired key when nothing that is still in use was made with it", async () => {
     const store = await openStore(engine);
     const keyring = await open(store);
     for (const use of uses) await keyring.rotate(use, operator);
@@ -254,7 +254,7 @@ describeEngines("the keyring", (engine) => {
     expect(removed).toHaveLength(uses.length - 1);
   });
 
-  it("ignores the keys of a later version", async () => {
+  it("ignores keys of a later version", async () => {
     const store = await openStore(engine);
     const keyring = await open(store);
     const { value } = await stored(store.records, "cookie-signing");
@@ -266,7 +266,7 @@ describeEngines("the keyring", (engine) => {
     expect(await store.records.get(keyRecords, "later:1")).toBeDefined();
   });
 
-  it("hashes addresses equally in every process of a store, and differently in another", async () => {
+  it("hashes addresses identically in every process of a store, and differently in another store", async () => {
     const store = await openStore(engine);
     const [one, same, other] = [
       await open(store),

@@ -22,7 +22,7 @@ function newFolder(): string {
 const atFirst = { fromEnv: undefined, holdsKeys: false };
 
 describe("the master key", () => {
-  it("is MASTER_KEY, in either base64 alphabet, without a file", () => {
+  it("is read from MASTER_KEY in either base64 alphabet, without a file", () => {
     const folder = newFolder();
     const key = Buffer.alloc(32, 0xfb);
     for (const encoding of ["base64", "base64url"] as const) {
@@ -41,7 +41,7 @@ describe("the master key", () => {
     }
   });
 
-  it("is created at the first start, for the owner only, and read at the next", () => {
+  it("is created at the first start, readable only by its owner, and read at the next start", () => {
     const folder = newFolder();
     const key = readMasterKey({ ...atFirst, folder });
     expect(key).toHaveLength(32);
@@ -52,7 +52,7 @@ describe("the master key", () => {
     expect(readMasterKey({ ...atFirst, folder: newFolder() })).not.toEqual(key);
   });
 
-  it("is not created when the store already holds keys", () => {
+  it("is not created when the store already contains keys", () => {
     const folder = newFolder();
     const file = join(folder, "master.key");
     const read = () => readMasterKey({ ...atFirst, folder, holdsKeys: true });
@@ -60,7 +60,7 @@ describe("the master key", () => {
     expect(existsSync(file)).toBe(false);
   });
 
-  it("is rejected while others can read the file", () => {
+  it("is rejected when other users can read the file", () => {
     const folder = newFolder();
     readMasterKey({ ...atFirst, folder });
     const file = join(folder, "master.key");
@@ -68,7 +68,7 @@ describe("the master key", () => {
     expect(() => readMasterKey({ ...atFirst, folder })).toThrow(`run chmod 600 ${file}`);
   });
 
-  it("is rejected when the file is damaged, which stays unchanged", () => {
+  it("is rejected when the file is damaged, and the file stays unchanged", () => {
     const folder = newFolder();
     readMasterKey({ ...atFirst, folder });
     const file = join(folder, "master.key");

@@ -6,8 +6,8 @@ import { createVault } from "../../../../src/store/keys/vault.ts";
 const key = randomBytes(32);
 const vault = createVault(key);
 
-describe("the vault", () => {
-  it("opens any text that it sealed, in its context", () => {
+describe("the vault for encrypted secrets", () => {
+  it("decrypts any text that it encrypted, in the same context", () => {
     const anyText = fc.string({ unit: "grapheme" });
     const property = fc.property(anyText, anyText, (secret, context) => {
       expect(createVault(key).open(vault.seal(secret, context), context)).toBe(secret);
@@ -15,20 +15,20 @@ describe("the vault", () => {
     fc.assert(property, { seed: 3 });
   });
 
-  it("seals the same text differently each time, and discloses nothing of it", () => {
+  it("encrypts the same text differently each time, and discloses no part of it", () => {
     const sealed = Array.from({ length: 100 }, () => vault.seal("secret", "here"));
     expect(new Set(sealed).size).toBe(100);
     expect(sealed[0]).toMatch(/^v1\.[\w-]+$/);
     expect(Buffer.from(sealed[0]?.slice(3) ?? "", "base64url").includes("secret")).toBe(false);
   });
 
-  it("does not open under another key or in another context", () => {
+  it("does not decrypt with another key or in another context", () => {
     const sealed = vault.seal("secret", "here");
     expect(() => createVault(randomBytes(32)).open(sealed, "here")).toThrow();
     expect(() => vault.open(sealed, "there")).toThrow();
   });
 
-  it("does not open a changed, truncated or foreign value", () => {
+  it("does not decrypt a changed, truncated or foreign value", () => {
     const sealed = vault.seal("secret", "here");
     const bytes = Buffer.from(sealed.slice(3), "base64url");
     for (let at = 0; at < bytes.length; at++) {

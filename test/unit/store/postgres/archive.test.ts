@@ -6,7 +6,7 @@ import { sql } from "./sql.ts";
 
 const row = (at: number, kind = "audit"): ArchiveRow => ({ kind, at, id: "x", body: { at } });
 
-/** Months that have a partition. */
+/** The months, as YYYYMM, that have a partition. */
 async function monthsOf(url: string): Promise<readonly unknown[]> {
   const rows = await sql(
     url,
@@ -22,8 +22,8 @@ const [january, february, march] = [0, 1, 2].map((month) => Date.UTC(2024, month
   number,
 ];
 
-describePostgres("the archive by months", (server) => {
-  it("has a partition for each month with rows, in UTC", async () => {
+describePostgres("the archive, which is partitioned by month,", (server) => {
+  it("has a partition for each UTC month that contains rows", async () => {
     const url = await server().createDatabase();
     const { archive } = await open({ url });
     await archive.append([row(february - 1), row(february), row(Date.UTC(1929, 9, 24))]);
@@ -31,7 +31,7 @@ describePostgres("the archive by months", (server) => {
     expect(await monthsOf(url)).toEqual(["192910", "202401", "202402"]);
   });
 
-  it("creates a partition once when many processes need it concurrently", async () => {
+  it("creates each partition only once when many processes need it concurrently", async () => {
     const url = await server().createDatabase();
     const stores = await Promise.all([open({ url }), open({ url }), open({ url })]);
     const rows = Array.from({ length: 36 }, (_, month) => row(Date.UTC(2020, month)));
@@ -53,7 +53,7 @@ describePostgres("the archive by months", (server) => {
     await reading.return?.();
   });
 
-  it("drops a month without other rows, and deletes from one with others", async () => {
+  it("drops a month that contains only rows to prune, and otherwise deletes those rows", async () => {
     const url = await server().createDatabase();
     const { archive } = await open({ url });
     await archive.append([
@@ -68,7 +68,7 @@ describePostgres("the archive by months", (server) => {
     expect(await monthsOf(url)).toEqual(["202401", "202402", "202403"]);
   });
 
-  it("deletes the rows of a month when a reader prevents the drop", async () => {
+  it("deletes the rows of a month when a reader prevents dropping the partition", async () => {
     const url = await server().createDatabase();
     const { archive } = await open({ url });
     await archive.append([row(january), row(march)]);
@@ -89,9 +89,9 @@ describePostgres("the archive by months", (server) => {
     expect(await archive.read("audit", { order: "oldest", limit: 9 })).toHaveLength(1);
   });
 
-  it("accepts the longest names, and none that is longer in bytes", async () => {
+  it("accepts names of the maximum length, and rejects names with more bytes", async () => {
     const { archive } = await open({ url: await server().createDatabase() });
-    // 1,000 bytes that cannot be packed.
+    // 1,000 bytes of text that cannot be compressed.
     const name = (from: number) =>
       Array.from({ length: 333 }, (_, at) => String.fromCodePoint(from + 37 * at))
         .join("")

@@ -7,7 +7,7 @@ import { sql } from "./sql.ts";
 const pages = collection<number>("pages");
 
 describeOwnPostgres("a database whose commits do not wait for the disk", (server) => {
-  it("loses no commit, row, claim or copy over a crash", async () => {
+  it("loses no commit, row, claim or copy in a crash", async () => {
     const url = await server().createDatabase();
     const database = /test_\d+/.exec(url)?.[0];
     await sql(url, `alter database ${database} set synchronous_commit = off`);
@@ -32,7 +32,7 @@ describeOwnPostgres("a database whose commits do not wait for the disk", (server
     expect(new Set(states.map((state) => JSON.stringify(state))).size).toBe(works.length);
   });
 
-  it("causes a warning when the server does not flush at all", async () => {
+  it("triggers a warning if the server never flushes to disk (fsync is off)", async () => {
     const warnings: string[] = [];
     const url = await server().createDatabase();
     await open({ url, onWarning: (text) => warnings.push(text) });

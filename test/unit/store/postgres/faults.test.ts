@@ -17,14 +17,16 @@ import { sql } from "./sql.ts";
 
 const pages = collection<number>("pages");
 
-/** Long enough for a restart on the busiest machine. */
+/** Timeout in milliseconds, long enough for a restart on a very busy machine. */
 const PATIENT_MS = 20_000;
 
-/** Timeout in milliseconds: short, so that rejections come soon, and longer than a busy machine takes to
- *  connect and answer. */
+/**
+ * Timeout in milliseconds, short for quick rejections, but longer than a busy machine needs to
+ * connect and respond.
+ */
 const IMPATIENT_MS = 2_000;
 
-/** Writers that each insert records one after another, and the answers they got. */
+/** Starts writers that each insert one record after another, and records the results. */
 function startStorm({ records }: Store, writers: number) {
   const inserted: string[] = [];
   const twice: string[] = [];
@@ -41,7 +43,7 @@ function startStorm({ records }: Store, writers: number) {
   const done = Promise.all(Array.from({ length: writers }, write));
   return {
     inserted,
-    /** Records of which the writer was told that they were there already. */
+    /** Keys that a writer was told already existed. */
     twice,
     /** Waits for this many more acknowledged writes. */
     async more(count: number) {
@@ -63,7 +65,7 @@ async function keysOf(store: Store): Promise<readonly string[]> {
   return keys;
 }
 
-/** Announces again and again until it is heard, since one announcement may be lost. */
+/** Announces repeatedly until an announcement is received, because a single one may be lost. */
 async function untilHeard({ records }: Store, heard: Promise<unknown>): Promise<string> {
   let isHeard = false;
   const done = heard.then(() => {
@@ -76,7 +78,7 @@ async function untilHeard({ records }: Store, heard: Promise<unknown>): Promise<
   return "heard";
 }
 
-/** Ends the connections to a database that listen. @returns How many there were. */
+/** Terminates the database connections that listen for announcements. @returns Their number. */
 async function endListening(url: string): Promise<number> {
   const ended = await sql(
     url,
@@ -88,7 +90,7 @@ async function endListening(url: string): Promise<number> {
 
 describeOwnPostgres("a temporarily unavailable database", (server) => {
   it.each(["fast", "immediate"] as const)(
-    "neither loses, repeats nor rejects an operation over a restart: %s",
+    "loses, repeats and rejects no operation across a restart: %s",
     async (how) => {
       const store = await open({
         url: await server().createDatabase(),
@@ -104,7 +106,7 @@ describeOwnPostgres("a temporarily unavailable database", (server) => {
     },
   );
 
-  it("applies a commit once when its answer is lost", async () => {
+  it("applies a commit only once when the response is lost", async () => {
     const proxy = await startProxy(await server().createDatabase());
     const { records } = await open({ url: proxy.url, budgetMs: PATIENT_MS });
     expect(await records.commit([put(pages, { key: "a", value: 1 })])).toBe(true);
@@ -115,7 +117,7 @@ describeOwnPostgres("a temporarily unavailable database", (server) => {
     expect(await records.commit(steps)).toBe(false);
   });
 
-  it("counts rows once when the answer is lost", async () => {
+  it("counts archive rows only once when the response is lost", async () => {
     const proxy = await startProxy(await server().createDatabase());
     const { archive } = await open({ url: proxy.url, budgetMs: PATIENT_MS });
     await archive.append([{ kind: "k", at: 0, id: "warm", body: 1 }]);
@@ -128,7 +130,7 @@ describeOwnPostgres("a temporarily unavailable database", (server) => {
   });
 });
 
-describePostgres("a database that accepts connections but does not answer", (server) => {
+describePostgres("a database that accepts connections but does not respond", (server) => {
   const works: readonly [string, (store: Store) => Promise<unknown>][] = [
     ["get", ({ records }) => records.get(pages, "a")],
     ["list", ({ records }) => records.list(pages, { limit: 1 })],
@@ -141,7 +143,7 @@ describePostgres("a database that accepts connections but does not answer", (ser
     ["counts", (store) => store.counts()],
   ];
 
-  it("fails every operation soon, and is used again when it recovers", async () => {
+  it("fails every operation within a limited time, and is used again when it recovers", async () => {
     const proxy = await startProxy(await server().createDatabase());
     const store = await open({ url: proxy.url, budgetMs: IMPATIENT_MS });
     for (const [, work] of works) await work(store);
@@ -149,7 +151,8 @@ describePostgres("a database that accepts connections but does not answer", (ser
     const start = performance.now();
     const burst = Array.from({ length: 5 }, () => works).flat();
     const outcomes = await Promise.allSettled(burst.map(([, work]) => work(store)));
-    // Once the budget, and again as much for connecting, with room for a busy machine.
+    // The limit allows one timeout for the operation and one for connecting, with a margin for a busy
+    // machine.
     expect(performance.now() - start).toBeLessThan(10 * IMPATIENT_MS);
     for (const outcome of outcomes) {
       expect(outcome).toMatchObject({ reason: { code: "store_unavailable" } });
@@ -159,7 +162,7 @@ describePostgres("a database that accepts connections but does not answer", (ser
     expect((await store.records.get(pages, "b"))?.value).toBe(1);
   });
 
-  it("never applies later what was rejected, even if it arrives", async () => {
+  it("never applies a rejected commit later, even if the request arrives late", async () => {
     const proxy = await startProxy(await server().createDatabase());
     const { records } = await open({ url: proxy.url, budgetMs: IMPATIENT_MS });
     await records.commit([put(pages, { key: "a", value: 1 })]);
@@ -171,7 +174,7 @@ describePostgres("a database that accepts connections but does not answer", (ser
     expect(await records.commit([insert(pages, { key: "c", value: 1 })])).toBe(true);
   });
 
-  it("discloses no statements to callers", async () => {
+  it("discloses no SQL statements to callers", async () => {
     const proxy = await startProxy(await server().createDatabase());
     const { records } = await open({ url: proxy.url, budgetMs: IMPATIENT_MS });
     proxy.swallow();
@@ -180,7 +183,7 @@ describePostgres("a database that accepts connections but does not answer", (ser
     expect(JSON.stringify(error)).not.toMatch(/select|market_signal/);
   });
 
-  it("is listened to again when it recovers, although the old connection stays silent", async () => {
+  it("delivers announcements again when it recovers, even if the old connection stays silent", async () => {
     const url = await server().createDatabase();
     const proxy = await startProxy(url);
     const { records } = await open({ url: proxy.url, budgetMs: IMPATIENT_MS });
@@ -194,7 +197,7 @@ describePostgres("a database that accepts connections but does not answer", (ser
 });
 
 describePostgres("a database locked by another session", (server) => {
-  it("never applies later what was rejected", async () => {
+  it("never applies a rejected commit later", async () => {
     const url = await server().createDatabase();
     const { records } = await open({ url, budgetMs: IMPATIENT_MS });
     const other = new Client({ connectionString: url });
@@ -209,8 +212,8 @@ describePostgres("a database locked by another session", (server) => {
   });
 });
 
-describePostgres("announcements", (server) => {
-  it("arrive again after their connection was terminated", async () => {
+describePostgres("announcements over PostgreSQL", (server) => {
+  it("are received again after their connection was terminated", async () => {
     const url = await server().createDatabase();
     const warnings: string[] = [];
     const { records } = await open({ url, onWarning: (text) => warnings.push(text) });
@@ -221,14 +224,14 @@ describePostgres("announcements", (server) => {
     expect(warnings.filter((text) => /announcements/.test(text))).toHaveLength(1);
   });
 
-  it("are rejected when they are too long for PostgreSQL, with the whole commit", async () => {
+  it("are rejected together with the whole commit when they are too long for PostgreSQL", async () => {
     const { records } = await open({ url: await server().createDatabase() });
     const steps = [put(pages, { key: "a", value: 1 }), announce("topic", "x".repeat(8_000))];
     await expect(records.commit(steps)).rejects.toThrow(RangeError);
     expect(await records.get(pages, "a")).toBeUndefined();
   });
 
-  it("survive foreign notifications on their channel", async () => {
+  it("are still received after foreign notifications on the same channel", async () => {
     const url = await server().createDatabase();
     const { records } = await open({ url });
     const heard = new Promise((resolve) => records.onAnnounce("topic", resolve));
@@ -240,7 +243,7 @@ describePostgres("announcements", (server) => {
 });
 
 describePostgres("concurrent commits of many callers", (server) => {
-  it("are batched, and succeed or fail separately", async () => {
+  it("are batched, and succeed or fail independently", async () => {
     const { records } = await open({ url: await server().createDatabase() });
     const numbers = Array.from({ length: 500 }, (_, at) => at);
     const held = await Promise.all(
@@ -257,7 +260,7 @@ describePostgres("concurrent commits of many callers", (server) => {
     expect(await records.list(pages, { limit: 1_000 })).toHaveLength(50);
   });
 
-  it("are unaffected by one that PostgreSQL rejects", async () => {
+  it("succeed even if PostgreSQL rejects one of them", async () => {
     const url = await server().createDatabase();
     const { records } = await open({ url });
     await sql(url, "alter table market_signal.record add check (key <> 'refused')");

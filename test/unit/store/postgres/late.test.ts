@@ -8,10 +8,10 @@ import { sql } from "./sql.ts";
 
 const pages = collection<number>("pages");
 
-/** Short timeout in milliseconds, so that rejections come soon. */
+/** Timeout in milliseconds, short for quick rejections. */
 const IMPATIENT_MS = 300;
 
-/** Lets every new row of a table keep the server busy for so long. */
+/** SQL that makes each insert of a row with "slow" in its key or id take `seconds`. */
 const slow = (table: string, seconds: number) => `
   create function slow() returns trigger language plpgsql as $$
   begin
@@ -21,15 +21,15 @@ const slow = (table: string, seconds: number) => `
   create trigger slow before insert on market_signal.${table}
     for each row when (new.${table === "record" ? "key" : "id"} like 'slow%') execute function slow()`;
 
-/** Waits until no other session is at work or waits in the database. */
+/** Waits until no other session of the database is active or waiting. */
 async function untilIdle(url: string): Promise<void> {
   const busy = `select from pg_stat_activity where datname = current_database()
     and state <> 'idle' and pid <> pg_backend_pid()`;
   while ((await sql(url, busy)).length > 0);
 }
 
-describePostgres("an operation that starts in time and exceeds its deadline", (server) => {
-  it("is rolled back, for commits of few or many operations and for rows", async () => {
+describePostgres("a database operation that starts in time but exceeds its deadline", (server) => {
+  it("is rolled back, whether it is a commit of one or several operations or an append of rows", async () => {
     const url = await server().createDatabase();
     const { records, archive, counts } = await open({ url, budgetMs: IMPATIENT_MS });
     await sql(url, slow("record", 0.6));
@@ -48,7 +48,7 @@ describePostgres("an operation that starts in time and exceeds its deadline", (s
     expect(await records.commit([insert(pages, { key: "quick", value: 1 })])).toBe(true);
   });
 
-  it("is rolled back when another session locks the table for a while", async () => {
+  it("is rolled back when another session temporarily locks the table", async () => {
     const url = await server().createDatabase();
     const { records } = await open({ url, budgetMs: IMPATIENT_MS });
     await records.commit([put(pages, { key: "warm", value: 1 })]);
@@ -63,7 +63,7 @@ describePostgres("an operation that starts in time and exceeds its deadline", (s
     expect(await records.list(pages, { limit: 9 })).toHaveLength(1);
   });
 
-  it("is committed when it is large, since that has a longer deadline", async () => {
+  it("is committed when it is large, because large commits have a longer deadline", async () => {
     const url = await server().createDatabase();
     const { records } = await open({ url, budgetMs: IMPATIENT_MS });
     await sql(url, slow("record", 0.6));
@@ -73,13 +73,13 @@ describePostgres("an operation that starts in time and exceeds its deadline", (s
   });
 });
 
-describePostgres("a batch that is rejected at its second attempt", (server) => {
-  it("was applied once if the first attempt succeeded", async () => {
+describePostgres("a batch that fails at its second attempt", (server) => {
+  it("is reported as applied if the first attempt succeeded", async () => {
     const url = await server().createDatabase();
     const proxy = await startProxy(url);
     const { records } = await open({ url: proxy.url, budgetMs: 5_000 });
     await records.commit([put(pages, { key: "warm", value: 1 })]);
-    // The second try is refused, as by a disk that fails.
+    // The second attempt fails like a disk error.
     await sql(
       url,
       `create sequence tries;

@@ -4,7 +4,7 @@ import {
   remove,
   removeAt,
   replace,
-  unchanged,
+  requireUnchanged,
 } from "../../../../src/store/port/operations.ts";
 import { collection } from "../../../../src/store/port/records.ts";
 import type { DumpRow, Store } from "../../../../src/store/port/store.ts";
@@ -35,8 +35,8 @@ const REPLACED = {
   message: expect.stringMatching(/replaced by a copy/),
 };
 
-describePostgres("a store that another process replaces by a copy", (server) => {
-  it("discards queued operations, and continues with the copy", async () => {
+describePostgres("a store that another process replaces with a copy", (server) => {
+  it("rejects queued operations, and continues with the copy", async () => {
     const url = await server().createDatabase();
     const [store, other] = await Promise.all([open({ url, budgetMs: 20_000 }), open({ url })]);
     const { records, archive } = store;
@@ -62,7 +62,7 @@ describePostgres("a store that another process replaces by a copy", (server) => 
 });
 
 describePostgres("a store that was replaced while a process was idle", (server) => {
-  it("rejects the next commit of that process as one of the previous store", async () => {
+  it("rejects the next commit of that process, because it is meant for the previous store", async () => {
     const url = await server().createDatabase();
     const [store, other] = await Promise.all([open({ url }), open({ url })]);
     await other.load(other.identity, each(await copyOf(other)));
@@ -72,8 +72,8 @@ describePostgres("a store that was replaced while a process was idle", (server) 
   });
 });
 
-describePostgres("revisions", (server) => {
-  it("of removed records, which a copy does not contain, are not reused", async () => {
+describePostgres("record revisions in PostgreSQL", (server) => {
+  it("are not reused after a copy, even if they belonged to removed records", async () => {
     const source = await open({ url: await server().createDatabase() });
     await source.records.commit([put(pages, { key: "a", value: 1 })]);
     for (let at = 0; at < 20; at++) {
@@ -89,11 +89,15 @@ describePostgres("revisions", (server) => {
     expect(after?.revision).toBeGreaterThan(before?.revision ?? Infinity);
   });
 
-  it.each([Number.NaN, Infinity, 1.5])("that are invalid are rejected: %d", async (revision) => {
+  it.each([Number.NaN, Infinity, 1.5])("are rejected when invalid: %d", async (revision) => {
     const { records } = await open({ url: await server().createDatabase() });
     await records.commit([put(pages, { key: "a", value: 1 })]);
     const at = { key: "a", revision };
-    const steps = [removeAt(pages, at), replace(pages, at, { value: 2 }), unchanged(pages, at)];
+    const steps = [
+      removeAt(pages, at),
+      replace(pages, at, { value: 2 }),
+      requireUnchanged(pages, at),
+    ];
     for (const step of steps) {
       await expect(records.commit([step])).rejects.toThrow(RangeError);
     }

@@ -52,7 +52,7 @@ async function rowsOf(store: Store): Promise<readonly DumpRow[]> {
   return rows;
 }
 
-/** The store, and a power cut just before it would be retired. */
+/** The store with a simulated power failure just before it would be retired. */
 function cutBeforeTheEnd(store: EmbeddedStore): EmbeddedStore {
   const markMoved = () => Promise.reject(new Error("no power"));
   return { ...store, identity: store.identity, markMoved };
@@ -60,15 +60,15 @@ function cutBeforeTheEnd(store: EmbeddedStore): EmbeddedStore {
 
 const ignore = () => undefined;
 
-/** Fails once this share of the rows is there. */
+/** Returns a progress callback that fails once this share of the rows has been copied. */
 function stopAt(share: number) {
   return (done: number, total: number) => {
     if (done >= share * total) throw new Error("stopped");
   };
 }
 
-describePostgres("moving an embedded store into PostgreSQL", (server) => {
-  it("copies everything as it is and retires the embedded store", async () => {
+describePostgres("the move of an embedded store to PostgreSQL", (server) => {
+  it("copies all rows unchanged and retires the embedded store", async () => {
     const { store, folder } = await filled();
     const url = await server().createDatabase();
     const rows = await rowsOf(store);
@@ -95,19 +95,22 @@ describePostgres("moving an embedded store into PostgreSQL", (server) => {
     await expect(again).rejects.toThrow(/moved to PostgreSQL/);
   });
 
-  it.each([0.1, 0.5, 0.9, 1])("resumes after it was stopped at %d of the rows", async (share) => {
-    const { store } = await filled();
-    const url = await server().createDatabase();
-    const first = migrate({ source: store, url, onProgress: stopAt(share) });
-    await expect(first).rejects.toThrow("stopped");
-    await expect(openPostgres({ url, mode: "sandbox" })).rejects.toThrow(/migrate --to/);
-    const rows = await rowsOf(store);
-    await migrate({ source: store, url, onProgress: ignore });
-    expect(await rowsOf(await open({ url }))).toEqual(rows);
-  });
+  it.each([0.1, 0.5, 0.9, 1])(
+    "resumes after it was stopped at the fraction %d of the rows",
+    async (share) => {
+      const { store } = await filled();
+      const url = await server().createDatabase();
+      const first = migrate({ source: store, url, onProgress: stopAt(share) });
+      await expect(first).rejects.toThrow("stopped");
+      await expect(openPostgres({ url, mode: "sandbox" })).rejects.toThrow(/migrate --to/);
+      const rows = await rowsOf(store);
+      await migrate({ source: store, url, onProgress: ignore });
+      expect(await rowsOf(await open({ url }))).toEqual(rows);
+    },
+  );
 
   it.each([0.2, 0.7, 1])(
-    "copies what changed since it was stopped at %d of the rows",
+    "copies later changes after it was stopped at the fraction %d of the rows",
     async (share) => {
       const { store } = await filled();
       const url = await server().createDatabase();
@@ -127,7 +130,7 @@ describePostgres("moving an embedded store into PostgreSQL", (server) => {
     },
   );
 
-  it("only locks the source if everything else had already been done", async () => {
+  it("only retires the source if everything else was done before an interruption", async () => {
     const { store, folder } = await filled();
     const url = await server().createDatabase();
     const interrupted = cutBeforeTheEnd(store);
@@ -141,7 +144,7 @@ describePostgres("moving an embedded store into PostgreSQL", (server) => {
     await expect(openEmbedded({ folder, now: () => NOW })).rejects.toThrow(/moved/);
   });
 
-  it("rejects a copy that was used since, and the source stays in use", async () => {
+  it("rejects a copy that has been used in the meantime, and keeps the source in use", async () => {
     const { store } = await filled();
     const url = await server().createDatabase();
     const interrupted = cutBeforeTheEnd(store);
@@ -156,7 +159,7 @@ describePostgres("moving an embedded store into PostgreSQL", (server) => {
     expect(await store.records.commit([put(pages, { key: "on", value: 1 })])).toBe(true);
   });
 
-  it("rejects a database with another store, and the source stays in use", async () => {
+  it("rejects a database with another store, and keeps the source in use", async () => {
     const { store } = await filled();
     const url = await server().createDatabase();
     const other = await open({ url });
@@ -167,7 +170,7 @@ describePostgres("moving an embedded store into PostgreSQL", (server) => {
     expect(await store.records.commit([put(pages, { key: "on", value: 1 })])).toBe(true);
   });
 
-  it("runs once at a time", async () => {
+  it("is rejected while another move to the same database is running", async () => {
     const url = await server().createDatabase();
     const [one, two] = [await filled(), await filled()];
     let second: Promise<unknown> | undefined;
@@ -181,7 +184,7 @@ describePostgres("moving an embedded store into PostgreSQL", (server) => {
     expect(await second).toMatch(/just being moved|holds another store/);
   });
 
-  it("continues with revisions that the source never issued", async () => {
+  it("continues with revisions that the source has never issued", async () => {
     const { store } = await filled();
     const highest = (await rowsOf(store)).length * 2;
     const url = await server().createDatabase();
@@ -193,7 +196,7 @@ describePostgres("moving an embedded store into PostgreSQL", (server) => {
     expect(revision).toBeLessThan(1_000_001 + highest);
   });
 
-  it("does not stop the source before it has the database", async () => {
+  it("does not freeze the source before the database can be opened", async () => {
     const { store } = await filled();
     const frozen: string[] = [];
     const source = {
@@ -209,7 +212,7 @@ describePostgres("moving an embedded store into PostgreSQL", (server) => {
     expect(frozen).toEqual([]);
   });
 
-  it("names the database that does not answer", async () => {
+  it("reports which database cannot be opened", async () => {
     const { store } = await filled();
     const url = (await server().createDatabase()).replace(/test_\d+/, "nowhere");
     await expect(migrate({ source: store, url, onProgress: ignore })).rejects.toThrow(

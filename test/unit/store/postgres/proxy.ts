@@ -3,22 +3,27 @@ import { type AddressInfo, connect, createServer, type Socket } from "node:net";
 import { join } from "node:path";
 import { onTestFinished } from "vitest";
 
-/** A way to a database that can be disturbed. */
+/** A connection to a database that a test can disturb. */
 export interface Proxy {
-  /** DATABASE_URL of the database through it. */
+  /** DATABASE_URL that connects through the proxy. */
   readonly url: string;
-  /** Stops answering on all connections, existing and new. */
+  /** Stops responding on all connections, existing and new. */
   swallow(): void;
-  /** Makes new connections work; the connections of the outage stay silent. */
+  /** Makes new connections work again. The connections from the outage stay silent. */
   heal(): void;
-  /** Keeps back what clients send. @returns Sends it on its way, even if the client has gone, and
-   *  waits for the answers. */
+  /**
+   * Holds back what clients send. @returns A function that forwards the held data, even if the
+   * client has disconnected, and waits for the responses.
+   */
   hold(): () => Promise<void>;
-  /** Cuts the next connection that gets an answer, before the answer. @returns When it did. */
+  /**
+   * Cuts the next connection that receives a response, before the response is delivered. @returns
+   * Resolves when the connection was cut.
+   */
   cutNextAnswer(): Promise<void>;
 }
 
-/** Stands between clients and a server on a Unix socket until the test is over. */
+/** Starts a proxy between clients and a server on a Unix socket until the end of the test. */
 export async function startProxy(url: string): Promise<Proxy> {
   const target = join(new URL(url).searchParams.get("host") ?? "", ".s.PGSQL.5432");
   const silent = new WeakSet<Socket>();

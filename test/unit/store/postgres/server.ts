@@ -8,18 +8,18 @@ import {
   startPostgres,
 } from "../../../support/postgres.ts";
 
-/** Starting a server takes seconds on a busy machine. */
+/** Timeout in milliseconds, because starting a server takes seconds on a busy machine. */
 const START_MS = 60_000;
 
-/** Tests get the server, once it runs. */
+/** Defines tests. `server` returns the running server inside a test. */
 type Tests = (server: () => Cluster) => void;
 
-/** Tests on the PostgreSQL server that all share. */
+/** Defines tests that use the shared PostgreSQL server. */
 export function describePostgres(title: string, tests: Tests): void {
   describeOn(sharedPostgres, title, tests);
 }
 
-/** Tests on a PostgreSQL server of their own, which they restart or change. */
+/** Defines tests that use their own PostgreSQL server, which they may restart or reconfigure. */
 export function describeOwnPostgres(title: string, tests: Tests): void {
   describeOn(startPostgres, title, tests);
 }
@@ -39,7 +39,7 @@ function describeOn(start: () => Promise<Cluster>, title: string, tests: Tests):
   );
 }
 
-/** Opens a store that is closed when the test is over. */
+/** Opens a store that is closed at the end of the test. */
 export async function open(options: PostgresOptions): Promise<Store> {
   const store = await openPostgres({ mode: "sandbox", ...options });
   onTestFinished(() => store.close());

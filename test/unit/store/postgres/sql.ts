@@ -1,6 +1,6 @@
 import { Client } from "pg";
 
-/** Asks a database past the store. */
+/** Runs SQL directly on a database, without the store. */
 export async function sql(url: string, text: string): Promise<readonly object[]> {
   const client = new Client({ connectionString: url });
   await client.connect();

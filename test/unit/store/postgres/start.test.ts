@@ -1,7 +1,7 @@
 import { expect, it, onTestFinished } from "vitest";
 import { unsealedAudit } from "../../../../src/store/audit/entry.ts";
 import type { ArchiveRow } from "../../../../src/store/port/archive.ts";
-import { insert, put, unchanged } from "../../../../src/store/port/operations.ts";
+import { insert, put, requireUnchanged } from "../../../../src/store/port/operations.ts";
 import { collection } from "../../../../src/store/port/records.ts";
 import type { Store } from "../../../../src/store/port/store.ts";
 import { openPostgres } from "../../../../src/store/postgres/open.ts";
@@ -11,15 +11,15 @@ import { sql } from "./sql.ts";
 
 const pages = collection<number>("pages");
 
-/** Archive rows of schema 4 that waited to be moved into the archive. */
+/** The outbox of schema 4, with archive rows that wait to be moved into the archive. */
 const outbox = collection<ArchiveRow>("outbox");
 
 const WAITING = { kind: "audit", at: 7, id: "w", subject: "t", body: { action: "a", target: "t" } };
 const EVENT = { kind: "alert-event", at: 8, id: "msg_1", subject: "client:c", body: { n: 1 } };
 const ATTEMPT = { kind: "delivery-attempt", at: 9, id: "x", body: { n: 2 } };
 
-describePostgres("opening a database", (server) => {
-  it("creates one store, even when three processes do it concurrently", async () => {
+describePostgres("the opening of a PostgreSQL database", (server) => {
+  it("creates one store, even when three processes open it concurrently", async () => {
     const url = await server().createDatabase();
     const stores = await Promise.all([open({ url }), open({ url }), open({ url })]);
     const ids = new Set(stores.map(({ identity }) => identity.id));
@@ -30,7 +30,7 @@ describePostgres("opening a database", (server) => {
     expect(versions).toEqual([1, 2, 3, 4, 5].map((version) => ({ version })));
   });
 
-  it("finds the same store again, of any mode when none is given", async () => {
+  it("finds the same store again, whatever its mode if no mode is given", async () => {
     const url = await server().createDatabase();
     const first = await open({ url, mode: "replay" });
     const again = await openPostgres({ url });
@@ -38,7 +38,7 @@ describePostgres("opening a database", (server) => {
     expect(again.identity).toEqual({ id: first.identity.id, mode: "replay" });
   });
 
-  it("rejects the store of another mode, and says what to change", async () => {
+  it("rejects a store of another mode, and says which setting to change", async () => {
     const url = await server().createDatabase();
     await open({ url, mode: "sandbox" });
     await expect(openPostgres({ url, mode: "live" })).rejects.toThrow(
@@ -61,7 +61,7 @@ describePostgres("opening a database", (server) => {
     await expect(openPostgres({ url, mode: "sandbox" })).rejects.toThrow(/newer version.+99/);
   });
 
-  it("migrates a store of schema 1 to check records", async () => {
+  it("migrates a store of schema 1, so that it supports checks of unchanged records", async () => {
     const url = await server().createDatabase();
     const first = await open({ url });
     await first.records.commit([put(pages, { key: "a", value: 1 })]);
@@ -74,12 +74,12 @@ describePostgres("opening a database", (server) => {
     );
     const { records } = await open({ url });
     const [stored] = await records.list(pages, { limit: 1 });
-    expect(await records.commit(stored ? [unchanged(pages, stored)] : [])).toBe(true);
+    expect(await records.commit(stored ? [requireUnchanged(pages, stored)] : [])).toBe(true);
     const versions = await sql(url, "select version from market_signal.migration order by 1");
     expect(versions).toEqual([1, 2, 3, 4, 5].map((version) => ({ version })));
   });
 
-  it("migrates a store of schema 2 to claim with excluded groups", async () => {
+  it("migrates a store of schema 2, so that it supports claims that exclude groups", async () => {
     const url = await server().createDatabase();
     const first = await open({ url });
     const groups = ["g"];
@@ -99,12 +99,12 @@ describePostgres("opening a database", (server) => {
     const { records } = await open({ url });
     const claim = { limit: 9, leaseMs: 1_000, except: groups };
     expect(await records.claimDue(pages, claim)).toMatchObject([{ key: "b" }]);
-    // As processes of the second version ask.
+    // The query of a process that still uses schema 2.
     const asked = "select key from market_signal.claim('pages', 9, 1000::bigint, null)";
     expect(await sql(url, asked)).toEqual([{ key: "a" }]);
   });
 
-  it("rejects a store whose move has not completed, and says how to complete it", async () => {
+  it("rejects a store whose move is incomplete, and says how to complete it", async () => {
     const url = await server().createDatabase();
     await open({ url });
     await sql(url, "update market_signal.meta set is_copying = true");
@@ -122,7 +122,7 @@ describePostgres("opening a database", (server) => {
     expect(await sql(url, "select id from market_signal.meta")).toEqual([]);
   });
 
-  it("refuses a database of another encoding", async () => {
+  it("rejects a database with another encoding than UTF-8", async () => {
     const url = await server().createDatabase();
     await sql(
       url,
@@ -134,7 +134,7 @@ describePostgres("opening a database", (server) => {
     );
   });
 
-  it("uses a schema that was prepared for it", async () => {
+  it("uses a schema that an administrator has created for it", async () => {
     const url = await server().createDatabase();
     await sql(url, "create role guest login; create schema market_signal authorization guest");
     const store = await open({ url: url.replace("postgres@", "guest@") });
@@ -155,7 +155,7 @@ describePostgres("opening a database", (server) => {
     ["a server that is not there", (url: string) => url.replace("%2Fmsp-", "%2Fmsq-")],
     ["a URL that is none", () => "postgres://postgres:sesame@[host/db"],
     ["a port that nobody listens on", () => "postgres://postgres:sesame@127.0.0.1:1/db"],
-  ])("does not disclose the password of %s", async (_, change) => {
+  ])("does not disclose the password in the URL of %s", async (_, change) => {
     const url = await server().createDatabase();
     const wrong = change(url.replace("postgres@", "postgres:sesame@"));
     const error = await openPostgres({ url: wrong, mode: "sandbox", budgetMs: 100 }).catch(
@@ -169,12 +169,13 @@ describePostgres("opening a database", (server) => {
     ).not.toContain("sesame");
   });
 
-  it("moves the outbox of a store of the fourth schema into the archive, each row once", async () => {
+  it("moves the outbox of a store of schema 4 into the archive, each row once", async () => {
     const url = await server().createDatabase();
     const store = await openFourth(url, [
       { key: "audit:7:w", value: WAITING },
       { key: "alert-event:8:msg_1", value: EVENT },
-      // A process ended after it had moved this one, before it removed it from the outbox.
+      // A process ended after it had copied this row to the archive, and before it removed the row from
+      // the outbox.
       { key: "delivery-attempt:9:x", value: ATTEMPT },
     ]);
     const { records, archive } = store;
@@ -191,7 +192,7 @@ describePostgres("opening a database", (server) => {
     expect(versions).toEqual([1, 2, 3, 4, 5].map((version) => ({ version })));
   });
 
-  it("accepts outbox records from processes of schema 4 that still run", async () => {
+  it("still accepts outbox records from running processes of schema 4", async () => {
     const url = await server().createDatabase();
     const { records, archive } = await openFourth(url, []);
     await records.commit([
@@ -205,7 +206,10 @@ describePostgres("opening a database", (server) => {
   });
 });
 
-/** Opens a store of schema 4 that has an archived attempt, a record, and these in its outbox. */
+/**
+ * Opens a store of schema 4 that has one archived attempt, one record, and the given outbox
+ * records.
+ */
 async function openFourth(
   url: string,
   waiting: readonly { readonly key: string; readonly value: ArchiveRow }[],

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { copyOf, fill, newFolder, openIn } from "./folders.ts";
 
-/** An open store, all of which is in its files and in memory. */
+/** An open store whose rows are all in its main file and have been read into memory. */
 async function readStore() {
   const folder = newFolder();
   const filled = await openIn(folder);
@@ -13,8 +13,10 @@ async function readStore() {
   return { folder, store };
 }
 
-/** Writes over a text in a file that is open. The bytes are looked for in a copy: closing the file
- *  would let go of the locks of this process. */
+/**
+ * Overwrites a text in an open file. The position is searched in a copy, because closing the file
+ * would release this process's locks.
+ */
 function overwrite(folder: string, name: string, text: string, other: string): void {
   const at = readFileSync(join(copyOf(folder), name)).indexOf(text);
   const file = openSync(join(folder, name), "r+");
@@ -22,7 +24,7 @@ function overwrite(folder: string, name: string, text: string, other: string): v
   closeSync(file);
 }
 
-describe("a check of an open store", () => {
+describe("the integrity check of an open store", () => {
   it("reports nothing for an intact store", async () => {
     const { store } = await readStore();
     expect(await store.check()).toEqual([]);

@@ -2,7 +2,13 @@ import { appendFileSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { describe, expect, it } from "vitest";
-import { insert, put, remove, removeAt, unchanged } from "../../../../src/store/port/operations.ts";
+import {
+  insert,
+  put,
+  remove,
+  removeAt,
+  requireUnchanged,
+} from "../../../../src/store/port/operations.ts";
 import type { Records } from "../../../../src/store/port/records.ts";
 import { ArchiveTable } from "../../../../src/store/sqlite/archive.ts";
 import { StoreGate } from "../../../../src/store/sqlite/gate.ts";
@@ -13,7 +19,7 @@ import { StoreFile } from "../../../../src/store/sqlite/store-file.ts";
 import { truncateWal } from "../../../../src/store/sqlite/write-ahead-log.ts";
 import { fill, NOW, newFolder, openIn, pages, rowsOf } from "./folders.ts";
 
-/** A folder of which the disk refuses to take a record with this key. */
+/** Creates a store that rejects a record with this key, like a disk error. */
 async function folderThatRefuses(key: string): Promise<string> {
   const folder = newFolder();
   await (await openIn(folder)).close();
@@ -27,7 +33,7 @@ async function folderThatRefuses(key: string): Promise<string> {
 const noWarning = () => undefined;
 const noUndo = () => undefined;
 
-/** The records of a closed store over parts that the test can reach. */
+/** Opens the parts of a closed store, so that the test can access them. */
 function partsOf(folder: string, onWarning: (message: string) => void) {
   const file = StoreFile.open(join(folder, "store.sqlite"));
   const table = new RecordTable(file);
@@ -42,7 +48,7 @@ const keysOf = async (records: Records) =>
   (await records.list(pages, { limit: 10_000 })).map(({ key }) => key);
 
 describe("a commit that cannot be written", () => {
-  it("is rejected alone in its batch, and leaves no data behind", async () => {
+  it("is the only one rejected in its batch, and leaves no data behind", async () => {
     const folder = await folderThatRefuses("bad");
     const store = await openIn(folder);
     const keys = Array.from({ length: 100 }, (_, at) => (at === 37 ? "bad" : `key ${at}`));
@@ -63,7 +69,7 @@ describe("a commit that cannot be written", () => {
     expect(await keysOf((await openIn(folder)).records)).toEqual(expected);
   });
 
-  it("preserves its cause for the log and discloses none to the caller", async () => {
+  it("keeps the cause of its failure for the log, and does not disclose it to the caller", async () => {
     const { records } = await openIn(await folderThatRefuses("bad"));
     const error: unknown = await records
       .commit([put(pages, { key: "bad", value: 1 })])
@@ -73,8 +79,8 @@ describe("a commit that cannot be written", () => {
   });
 });
 
-describe("a full disk", () => {
-  it("rejects what does not fit, leaves no part of it behind, and recovers by itself", async () => {
+describe("a store on a full disk", () => {
+  it("rejects commits that do not fit, leaves no part of them behind, and works again when there is space", async () => {
     const folder = newFolder();
     await (await openIn(folder)).close();
     const { file, records } = partsOf(folder, noWarning);
@@ -98,8 +104,8 @@ describe("a full disk", () => {
   });
 });
 
-describe("a failing disk", () => {
-  it("preserves what was committed, without what was rejected", async () => {
+describe("a store on a failing disk", () => {
+  it("keeps what was committed, and discards what was rejected", async () => {
     const folder = newFolder();
     const store = await openIn(folder);
     await fill(store);
@@ -117,7 +123,7 @@ describe("a failing disk", () => {
     expect(await keysOf((await openIn(folder)).records)).toContain("done");
   });
 
-  it("that prevents the rollback is reported", () => {
+  it("reports when the disk also prevents the rollback", () => {
     const warnings: string[] = [];
     const gate = new StoreGate(
       (message) => warnings.push(message),
@@ -131,7 +137,7 @@ describe("a failing disk", () => {
 
   const ioError = Object.assign(new Error("disk I/O error"), { errcode: 10 | (4 << 8) });
 
-  it("blocks all writes, and is reported to the operator once", () => {
+  it("rejects all writes, and reports the failure to the operator once", () => {
     const warnings: unknown[] = [];
     const gate = new StoreGate((message, cause) => warnings.push({ message, cause }), noUndo);
     for (let times = 0; times < 2; times++) {
@@ -145,8 +151,8 @@ describe("a failing disk", () => {
   });
 });
 
-describe("revisions", () => {
-  it("go on after a restart, even when the newest records have been removed", async () => {
+describe("record revisions in the embedded store", () => {
+  it("continue after a restart, even if the newest records have been removed", async () => {
     const folder = newFolder();
     const store = await openIn(folder);
     await store.records.commit(["a", "b", "c"].map((key) => put(pages, { key, value: 1 })));
@@ -158,11 +164,11 @@ describe("revisions", () => {
   });
 });
 
-describe("names of the archive", () => {
+describe("the kind, id and subject of an archive row", () => {
   it.each([
     ["characters", "x".repeat(513)],
     ["bytes", "鍵".repeat(334)],
-  ])("have at most the %s that an index accepts", async (_, long) => {
+  ])("are limited to the number of %s that an index accepts", async (_, long) => {
     const { archive } = await openIn(newFolder());
     const row = { kind: "k", at: 1, id: "i", subject: "s", body: 1 };
     await archive.append([row]);
@@ -172,8 +178,8 @@ describe("names of the archive", () => {
   });
 });
 
-describe("values", () => {
-  it("are separate copies for each reader", async () => {
+describe("stored record values", () => {
+  it("are returned as a separate copy to each reader", async () => {
     const { records } = await openIn(newFolder());
     await records.commit([put(pages, { key: "a", value: { deep: [{ n: 1 }] }, groups: ["g"] })]);
     const [stored] = await records.list(pages, { limit: 1 });
@@ -188,7 +194,7 @@ describe("values", () => {
   it.each([
     ["undefined", undefined],
     ["a function", () => 1],
-  ])("must be JSON: %s is rejected", async (_, value) => {
+  ])("must be JSON, so %s is rejected", async (_, value) => {
     const { records } = await openIn(newFolder());
     await expect(records.commit([put(pages, { key: "a", value })])).rejects.toThrow(TypeError);
   });
@@ -200,25 +206,25 @@ describe("values", () => {
     ["a group of more than 1,000 bytes", { key: "a", groups: ["鍵".repeat(334)] }],
     ["a life that is not a number", { key: "a", ttlMs: Number.NaN }],
     ["an instant that is not a number", { key: "a", dueInMs: Number.NaN }],
-  ])("must have options that can be stored: %s is rejected", async (_, bad) => {
+  ])("must have options that can be stored, so %s is rejected", async (_, bad) => {
     const { records } = await openIn(newFolder());
     await expect(records.commit([put(pages, { value: 1, ...bad })])).rejects.toThrow(RangeError);
   });
 
   it.each([Number.NaN, Infinity, 1.5, 2 ** 53])(
-    "must have a revision that is a whole number: %s is rejected",
+    "must be checked against a whole-number revision, so %s is rejected",
     async (revision) => {
       const { records } = await openIn(newFolder());
       await records.commit([put(pages, { key: "a", value: 1 })]);
       const at = { key: "a", revision };
-      for (const step of [removeAt(pages, at), unchanged(pages, at)]) {
+      for (const step of [removeAt(pages, at), requireUnchanged(pages, at)]) {
         await expect(records.commit([step])).rejects.toThrow(RangeError);
       }
       expect(await keysOf(records)).toEqual(["a"]);
     },
   );
 
-  it("may have an extreme lifetime: the store opens again", async () => {
+  it("may have an extreme lifetime without preventing the store from opening again", async () => {
     const folder = newFolder();
     const store = await openIn(folder);
     const lives = [Infinity, Number.MAX_VALUE, Number.MAX_SAFE_INTEGER, 0.5, 1e-7];
@@ -233,7 +239,7 @@ describe("values", () => {
   });
 });
 
-it("a read continues page after page", async () => {
+it("consecutive reads give other tasks a turn of the event loop", async () => {
   const store = await openIn(newFolder());
   await fill(store);
   let hasTurned = false;

@@ -21,8 +21,8 @@ async function filled() {
 const write = (key = "new") => [put(pages, { key, value: 1 })];
 const UNAVAILABLE = { code: "store_unavailable", status: 503 };
 
-describe("a dump", () => {
-  it("is a snapshot of its start, while records and archive rows change", async () => {
+describe("the dump of an embedded store", () => {
+  it("is a snapshot of its start, even while records and archive rows change", async () => {
     const { store, rows } = await filled();
     const { records, archive } = store;
     const seen: DumpRow[] = [];
@@ -35,7 +35,7 @@ describe("a dump", () => {
     expect(seen).toEqual(rows);
   });
 
-  it("fails with a problem when the store is closed", async () => {
+  it("fails with store_unavailable when the store is closed", async () => {
     const { store } = await filled();
     const dump = store.dump()[Symbol.asyncIterator]();
     await dump.next();
@@ -43,7 +43,7 @@ describe("a dump", () => {
     await expect(dump.next()).rejects.toMatchObject(UNAVAILABLE);
   });
 
-  it("fails with a problem when the store is replaced, without damage", async () => {
+  it("fails with store_unavailable when the store is replaced, without damaging it", async () => {
     const { folder, store } = await filled();
     const dump = store.dump()[Symbol.asyncIterator]();
     await dump.next();
@@ -58,8 +58,8 @@ describe("a dump", () => {
   });
 });
 
-describe("loading", () => {
-  it("allows reads of the old data, and no writes, until it is complete", async () => {
+describe("loading another store's dump", () => {
+  it("allows reads of the old data but no writes until it is complete", async () => {
     const { store, rows } = await filled();
     async function* slowly(): AsyncIterable<readonly DumpRow[]> {
       yield [ROW];
@@ -76,7 +76,7 @@ describe("loading", () => {
     expect(await store.records.commit(write())).toBe(true);
   });
 
-  it("that fails leaves the store and its directory unchanged", async () => {
+  it("leaves the store and its directory unchanged when it fails", async () => {
     const { folder, store, rows } = await filled();
     async function* breaking(): AsyncIterable<readonly DumpRow[]> {
       yield [ROW];
@@ -95,7 +95,7 @@ describe("loading", () => {
     ["an instant that is no number", { ...ROW, key: "b", dueAt: Number.NaN }],
     ["a key that the disk cannot keep", { ...ROW, key: "\ud83d" }],
     ["a text that the disk cannot keep", { ...ROW, key: "b", text: '"\ud83d"' }],
-  ])("refuses %s", async (_, row) => {
+  ])("rejects %s", async (_, row) => {
     const { store, rows } = await filled();
     await expect(store.load(OTHER, batchOf(ROW, row))).rejects.toThrow(Error);
     expect(await rowsOf(store)).toEqual(rows);
@@ -113,7 +113,7 @@ describe("loading", () => {
     expect(await rowsOf(await openIn(folder))).toEqual(rows);
   });
 
-  it("reuses no revision that the store has issued", async () => {
+  it("does not reuse a revision that the store has already issued", async () => {
     const { store } = await filled();
     const before = (await store.records.get(pages, "last"))?.revision ?? Infinity;
     await store.load(OTHER, batchOf(ROW));
@@ -122,19 +122,19 @@ describe("loading", () => {
   });
 });
 
-describe("after a load, the store", () => {
-  it("reuses no revision that the copied store may have issued", async () => {
+describe("an embedded store after a dump has been loaded", () => {
+  it("does not reuse a revision that the copied store may have issued", async () => {
     const store = await openIn(newFolder());
     await store.load(OTHER, batchOf({ ...ROW, revision: 5_000_000 }));
     await store.records.commit(write());
     expect((await store.records.get(pages, "new"))?.revision).toBeGreaterThan(6_000_000);
   });
 
-  it("rejects a write based on a read from before", async () => {
+  it("rejects a write based on a read from before the load", async () => {
     const { store } = await filled();
     const refused: unknown[] = [];
     let isLoaded = false;
-    /** Reads, and writes a turn of the event loop later, over and over. */
+    /** Repeatedly reads, waits one turn of the event loop, and writes. */
     const writer = async () => {
       while (!isLoaded) {
         const { mode, id } = store.identity;
@@ -154,7 +154,7 @@ describe("after a load, the store", () => {
 });
 
 describe("a frozen store", () => {
-  it("rejects every write with its reason, including queued ones, and answers reads", async () => {
+  it("rejects every write with its reason, including queued writes, but allows reads", async () => {
     const { store, rows } = await filled();
     const waiting = store.records.commit(write("waiting"));
     const thaw = store.freeze("The store is being moved.");
@@ -174,7 +174,7 @@ describe("a frozen store", () => {
     expect(await records.commit(write())).toBe(true);
   });
 
-  it("stays frozen until every reason has been lifted", async () => {
+  it("stays frozen until every reason to freeze it has been lifted", async () => {
     const { store } = await filled();
     const [one, two] = [store.freeze("one"), store.freeze("two")];
     one();
@@ -185,8 +185,8 @@ describe("a frozen store", () => {
   });
 });
 
-describe("a store that has been moved", () => {
-  it("rejects writes permanently and does not open again", async () => {
+describe("an embedded store that has been moved to PostgreSQL", () => {
+  it("rejects writes permanently and cannot be opened again", async () => {
     const { folder, store, rows } = await filled();
     const thaw = store.freeze("The store is being moved.");
     await store.markMoved();

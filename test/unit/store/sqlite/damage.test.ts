@@ -4,7 +4,7 @@ import { describe, expect, it } from "vitest";
 import type { DumpRow } from "../../../../src/store/port/store.ts";
 import { copyOf, fill, namesIn, newFolder, openIn, rowsOf } from "./folders.ts";
 
-/** A closed store with something of everything in it. */
+/** Creates a closed store with records and archive rows of every kind. */
 async function closedStore() {
   const folder = newFolder();
   const store = await openIn(folder);
@@ -14,12 +14,12 @@ async function closedStore() {
   return { folder, rows };
 }
 
-/** What is in a folder, byte by byte. */
+/** Returns the names and contents of all files in a folder. */
 function bytesIn(folder: string): readonly (readonly [string, string])[] {
   return namesIn(folder).map((name) => [name, readFileSync(join(folder, name), "latin1")]);
 }
 
-/** Numbers from 0 to 1, the same for the same seed (mulberry32). */
+/** Returns a generator of deterministic random numbers in [0, 1) (mulberry32). */
 function randomNumbers(seed: number): () => number {
   let state = seed;
   return () => {
@@ -30,7 +30,7 @@ function randomNumbers(seed: number): () => number {
   };
 }
 
-describe("store.sqlite", () => {
+describe("the file store.sqlite", () => {
   const name = "store.sqlite";
   const damages: readonly (readonly [string, (path: string) => void])[] = [
     ["with a zeroed header", (path) => overwrite(path, 0, Buffer.alloc(100))],
@@ -41,7 +41,7 @@ describe("store.sqlite", () => {
     ["that is something else", (path) => writeFileSync(path, "{}".repeat(9999))],
   ];
 
-  it.each(damages)("%s is rejected by name, and nothing is changed", async (_, damage) => {
+  it.each(damages)("%s is rejected with its path, and nothing is changed", async (_, damage) => {
     const { folder } = await closedStore();
     damage(join(folder, name));
     const before = bytesIn(folder);
@@ -75,7 +75,7 @@ describe("store.sqlite", () => {
     expect(refused).toBeGreaterThan(30);
   });
 
-  it("with a flipped bit in a text is rejected, although its pages are intact", async () => {
+  it("with a flipped bit in a text is rejected, even if its database pages are valid", async () => {
     const { folder } = await closedStore();
     const path = join(folder, name);
     const text = readFileSync(path, "latin1").replaceAll('{"at":150,', '{"at":151,');
@@ -98,7 +98,7 @@ function overwrite(path: string, at: number, bytes: Buffer): void {
   writeFileSync(path, whole);
 }
 
-/** All rows, or why not; the archive is read through too. */
+/** Returns all rows, or the error message. The archive is also read completely. */
 async function contentsOrRefusal(folder: string): Promise<readonly DumpRow[] | string> {
   try {
     const store = await openIn(folder);

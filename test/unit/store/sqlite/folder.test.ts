@@ -25,7 +25,7 @@ const OPENER = fileURLToPath(new URL("../../../../src/store/sqlite/open.ts", imp
 
 const FILES = ["store.sqlite"];
 
-/** Opens a folder in a separate process. @returns The result. */
+/** Opens the store of a folder in a separate process. @returns Its output and exit code. */
 async function openElsewhere(folder: string) {
   const code = `
     const { openEmbedded } = await import(${JSON.stringify(OPENER)});
@@ -46,8 +46,8 @@ async function openElsewhere(folder: string) {
   return { said, exitCode };
 }
 
-describe("a second process", () => {
-  it("is rejected while the first runs, and accepted once the first has closed", async () => {
+describe("a second process that opens the same store", () => {
+  it("is rejected while the first process runs, and accepted after the first has closed the store", async () => {
     const folder = newFolder();
     const store = await openIn(folder);
     const refusal = `another process is using ${join(folder, "store.sqlite")}; stop it or set DATA_DIR`;
@@ -57,7 +57,7 @@ describe("a second process", () => {
     expect(await openElsewhere(folder)).toEqual({ said: "opened", exitCode: 0 });
   });
 
-  it("is rejected while the first creates the store", async () => {
+  it("is rejected while the first process creates the store", async () => {
     const folder = newFolder();
     const unlock = lockFolder(pathsIn(folder));
     await expect(openIn(folder)).rejects.toThrow("another process is using");
@@ -66,7 +66,7 @@ describe("a second process", () => {
     await openIn(folder);
   });
 
-  it("is rejected even after the first has tried to open the directory twice", async () => {
+  it("is still rejected after the first process has tried to open the store a second time", async () => {
     const folder = newFolder();
     await openIn(folder);
     await expect(openIn(folder)).rejects.toThrow("another process is using");
@@ -74,8 +74,8 @@ describe("a second process", () => {
   });
 });
 
-describe("the files of the store", () => {
-  it("are accessible to the owner only, whatever the umask and their previous mode", async () => {
+describe("the files of an embedded store", () => {
+  it("are accessible only to the owner, whatever the umask and their previous permissions", async () => {
     const before = process.umask(0);
     try {
       const folder = join(newFolder(), "deep", "store");
@@ -104,8 +104,8 @@ describe("the files of the store", () => {
   });
 });
 
-describe("the mode", () => {
-  it("of the store is returned when none was given", async () => {
+describe("the market mode of a store", () => {
+  it("is returned when none was given", async () => {
     const folder = newFolder();
     const { identity } = await openIn(folder).then(async (store) => {
       await store.close();
@@ -116,7 +116,7 @@ describe("the mode", () => {
     await store.close();
   });
 
-  it("cannot differ from the store's, which stays unchanged", async () => {
+  it("must be the requested mode, otherwise the store is rejected and stays unchanged", async () => {
     const folder = newFolder();
     const store = await openIn(folder);
     await fill(store);
@@ -139,7 +139,10 @@ describe("the mode", () => {
   });
 });
 
-/** What a crash leaves of files that were to become the store, from the first to the last step. */
+/**
+ * File states that a crash leaves while a store is created or replaced, from the first to the last
+ * step.
+ */
 const crashes: readonly (readonly [string, "before" | "after", (folder: string) => void])[] = [
   [
     "when nothing but an empty file was there",
@@ -181,7 +184,7 @@ function stage(folder: string) {
 }
 
 describe("a crash while a store is created", () => {
-  it.each(crashes)("leaves all or nothing of it: %s", async (_, point, crash) => {
+  it.each(crashes)("leaves a complete store or none: %s", async (_, point, crash) => {
     const folder = newFolder();
     crash(folder);
     const crashed = copyOf(folder);
@@ -194,12 +197,12 @@ describe("a crash while a store is created", () => {
 });
 
 describe("a crash while a store is replaced", () => {
-  it.each(crashes)("leaves either the old one or the new one: %s", async (_, point, crash) => {
+  it.each(crashes)("leaves either the old store or the new store: %s", async (_, point, crash) => {
     const old = newFolder();
     const before = await openIn(old);
     await fill(before);
     const rows = await rowsOf(before);
-    // With the logs of the old files, which must not be played over the new ones.
+    // Includes the write-ahead log of the old file, which must not be applied to the new file.
     const crashing = copyOf(old);
     crash(crashing);
     const crashed = copyOf(crashing);
@@ -211,7 +214,7 @@ describe("a crash while a store is replaced", () => {
   });
 });
 
-it("a directory with other files is left unchanged", async () => {
+it("other files in the store's directory are left unchanged", async () => {
   const folder = newFolder();
   mkdirSync(join(folder, "backups"));
   writeFileSync(join(folder, "notes.txt"), "mine");
@@ -219,7 +222,7 @@ it("a directory with other files is left unchanged", async () => {
   expect(namesIn(folder)).toEqual([...FILES, "backups", "notes.txt"].sort());
 });
 
-it("a directory with a master.key and no store is not used for a new store", async () => {
+it("a directory with a master.key but no store is not used for a new store", async () => {
   const folder = newFolder();
   writeFileSync(join(folder, "master.key"), "secret");
   await expect(openIn(folder)).rejects.toThrow(`${folder} holds a master.key but no store`);
@@ -228,14 +231,14 @@ it("a directory with a master.key and no store is not used for a new store", asy
   await openIn(folder);
 });
 
-it("dangling links are treated as an unavailable store, and stay", async () => {
+it("a store whose files are dangling links is treated as damaged, and the links stay", async () => {
   const folder = newFolder();
   for (const name of FILES) symlinkSync(join(folder, "unmounted", name), join(folder, name));
   await expect(openIn(folder)).rejects.toThrow("store.sqlite is damaged (it is missing)");
   for (const name of FILES) expect(lstatSync(join(folder, name)).isSymbolicLink()).toBe(true);
 });
 
-it("a directory that is not writable is named, with the remedy", async () => {
+it("a directory that is not writable is rejected with its path and a remedy", async () => {
   const file = join(newFolder(), "file");
   writeFileSync(file, "");
   for (const folder of [file, join(file, "deep")]) {

@@ -7,19 +7,19 @@ import { collection } from "../../../../src/store/port/records.ts";
 import type { DumpRow, Store } from "../../../../src/store/port/store.ts";
 import { type EmbeddedStore, openEmbedded } from "../../../../src/store/sqlite/open.ts";
 
-/** Where the clock of these tests stands. */
+/** Fixed time of the clock in these tests, Unix milliseconds. */
 export const NOW = Date.UTC(2026, 10, 21, 12);
 
 export const pages = collection<unknown>("pages");
 
-/** An empty folder that goes when the test is over. */
+/** Creates an empty folder that is removed at the end of the test. */
 export function newFolder(): string {
   const folder = mkdtempSync(join(tmpdir(), "embedded-store-"));
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
   return folder;
 }
 
-/** Opens the store of a folder, or creates one; it is closed when the test is over. */
+/** Opens or creates the store in a folder. The store is closed at the end of the test. */
 export async function openIn(
   folder: string,
   onWarning: (message: string, cause?: unknown) => void = () => undefined,
@@ -29,7 +29,7 @@ export async function openIn(
   return store;
 }
 
-/** Something of everything, and enough of it for many pages. */
+/** Writes records and archive rows of every kind, enough to fill many pages. */
 export async function fill({ records, archive }: Store): Promise<void> {
   const numbers = Array.from({ length: 300 }, (_, at) => at);
   await records.commit(
@@ -54,21 +54,21 @@ export async function fill({ records, archive }: Store): Promise<void> {
   );
 }
 
-/** Everything of a store, in the order of its dump. */
+/** Returns all rows of a store, in the order of its dump. */
 export async function rowsOf(store: Store): Promise<readonly DumpRow[]> {
   const rows: DumpRow[] = [];
   for await (const batch of store.dump()) rows.push(...batch);
   return rows;
 }
 
-/** Copies the files of a folder as they are, as a crash would leave them. */
+/** Copies the files of a folder as they are, which is what a crash would leave. */
 export function copyOf(folder: string): string {
   const copy = newFolder();
   for (const name of readdirSync(folder)) copyFileSync(join(folder, name), join(copy, name));
   return copy;
 }
 
-/** The names in a folder, without the lock that stays. */
+/** Returns the file names in a folder, except the lock file, which always remains. */
 export function namesIn(folder: string): readonly string[] {
   if (!existsSync(folder)) return [];
   return readdirSync(folder)
@@ -76,7 +76,7 @@ export function namesIn(folder: string): readonly string[] {
     .sort();
 }
 
-/** One batch of rows. */
+/** Yields one batch of rows. */
 export async function* batchOf(...rows: readonly DumpRow[]): AsyncIterable<readonly DumpRow[]> {
   yield rows;
 }

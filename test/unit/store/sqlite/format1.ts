@@ -4,7 +4,7 @@ import { crc32 } from "node:zlib";
 
 type Column = string | number | null;
 
-/** A record as format 1 stored it; the members are the columns of its table. */
+/** A record in format 1. The members are the columns of its table. */
 interface Format1Record {
   readonly collection: string;
   readonly key: string;
@@ -16,7 +16,7 @@ interface Format1Record {
   readonly consumedAt?: number;
 }
 
-/** A row of the archive as format 1 stored it. */
+/** An archive row in format 1. */
 interface Format1Row {
   readonly kind: string;
   readonly at: number;
@@ -25,13 +25,13 @@ interface Format1Row {
   readonly body: unknown;
 }
 
-/** What a store of format 1 holds. */
+/** Content of a store in format 1. */
 export interface Format1Content {
   readonly records: readonly Format1Record[];
   readonly archive: readonly Format1Row[];
-  /** The newest revision that was given. */
+  /** The newest revision that the store has issued. */
   readonly revision: number;
-  /** The date when it was moved to PostgreSQL. */
+  /** The date on which the store was moved to PostgreSQL. */
   readonly moved?: string;
 }
 
@@ -61,7 +61,7 @@ const ARCHIVE_SCHEMA = [
 
 const sumOf = (columns: readonly Column[]): number => crc32(columns.join("\0"));
 
-/** Writes the two files of a store as the program of format 1 left them when it was stopped. */
+/** Writes the two files of a store in format 1, as left after a regular stop. */
 export function writeFormat1(folder: string, content: Format1Content): void {
   const facts = { format: "1", id: "store-of-format-1", created: "2026-11-21T12:00:00.000Z" };
   const { records, archive, revision, moved } = content;

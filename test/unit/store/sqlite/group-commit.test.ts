@@ -7,10 +7,10 @@ import { RecordTable } from "../../../../src/store/sqlite/record-table.ts";
 import { StoreFile } from "../../../../src/store/sqlite/store-file.ts";
 import { newFolder, openIn } from "./folders.ts";
 
-/** Writes nothing. */
+/** A unit of work that writes nothing. */
 const work = () => true;
 
-/** Commits into a new store. */
+/** Creates a group commit on a new store, with a counter of its transactions. */
 async function newCommits() {
   const folder = newFolder();
   await (await openIn(folder)).close();
@@ -33,7 +33,7 @@ async function newCommits() {
 }
 
 describe("the group commit of the embedded store", () => {
-  it("commits sequential writes of concurrent callers in one transaction", async () => {
+  it("commits writes that callers make one after another in one transaction", async () => {
     const { commits, transactions } = await newCommits();
     const first = commits.add(work);
     await turn();
@@ -51,7 +51,7 @@ describe("the group commit of the embedded store", () => {
     await done;
   });
 
-  it("has a bounded wait", async () => {
+  it("waits for a limited time even if more commits keep arriving", async () => {
     const { commits } = await newCommits();
     let isDone = false;
     const first = commits.add(work).then(() => {

@@ -21,14 +21,14 @@ const CONTENT: Format1Content = {
     },
     { collection: "outbox", key: "audit:7:w", value: WAITING, revision: 6 },
     { collection: "outbox", key: "alert-event:8:msg_1", value: EVENT, revision: 8 },
-    // It was added to the archive already when the process ended.
+    // This row had already been added to the archive when the process ended.
     { collection: "outbox", key: "delivery-attempt:9:x", value: ATTEMPT, revision: 9 },
   ],
   archive: [{ kind: "snapshot", at: 1, id: "s", subject: "A", body: { score: 60 } }, ATTEMPT],
   revision: 40,
 };
 
-/** Opens a folder. @returns The store, and the messages of the migration. */
+/** Opens a folder. @returns The store and the messages of the migration. */
 async function opened(folder: string): Promise<{ store: EmbeddedStore; said: string[] }> {
   const said: string[] = [];
   const onProgress = (text: string) => void said.push(text);
@@ -43,7 +43,7 @@ function format1Folder(content: Format1Content = CONTENT): string {
   return folder;
 }
 
-describe("a store of format 1", () => {
+describe("an embedded store in format 1", () => {
   it("is opened with its records, groups, archive, identity and revisions", async () => {
     const { store } = await opened(format1Folder());
     expect(store.identity).toEqual({ id: "store-of-format-1", mode: "sandbox" });
@@ -61,7 +61,7 @@ describe("a store of format 1", () => {
     expect(await store.check()).toEqual([]);
   });
 
-  it("has its outbox in the archive once, and audit rows that are not sealed yet", async () => {
+  it("is migrated with its outbox once in the archive, and with its unsealed audit rows", async () => {
     const { store } = await opened(format1Folder());
     const read = (kind: string) => store.archive.read(kind, { order: "oldest", limit: 9 });
     expect(await read("alert-event")).toEqual([EVENT]);
@@ -72,7 +72,7 @@ describe("a store of format 1", () => {
     expect(await auditOf(store)).toMatchObject({ rows: 1, unsealed: 0, problems: [] });
   });
 
-  it("is migrated once, with progress, and its files are preserved", async () => {
+  it("is migrated only once, with progress messages, and its old files are kept as a backup", async () => {
     const folder = format1Folder();
     const before = copyOf(folder);
     const first = await opened(folder);
@@ -89,7 +89,7 @@ describe("a store of format 1", () => {
     expect(await rowsOf(second.store)).toEqual(rows);
   });
 
-  it("that was moved to PostgreSQL does not open", async () => {
+  it("cannot be opened if it was moved to PostgreSQL", async () => {
     const folder = format1Folder({ ...CONTENT, moved: "2026-11-20" });
     await expect(opened(folder)).rejects.toThrow("was moved to PostgreSQL on 2026-11-20");
   });
@@ -99,19 +99,22 @@ describe("a store of format 1", () => {
     ["archive.sqlite", "cut in half", (path) => truncateSync(path, 8192)],
     ["records.sqlite", "changed in a text", (path) => edit(path, '"ключ', '"плюч')],
     ["archive.sqlite", "that is empty", (path) => truncateSync(path, 0)],
-  ])("with a %s %s is refused by its name, and nothing is changed", async (name, _, damage) => {
-    const folder = format1Folder();
-    damage(join(folder, name));
-    const before = namesIn(folder).map((each) => readFileSync(join(folder, each), "latin1"));
-    const opening = opened(folder);
-    await expect(opening).rejects.toThrow(`${join(folder, name)} is damaged (`);
-    await expect(opening).rejects.toThrow("market-signal store restore <backup file>");
-    expect(namesIn(folder)).toEqual(["archive.sqlite", "records.sqlite"]);
-    const after = namesIn(folder).map((each) => readFileSync(join(folder, each), "latin1"));
-    expect(after).toEqual(before);
-  });
+  ])(
+    "with a %s %s is rejected with the path of the file, and nothing is changed",
+    async (name, _, damage) => {
+      const folder = format1Folder();
+      damage(join(folder, name));
+      const before = namesIn(folder).map((each) => readFileSync(join(folder, each), "latin1"));
+      const opening = opened(folder);
+      await expect(opening).rejects.toThrow(`${join(folder, name)} is damaged (`);
+      await expect(opening).rejects.toThrow("market-signal store restore <backup file>");
+      expect(namesIn(folder)).toEqual(["archive.sqlite", "records.sqlite"]);
+      const after = namesIn(folder).map((each) => readFileSync(join(folder, each), "latin1"));
+      expect(after).toEqual(before);
+    },
+  );
 
-  it("with a missing file is rejected", async () => {
+  it("is rejected if one of its files is missing", async () => {
     const whole = format1Folder();
     for (const name of ["records.sqlite", "archive.sqlite"]) {
       const folder = newFolder();
@@ -139,7 +142,7 @@ describe("a store of format 1", () => {
     ],
   ];
 
-  it.each(crashes)("is migrated by the next start after a crash %s", async (_, crash) => {
+  it.each(crashes)("is migrated at the next start after a crash %s", async (_, crash) => {
     const folder = format1Folder();
     const done = copyOf(folder);
     const { store } = await opened(done);

@@ -6,7 +6,10 @@ import { copyOf, fill, newFolder, openIn, pages, rowsOf } from "./folders.ts";
 
 const FRAME_BYTES = 24 + 4096;
 
-/** What a crash leaves of an open store of many transactions. */
+/**
+ * Returns a copy of the files of an open store after many transactions, as a crash would leave
+ * them.
+ */
 async function crashedStore() {
   const folder = newFolder();
   const store = await openIn(folder);
@@ -28,12 +31,12 @@ function flip(bytes: Buffer, at: number): void {
   bytes[at] = (bytes[at] ?? 0) ^ 1;
 }
 
-it("a store whose process was killed opens with all its data", async () => {
+it("a store whose process was killed is opened with all its data", async () => {
   const { folder, rows } = await crashedStore();
   expect(await rowsOf(await openIn(folder))).toEqual(rows);
 });
 
-describe("store.sqlite-wal", () => {
+describe("the file store.sqlite-wal", () => {
   const name = "store.sqlite-wal";
   const damages: readonly (readonly [string, string, (path: string) => void])[] = [
     ["with a zeroed header", "its header", (path) => change(path, (bytes) => bytes.fill(0, 0, 32))],
@@ -46,13 +49,16 @@ describe("store.sqlite-wal", () => {
     ],
   ];
 
-  it.each(damages)("%s is rejected, and stays so", async (_, what, damage) => {
-    const { folder } = await crashedStore();
-    damage(join(folder, name));
-    for (let times = 0; times < 2; times++) {
-      await expect(openIn(folder)).rejects.toThrow(`${join(folder, name)} is damaged (${what}`);
-    }
-  });
+  it.each(damages)(
+    "%s is rejected, and is rejected again at the next attempt",
+    async (_, what, damage) => {
+      const { folder } = await crashedStore();
+      damage(join(folder, name));
+      for (let times = 0; times < 2; times++) {
+        await expect(openIn(folder)).rejects.toThrow(`${join(folder, name)} is damaged (${what}`);
+      }
+    },
+  );
 
   const torn: readonly (readonly [string, (path: string) => void])[] = [
     ["within its last frame", (path) => truncateSync(path, statSync(path).size - 1_000)],
@@ -61,7 +67,7 @@ describe("store.sqlite-wal", () => {
     ["before anything of it was written", (path) => change(path, (bytes) => bytes.fill(0))],
   ];
 
-  it.each(torn)("that a power failure cut off %s is not treated as damaged", async (_, tear) => {
+  it.each(torn)("is not treated as damaged when a power failure cut it off %s", async (_, tear) => {
     const { folder } = await crashedStore();
     tear(join(folder, name));
     const store = await openIn(folder);
@@ -69,7 +75,7 @@ describe("store.sqlite-wal", () => {
   });
 });
 
-it("a missing write-ahead log is accepted for a store that was closed", async () => {
+it("a missing write-ahead log is accepted if the store was closed", async () => {
   const folder = newFolder();
   const store = await openIn(folder);
   await fill(store);

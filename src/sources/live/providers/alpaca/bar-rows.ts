@@ -1,17 +1,17 @@
 import { z } from "zod";
 import type { Bar } from "../../../../market/records.ts";
-import type { Observation, Rejected } from "../../provider.ts";
+import type { Observation, RejectedObservation } from "../../provider.ts";
 import { withDot } from "../../provider-symbols.ts";
-import { isFuture, stockBarKnown } from "../../publication-times.ts";
+import { isFuture, stockBarKnownAt } from "../../publication-times.ts";
 
-/** Daily bars by symbol, oldest first. */
+/** Response with daily bars by symbol, oldest first. */
 export const BarPage = z.looseObject({
   bars: z
     .record(
       z.string(),
       z.array(
         z.looseObject({
-          /** Midnight in New York, which is on the same date in UTC. */
+          /** Midnight in New York, which falls on the same date in UTC. */
           t: z.iso.datetime(),
           o: z.number(),
           h: z.number(),
@@ -25,10 +25,10 @@ export const BarPage = z.looseObject({
   next_page_token: z.string().nullable(),
 });
 
-/** One bar as reported. */
+/** One bar as reported by Alpaca. */
 export type BarRow = Pick<Bar, "session" | "open" | "high" | "low" | "close" | "volume">;
 
-/** The bars of a symbol up to a session, oldest first. */
+/** The bars of a symbol up to and including a session, oldest first. */
 export function rowsOf(
   { bars }: z.infer<typeof BarPage>,
   symbol: string,
@@ -42,39 +42,42 @@ export function rowsOf(
     .sort((one, other) => (one.session < other.session ? -1 : 1));
 }
 
-/** A split between the edges of a window of bars. */
-export interface FoundSplit {
-  /** Session of the last bar. */
+/** A split between the two edges of a window of bars. */
+export interface DetectedSplit {
+  /** Session of the bar at the later edge. */
   readonly session: string;
   /** New shares per old share. */
   readonly ratio: number;
-  /** Whether no bar lies between the edges: then the session is the ex-date. */
+  /** Whether no bar lies between the edges, so that `session` is the ex-date. */
   readonly isLocated: boolean;
 }
 
-/** Context of the bars of one symbol. */
+/** Properties that apply to all bars of one symbol in an answer. */
 interface BarContext {
   readonly symbol: string;
-  /** Only sessions after this one are given. */
+  /** Last session already read; only later bars are returned. */
   readonly done: string;
-  readonly split: FoundSplit | undefined;
-  /** Unix milliseconds. */
+  readonly split: DetectedSplit | undefined;
+  /** When the answer arrived, Unix milliseconds. */
   readonly receivedAt: number;
 }
 
-/** Observations of bars, and rejections of future ones. */
+/** Observations of new bars; bars dated in the future are rejected. */
 export const observationsOf = (
   rows: readonly BarRow[],
   context: BarContext,
-): (Observation | Rejected)[] =>
+): (Observation | RejectedObservation)[] =>
   rows.filter(({ session }) => session > context.done).map((row) => siftOne(row, context));
 
-function siftOne(row: BarRow, { symbol, split, receivedAt }: BarContext): Observation | Rejected {
+function siftOne(
+  row: BarRow,
+  { symbol, split, receivedAt }: BarContext,
+): Observation | RejectedObservation {
   const { session } = row;
   const at = Date.parse(session);
   const place = { feed: "bars", symbol, at, id: session } as const;
   if (isFuture(at, receivedAt)) return { ...place, reason: "it has not begun" };
   const ratio = split?.session === session ? split.ratio : 1;
-  const record = { ...row, availableAt: stockBarKnown(session), dividend: 0, split: ratio };
+  const record = { ...row, availableAt: stockBarKnownAt(session), dividend: 0, split: ratio };
   return { ...place, record };
 }

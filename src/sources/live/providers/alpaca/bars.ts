@@ -1,10 +1,10 @@
 import { nextSession, previousSession } from "../../../../market/calendar.ts";
 import { newYorkInstant } from "../../../../market/new-york.ts";
 import { readCursor } from "../../cursor.ts";
-import type { ParsedResponse, ProviderOptions, Series } from "../../provider.ts";
+import type { ParsedResponse, ProviderOptions, ProviderSeries } from "../../provider.ts";
 import { type ProviderResponse, parseJsonBody } from "../../provider-response.ts";
 import { withDot } from "../../provider-symbols.ts";
-import { stockBarAsked, stockBarKnown, utcDay, utcEnd } from "../../publication-times.ts";
+import { stockBarKnownAt, stockBarRequestAt, utcDay, utcDayEnd } from "../../publication-times.ts";
 import {
   BarCursor,
   type BarWindow,
@@ -13,12 +13,12 @@ import {
   firstCursor,
   halvedRange,
   MAX_SPAN,
-  newestDue,
+  newestDueSession,
   requestedSymbols,
   windowAt,
 } from "./bar-cursor.ts";
 import { BarPage, type BarRow, observationsOf, rowsOf } from "./bar-rows.ts";
-import { edgesOf, splitIn } from "./splits.ts";
+import { detectSplit, edgesOf } from "./splits.ts";
 import { refusedSymbol, stockRequest } from "./stock-request.ts";
 
 /**
@@ -26,25 +26,28 @@ import { refusedSymbol, stockRequest } from "./stock-request.ts";
  */
 const AGAIN_MS = 15 * 60_000;
 
-/** Longest wait for a bar after it was due, in milliseconds; after that the symbol counts as not
- *  traded. */
+/**
+ * Maximum wait for a bar after it was due, in milliseconds; after that the symbol counts as not
+ * traded.
+ */
 const PATIENCE_MS = 12 * 3_600_000;
 
 /**
- * Series of the daily bars of some symbols, window by window: first split-adjusted, then as traded.
- * Where the two differ by a split, the window is halved until the ex-date is located.
+ * Series of the daily bars of a batch of symbols. Each window is requested twice: first
+ * split-adjusted, then as traded. If the two differ by a split, the window is halved until the
+ * ex-date is located.
  */
-export function barSeries(batch: readonly string[], options: ProviderOptions): Series {
+export function barSeries(batch: readonly string[], options: ProviderOptions): ProviderSeries {
   return {
     key: `bars ${batch.join(",")}`,
     next(cursor, now) {
       const place = readCursor(cursor, BarCursor) ?? firstCursor(options.historyFrom);
-      const newest = newestDue(now);
+      const newest = newestDueSession(now);
       if (place.half === undefined && place.done >= newest) {
-        return { waitUntil: stockBarAsked(nextSession(newest)) };
+        return { waitUntil: stockBarRequestAt(nextSession(newest)) };
       }
       const symbols = requestedSymbols(batch, place, now);
-      if (symbols.length === 0) return { waitUntil: utcEnd(utcDay(now)) };
+      if (symbols.length === 0) return { waitUntil: utcDayEnd(utcDay(now)) };
       const window = windowAt(place, newest);
       return {
         request: stockRequest("bars", queryOf(symbols, window, place), options.settings),
@@ -58,7 +61,7 @@ const queryOf = (symbols: readonly string[], { from, end }: BarWindow, { half }:
   symbols: symbols.map(withDot).join(","),
   timeframe: "1Day",
   start: `${from}T00:00:00Z`,
-  // The free plan excludes the last 15 minutes.
+  // The free plan excludes the last 15 minutes, so the window ends at the close.
   end: new Date(newYorkInstant(end, "16:00")).toISOString(),
   adjustment: half === undefined ? "split" : "raw",
   sort: "asc",
@@ -96,13 +99,17 @@ const goOn = (place: BarCursor): ParsedResponse => ({
 
 const unknownIn = ({ without }: BarCursor): readonly string[] => without.map(([symbol]) => symbol);
 
-/** @param lists Bars as traded, of each symbol. */
+/**
+ * Reads the bars as traded of a window.
+ *
+ * @param lists Bars as traded, one list per symbol.
+ */
 function readTraded(
   lists: readonly (readonly BarRow[])[],
   { edges }: NonNullable<BarCursor["half"]>,
   { place, symbols, window, answer }: BarQuery & { readonly answer: ProviderResponse },
 ): ParsedResponse {
-  const found = lists.map((rows, index) => splitIn(rows, edges[index] ?? null, window));
+  const found = lists.map((rows, index) => detectSplit(rows, edges[index] ?? null, window));
   const isLocated = found.every((split) => split?.isLocated ?? true);
   if (!isLocated && window.sessions.length > 1) return goOn(halvedRange(place, window));
 
@@ -130,8 +137,8 @@ function readTraded(
   };
 }
 
-/** Whether a symbol that traded before may still get its bar of the newest session. */
+/** Whether the bar of the newest session may still arrive for a symbol that has traded before. */
 function isWaitedFor(rows: readonly BarRow[], { end }: BarWindow, now: number): boolean {
-  const isNew = end === newestDue(now) && now < stockBarKnown(end) + PATIENCE_MS;
+  const isNew = end === newestDueSession(now) && now < stockBarKnownAt(end) + PATIENCE_MS;
   return isNew && rows.length > 0 && rows.at(-1)?.session !== end;
 }

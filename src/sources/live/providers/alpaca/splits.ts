@@ -1,11 +1,12 @@
 import { z } from "zod";
-import { impossibility } from "../../../../market/bar-quality.ts";
-import type { BarRow, FoundSplit } from "./bar-rows.ts";
+import { impossibilityReason } from "../../../../market/bar-quality.ts";
+import type { BarRow, DetectedSplit } from "./bar-rows.ts";
 
 /**
- * Two bars with adjusted prices: the last bar before the new ones (the first new one if there is
- * none before), and the last bar of the window. Each has two numbers: the days since the start of
- * the window, and the close. They are taken from the first answer and compared with the second.
+ * Two bars with adjusted prices: the last bar before the new bars (or the first new bar, if there
+ * is none before), and the last bar of the window. Each has two numbers: the days since the start
+ * of the window, and the close. They are taken from the adjusted answer and compared with the
+ * answer as traded.
  */
 export const WindowEdges = z.tuple([
   z.int().min(0),
@@ -15,20 +16,20 @@ export const WindowEdges = z.tuple([
 ]);
 export type WindowEdges = z.infer<typeof WindowEdges>;
 
-/** Digits that are kept of an adjusted close. */
+/** Number of significant digits of an adjusted close that are kept. */
 const DIGITS = 8;
 
 const DAY_MS = 86_400_000;
 
-/** A window: the first day requested, and the last session whose bars are already known. */
+/** A window of bars: the first day requested, and the last session whose bars are already known. */
 interface Span {
   readonly from: string;
   readonly done: string;
 }
 
-/** The edges of bars with adjusted prices; `null` if there are no bars. */
+/** The edges of a window of adjusted bars; `null` if there are no plausible bars. */
 export function edgesOf(rows: readonly BarRow[], { from, done }: Span): WindowEdges | null {
-  const sound = rows.filter((row) => impossibility(row) === undefined);
+  const sound = rows.filter((row) => impossibilityReason(row) === undefined);
   const first = sound.findLast(({ session }) => session <= done) ?? sound[0];
   const last = sound.at(-1);
   if (first === undefined || last === undefined) return null;
@@ -37,15 +38,18 @@ export function edgesOf(rows: readonly BarRow[], { from, done }: Span): WindowEd
   return [...kept(first), ...kept(last)];
 }
 
-/** The split that follows from comparing bars as traded with the edges of the adjusted bars. */
-export function splitIn(
+/**
+ * The split found by comparing bars as traded with the edges of the adjusted bars; `undefined` if
+ * there is none.
+ */
+export function detectSplit(
   rows: readonly BarRow[],
   edges: WindowEdges | null,
   { from }: Pick<Span, "from">,
-): FoundSplit | undefined {
+): DetectedSplit | undefined {
   if (edges === null) return undefined;
   const [firstDay, firstAdjusted, lastDay, lastAdjusted] = edges;
-  const sound = rows.filter((row) => impossibility(row) === undefined);
+  const sound = rows.filter((row) => impossibilityReason(row) === undefined);
   const places = sound.map(({ session }) => daysFrom(from, session));
   const [first, last] = [places.indexOf(firstDay), places.indexOf(lastDay)];
   const [earlier, later] = [sound[first], sound[last]];
@@ -61,25 +65,25 @@ export function splitIn(
 const daysFrom = (from: string, day: string): number =>
   (Date.parse(day) - Date.parse(from)) / DAY_MS;
 
-/** Closes of one session: as traded, and adjusted by all splits until today. */
+/** Closes of one session: as traded, and adjusted for all later splits. */
 interface TwoCloses {
   readonly traded: number;
   readonly adjusted: number;
 }
 
-/** Adjusted closes are exact to half of this, in USD, at worst. */
+/** Rounding unit of adjusted closes, in USD; their error is at most half of it. */
 const CENT = 0.01;
 
-/** Minimum relative error that is allowed for. */
+/** Minimum relative tolerance of a measured split ratio. */
 const MIN_TOLERANCE = 0.002;
 
-/** Denominators of splits, and of stock dividends (11 for 10, 21 for 20). */
+/** Denominators of the ratios of splits and of stock dividends (11 for 10, 21 for 20). */
 const DENOMINATORS = [1, 2, 3, 4, 5, 10, 20] as const;
 
 /**
- * New shares per old share between two sessions: the factor by which adjustment divides the earlier
- * close only. Rounded to the simplest ratio within the error of adjusted closes, which are given in
- * cents; otherwise to four digits.
+ * New shares per old share between two sessions: the adjustment factor of the earlier close divided
+ * by that of the later close. Rounded to the simplest ratio within the error of adjusted closes,
+ * which are rounded to cents; otherwise to four significant digits.
  *
  * @returns 1 without a split.
  */
@@ -95,7 +99,11 @@ export function splitRatio(earlier: TwoCloses, later: TwoCloses): number {
 
 const factor = ({ traded, adjusted }: TwoCloses): number => traded / adjusted;
 
-/** @param measured Above 1. */
+/**
+ * The ratio with the smallest denominator within the tolerance; `undefined` if there is none.
+ *
+ * @param measured Above 1.
+ */
 function simplest(measured: number, tolerance: number): number | undefined {
   return DENOMINATORS.map((denominator) => Math.round(measured * denominator) / denominator).find(
     (ratio) => ratio > 1 && Math.abs(ratio / measured - 1) <= tolerance,

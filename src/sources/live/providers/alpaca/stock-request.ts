@@ -6,13 +6,15 @@ import { type ProviderResponse, parseJsonBody, quoted } from "../../provider-res
 /** Delay of the consolidated tape on the free plan, in milliseconds. */
 const TAPE_DELAY_MS = 15 * 60_000;
 
-/** Settings with the two parts of an API key. */
+/** Environment variables with the two parts of an API key. */
 export const KEY_SETTINGS = ["APCA_API_KEY_ID", "APCA_API_SECRET_KEY"] as const;
 
 const Refusal = z.looseObject({ message: z.string() });
 
-/** A request for stocks from the consolidated tape; the free feed of one exchange lacks trades of
- *  exchange `D`. */
+/**
+ * A request for stocks from the consolidated tape; the free feed of a single exchange lacks trades
+ * of exchange code `D`.
+ */
 export function stockRequest(
   list: "bars" | "trades",
   query: Readonly<Record<string, string | undefined>>,
@@ -31,11 +33,11 @@ export function stockRequest(
 }
 
 /**
- * The symbol for which a request was refused; `undefined` when it was answered.
+ * The symbol because of which a request was refused; `undefined` if the request was answered.
  *
  * @param requested Requested symbols, in Alpaca's spelling.
- * @throws {ProviderFault} For every other refusal. "Too recent" comes with 403 like a wrong key,
- *   and means that one of the two clocks is wrong.
+ * @throws {ProviderFault} For every other refusal. "Too recent" has status 403, as a wrong key has,
+ * but means that one of the two clocks is wrong.
  */
 export function refusedSymbol(
   answer: ProviderResponse,

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { printSeries, type RawPrint } from "../../prints.ts";
-import type { ProviderOptions, Series } from "../../provider.ts";
+import type { ProviderOptions, ProviderSeries } from "../../provider.ts";
 import { parseJsonBody } from "../../provider-response.ts";
 import { withDot } from "../../provider-symbols.ts";
 import { refusedSymbol, stockRequest } from "./stock-request.ts";
@@ -8,20 +8,20 @@ import { refusedSymbol, stockRequest } from "./stock-request.ts";
 /** Delay of trades on the free plan, in milliseconds. */
 const PUBLIC_AFTER_MS = 15 * 60_000;
 
-/** Exchange code of everything that was reported to a facility of FINRA. */
+/** Exchange code of trades reported to a FINRA facility. */
 const OFF_EXCHANGE = "D";
 
-/** Sale conditions of a regular sale: tapes A and B write a blank, tape C an at sign. */
+/** Sale condition of a regular sale: tapes A and B use a blank, tape C an at sign. */
 const REGULAR: ReadonlySet<string> = new Set(["", " ", "@"]);
 
 /**
- * Updates that make a trade void. `corrected` is the trade that stands in place of an `incorrect`
- * one.
+ * Values of `u` (update) that void a trade. A `corrected` trade replaces an `incorrect` one and is
+ * valid.
  */
 const VOID: ReadonlySet<string> = new Set(["canceled", "incorrect"]);
 
 const Trade = z.looseObject({
-  /** RFC 3339 with nanoseconds. */
+  /** RFC 3339 timestamp with nanoseconds. */
   t: z.iso.datetime(),
   x: z.string(),
   p: z.number(),
@@ -37,7 +37,10 @@ const Page = z.looseObject({
 });
 
 /** Series of the off-exchange blocks of one symbol. */
-export function tradeSeries(symbol: string, { historyFrom, settings }: ProviderOptions): Series {
+export function tradeSeries(
+  symbol: string,
+  { historyFrom, settings }: ProviderOptions,
+): ProviderSeries {
   const spelled = withDot(symbol);
   return printSeries({ key: `trades ${symbol}`, symbol, historyFrom }, (place) => ({
     request: stockRequest(
@@ -45,7 +48,7 @@ export function tradeSeries(symbol: string, { historyFrom, settings }: ProviderO
       {
         symbols: spelled,
         start: new Date(place.opensAt).toISOString(),
-        // Both ends are part of the window.
+        // Both ends are inclusive.
         end: new Date(place.closesAt - 1).toISOString(),
         sort: "asc",
         page_token: place.page,

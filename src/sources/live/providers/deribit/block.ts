@@ -1,33 +1,42 @@
 import { z } from "zod";
-import type { Observation, Rejected } from "../../provider.ts";
-import { coinOf } from "../../provider-symbols.ts";
+import type { Observation, RejectedObservation } from "../../provider.ts";
+import { coinTicker } from "../../provider-symbols.ts";
 import { isFuture, utcDay } from "../../publication-times.ts";
 
-/** Unix milliseconds; later than the year 9999 is no date. */
-export const Millis = z.int().min(0).max(253_402_300_799_999);
+/** Unix milliseconds up to the year 9999. */
+export const UnixMillis = z.int().min(0).max(253_402_300_799_999);
 
 /** One leg of a block trade. */
 export interface Block {
   readonly id: string;
   readonly instrument: string;
-  /** Unix milliseconds. */
+  /** When the block was traded, Unix milliseconds. */
   readonly tradedAt: number;
-  /** USD for a coin. */
+  /** Price of one coin, in USD. */
   readonly price: number;
   readonly amountUsd: number;
 }
 
-/** `BTC-PERPETUAL` and `BTC-26DEC25`, not `BTC-26DEC25-90000-C` and not `BTC_USDC-PERPETUAL`. */
+/**
+ * A future sized in USD: `BTC-PERPETUAL` and `BTC-26DEC25`, not `BTC-26DEC25-90000-C` and not
+ * `BTC_USDC-PERPETUAL`.
+ */
 const FUTURE = /^([A-Z]+)-(?:PERPETUAL|\d{1,2}[A-Z]{3}\d{2})$/;
 
-/** Whether an instrument is a future on a coin that is counted in dollars. */
+/** Whether an instrument is a future on a coin, sized in USD. */
 export const isFutureOn = (instrument: string, symbol: string): boolean =>
-  FUTURE.exec(instrument)?.[1] === coinOf(symbol);
+  FUTURE.exec(instrument)?.[1] === coinTicker(symbol);
 
-/** A block as a print. Its price was negotiated rather than set by quotes, and it is reported
- *  without quotes. The side of its initiator is therefore unknown, so it is shown but never counted
- *  as a buy or a sell. */
-export function printOf(block: Block, symbol: string, receivedAt: number): Observation | Rejected {
+/**
+ * Converts a block to a print. Its price was negotiated rather than set by quotes, and it is
+ * reported without quotes. The side of its initiator is therefore unknown, so the print is shown
+ * but never counted as a buy or a sell.
+ */
+export function printOf(
+  block: Block,
+  symbol: string,
+  receivedAt: number,
+): Observation | RejectedObservation {
   const { id, instrument, tradedAt, price, amountUsd } = block;
   const place = { feed: "prints", symbol, at: tradedAt, id } as const;
   const reason = blockFault(block, receivedAt);

@@ -3,24 +3,26 @@ import { type FaultKind, ProviderFault } from "../../fault.ts";
 import type { ProviderRequest } from "../../provider.ts";
 import { type ProviderResponse, parseJsonBody, quoted } from "../../provider-response.ts";
 
-/** Error codes of the server that are not the fault of the request. */
+/** JSON-RPC error codes that are not caused by the request. */
 const FAULTS: Readonly<Record<number, FaultKind>> = {
-  /** too_many_requests */
+  /** Error `too_many_requests`. */
   10028: "limited",
-  /** too_many_concurrent_requests */
+  /** Error `too_many_concurrent_requests`. */
   10066: "limited",
-  /** retry */
+  /** Error `retry`. */
   10040: "failing",
-  /** settlement_in_progress */
+  /** Error `settlement_in_progress`. */
   10041: "failing",
-  /** system_maintenance */
+  /** Error `system_maintenance`. */
   11051: "failing",
 };
 
 const Refusal = z.looseObject({ error: z.looseObject({ code: z.number(), message: z.string() }) });
 
-/** The request that calls a public method. Status 400 is accepted, since it comes with a JSON-RPC
- *  error. */
+/**
+ * The request that calls a public method. Status 400 is accepted, since its body is a JSON-RPC
+ * error.
+ */
 export const rpcRequest = (
   method: string,
   parameters: Readonly<Record<string, string>>,
@@ -30,11 +32,14 @@ export const rpcRequest = (
 });
 
 /**
- * The result of a call.
+ * Parses the result of a call.
  *
- * @throws {ProviderFault} When the answer has another shape, or is an error.
+ * @throws {ProviderFault} If the answer does not match the schema, or is an error.
  */
-export function resultOf<S extends z.ZodType>(answer: ProviderResponse, schema: S): z.output<S> {
+export function jsonRpcResult<S extends z.ZodType>(
+  answer: ProviderResponse,
+  schema: S,
+): z.output<S> {
   const { error } = parseJsonBody(answer, z.looseObject({ error: z.unknown().optional() }));
   if (error !== undefined) throw faultOf(answer);
   if (answer.status !== 200) throw new ProviderFault("malformed", `status ${answer.status}`);

@@ -1,28 +1,31 @@
 import { z } from "zod";
 import { isPageLost, readCursor } from "../../cursor.ts";
 import { ProviderFault } from "../../fault.ts";
-import type { ParsedResponse, Series } from "../../provider.ts";
+import type { ParsedResponse, ProviderSeries } from "../../provider.ts";
 import type { ProviderResponse } from "../../provider-response.ts";
-import { coinOf } from "../../provider-symbols.ts";
+import { coinTicker } from "../../provider-symbols.ts";
 import { isFuture } from "../../publication-times.ts";
-import { type Block, isFutureOn, Millis, printOf } from "./block.ts";
-import { resultOf, rpcRequest } from "./json-rpc.ts";
+import { type Block, isFutureOn, printOf, UnixMillis } from "./block.ts";
+import { jsonRpcResult, rpcRequest } from "./json-rpc.ts";
 
-/** Requests per page; 1,000 are documented, but more than 50 are refused. */
+/** Number of RFQs per page; the documented maximum is 1,000, but more than 50 are refused. */
 const PAGE_RFQS = 50;
 
-/** Pause between requests once it has caught up, in milliseconds. */
+/** Pause after a complete pass, in milliseconds. */
 const PAUSE_MS = 60_000;
 
 /** Maximum delay of a trade's publication, in milliseconds. */
 const LATE_MS = 60_000;
 
-/** Responses are newest first: a pass reads pages back to what the pass before has read. */
+/**
+ * Cursor of the RFQs. Pages are newest first, so each pass reads back to where the previous pass
+ * began.
+ */
 const Cursor = z.object({
-  /** Everything before is known, Unix milliseconds. */
-  known: Millis,
-  /** The pass in progress: the newest instant that it has read, and the token of its next page. */
-  walk: z.object({ newest: Millis, continuation: z.string().max(100) }).optional(),
+  /** Instant before which all RFQs have been read, Unix milliseconds. */
+  known: UnixMillis,
+  /** The pass in progress: the newest instant read so far, and the token of the next page. */
+  walk: z.object({ newest: UnixMillis, continuation: z.string().max(100) }).optional(),
 });
 type Cursor = z.infer<typeof Cursor>;
 
@@ -30,9 +33,10 @@ const Leg = z.looseObject({ instrument_name: z.string().max(100), price: z.numbe
 
 const Rfq = z.looseObject({
   id: z.int(),
-  timestamp: Millis,
+  timestamp: UnixMillis,
   /**
-   * Multiplied by the ratio of a leg, the size of that leg in its own unit: USD for these futures.
+   * Size of the RFQ; multiplied by the ratio of a leg, it is the size of that leg, in USD for these
+   * futures.
    */
   amount: z.number(),
   legs: z.array(Leg.extend({ ratio: z.number() })),
@@ -44,14 +48,14 @@ const Page = z.looseObject({
   result: z.looseObject({ block_rfqs: z.array(Rfq), continuation: z.string().max(100).nullish() }),
 });
 
-/** Series of the requests for quotes of a coin that became block trades. */
-export function rfqSeries(symbol: string, historyFrom: number): Series {
+/** Series of the requests for quote (RFQs) of a coin that became block trades. */
+export function rfqSeries(symbol: string, historyFrom: number): ProviderSeries {
   return {
     key: `${symbol} requests`,
     next(text, _now, failures) {
       const cursor = placeOf(text, failures) ?? { known: historyFrom };
       const request = rpcRequest("get_block_rfq_trades", {
-        currency: coinOf(symbol),
+        currency: coinTicker(symbol),
         count: `${PAGE_RFQS}`,
         ...(cursor.walk && { continuation: cursor.walk.continuation }),
       });
@@ -60,7 +64,7 @@ export function rfqSeries(symbol: string, historyFrom: number): Series {
   };
 }
 
-/** Position of the last request; a pass whose page token has expired starts again. */
+/** Position from which to continue; a pass whose page token has expired starts again. */
 function placeOf(text: string | undefined, failures: number | undefined): Cursor | undefined {
   const cursor = readCursor(text, Cursor);
   return cursor && isPageLost(failures) ? { known: cursor.known } : cursor;
@@ -68,7 +72,7 @@ function placeOf(text: string | undefined, failures: number | undefined): Cursor
 
 function read(answer: ProviderResponse, cursor: Cursor, symbol: string): ParsedResponse {
   const { receivedAt } = answer;
-  const { block_rfqs: rfqs, continuation } = resultOf(answer, Page).result;
+  const { block_rfqs: rfqs, continuation } = jsonRpcResult(answer, Page).result;
   const prints = rfqs
     .filter(({ timestamp }) => timestamp >= cursor.known)
     .flatMap(blocksOf)
@@ -81,7 +85,7 @@ function read(answer: ProviderResponse, cursor: Cursor, symbol: string): ParsedR
   };
 }
 
-/** The next page, or the end of this pass. */
+/** The cursor for the next page or, at the end of the pass, for the next pass. */
 function goOn(
   rfqs: readonly Rfq[],
   {

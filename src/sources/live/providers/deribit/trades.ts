@@ -1,44 +1,44 @@
 import { z } from "zod";
 import { readCursor } from "../../cursor.ts";
 import { ProviderFault } from "../../fault.ts";
-import type { ParsedResponse, Series } from "../../provider.ts";
+import type { ParsedResponse, ProviderSeries } from "../../provider.ts";
 import type { ProviderResponse } from "../../provider-response.ts";
-import { coinOf } from "../../provider-symbols.ts";
-import { FINAL_MS } from "../../publication-times.ts";
-import { isFutureOn, Millis, printOf } from "./block.ts";
-import { resultOf, rpcRequest } from "./json-rpc.ts";
+import { coinTicker } from "../../provider-symbols.ts";
+import { FINAL_ANSWER_CACHE_MS } from "../../publication-times.ts";
+import { isFutureOn, printOf, UnixMillis } from "./block.ts";
+import { jsonRpcResult, rpcRequest } from "./json-rpc.ts";
 
-/** Maximum trades of a response. */
+/** Maximum number of trades in a response. */
 const PAGE_TRADES = 1_000;
 
 /** Maximum time span of a request, in milliseconds. */
 const WINDOW_MS = 6 * 3_600_000;
 
-/** Pause between requests once it has caught up, in milliseconds. */
+/** Pause between requests once the series is up to date, in milliseconds. */
 const PAUSE_MS = 60_000;
 
 /** Maximum delay of a trade's publication, in milliseconds. */
 const LATE_MS = 5_000;
 
-/** Age from which trades are final, so that responses can be cached, in milliseconds. */
+/** Age at which trades are final, so that responses can be cached, in milliseconds. */
 const SETTLED_MS = 86_400_000;
 
 /**
- * Longest history, in milliseconds. Blocks cannot be requested alone: all trades have to be paged
- * through, a hundred pages a day or more.
+ * Maximum length of the history, in milliseconds. Block trades cannot be requested separately, so
+ * all trades have to be paged through, a hundred pages a day or more.
  */
 const HISTORY_MS = 7 * 86_400_000;
 
-/** The first instant that was not read, Unix milliseconds. */
-const Cursor = z.object({ from: Millis });
+/** Cursor with the first instant that has not been read, Unix milliseconds. */
+const Cursor = z.object({ from: UnixMillis });
 const cursorAt = (from: number): string =>
   JSON.stringify({ from } satisfies z.infer<typeof Cursor>);
 
 const Trade = z.looseObject({
   trade_id: z.string().max(100),
-  timestamp: Millis,
+  timestamp: UnixMillis,
   price: z.number(),
-  /** USD for futures that are settled in the coin. */
+  /** Size in USD, for futures that are settled in the coin. */
   amount: z.number(),
   instrument_name: z.string().max(100),
   block_trade_id: z.string().optional(),
@@ -47,11 +47,11 @@ const Trade = z.looseObject({
 
 const Page = z.looseObject({
   result: z.looseObject({ trades: z.array(Trade), has_more: z.boolean() }),
-  /** When the server answered by its own clock, Unix microseconds. */
+  /** When the server sent the response by its own clock, Unix microseconds. */
   usOut: z.number().optional(),
 });
 
-/** The requested span, both ends included, Unix milliseconds. */
+/** The requested time span, both ends inclusive, Unix milliseconds. */
 interface TradeQuery {
   readonly symbol: string;
   readonly from: number;
@@ -59,7 +59,7 @@ interface TradeQuery {
 }
 
 /** Series of the block trades in futures on a coin. */
-export function tradeSeries(symbol: string, historyFrom: number): Series {
+export function tradeSeries(symbol: string, historyFrom: number): ProviderSeries {
   return {
     key: `${symbol} trades`,
     next(cursor, now) {
@@ -67,7 +67,7 @@ export function tradeSeries(symbol: string, historyFrom: number): Series {
       if (now < from + PAUSE_MS) return { waitUntil: from + PAUSE_MS };
       const to = Math.min(from + WINDOW_MS, now - LATE_MS);
       const request = rpcRequest("get_last_trades_by_currency_and_time", {
-        currency: coinOf(symbol),
+        currency: coinTicker(symbol),
         kind: "future",
         start_timestamp: `${from}`,
         end_timestamp: `${to}`,
@@ -75,14 +75,17 @@ export function tradeSeries(symbol: string, historyFrom: number): Series {
         sorting: "asc",
       });
       return {
-        request: { ...request, keepMs: to < now - SETTLED_MS ? FINAL_MS : 0 },
+        request: { ...request, keepMs: to < now - SETTLED_MS ? FINAL_ANSWER_CACHE_MS : 0 },
         read: (answer) => read(answer, { symbol, from, to }),
       };
     },
   };
 }
 
-/** Start of the history; the same all day long, so that a repeated first request hits the cache. */
+/**
+ * Start of the history, Unix milliseconds; constant for a whole day, so that a repeated first
+ * request hits the cache.
+ */
 function beginning(historyFrom: number, now: number): number {
   const earliest = now - HISTORY_MS;
   return Math.max(historyFrom, earliest - (earliest % 86_400_000));
@@ -90,11 +93,11 @@ function beginning(historyFrom: number, now: number): number {
 
 function read(answer: ProviderResponse, { symbol, from, to }: TradeQuery): ParsedResponse {
   const { receivedAt } = answer;
-  const { result, usOut } = resultOf(answer, Page);
+  const { result, usOut } = jsonRpcResult(answer, Page);
   const blocks = result.trades.filter(
     (trade) =>
       trade.block_trade_id !== undefined &&
-      // Reported with the requests for quotes, which have an unlimited history.
+      // Blocks from RFQs are reported by `rfqSeries`, whose history is unlimited.
       trade.block_rfq_id === undefined &&
       isFutureOn(trade.instrument_name, symbol),
   );
@@ -122,8 +125,10 @@ function read(answer: ProviderResponse, { symbol, from, to }: TradeQuery): Parse
   };
 }
 
-/** Start of the next page: the instant of the last trade, because more trades of that instant may
- *  follow. */
+/**
+ * Start of the next page, Unix milliseconds: the instant of the last trade, because more trades of
+ * that instant may follow.
+ */
 function nextStart(trades: readonly z.infer<typeof Trade>[], from: number): number {
   const [first, last] = [trades.at(0)?.timestamp, trades.at(-1)?.timestamp];
   if (first === undefined || last === undefined || last < first || first < from) {

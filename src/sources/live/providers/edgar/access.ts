@@ -1,13 +1,16 @@
 import { ProviderFault } from "../../fault.ts";
 import { type ProviderResponse, quoted } from "../../provider-response.ts";
 
-/** The SEC lifts a rate block after ten slow minutes. */
+/**
+ * Pause after a rate block, in milliseconds; the SEC lifts it once the request rate has been low
+ * for ten minutes.
+ */
 const TOO_FAST_MS = 10 * 60_000;
 
 /**
- * Classifies a 403 of the SEC; other answers pass.
+ * Checks for a 403 of the SEC; other responses pass.
  *
- * @throws {ProviderFault} `limited` when we were too fast, otherwise `refused`.
+ * @throws {ProviderFault} `limited` if the request rate was too high, otherwise `refused`.
  */
 export function checkAccess({ status, body }: ProviderResponse): void {
   if (status !== 403) return;

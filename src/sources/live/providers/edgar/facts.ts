@@ -1,9 +1,11 @@
 import { z } from "zod";
 import { addDays } from "../../publication-times.ts";
 
-/** XBRL tags that filers use for a figure, the best first. Values of different tags are never
- *  combined. */
-export const TAGS = {
+/**
+ * XBRL tags that filers use for a figure, in order of preference. Values of different tags are
+ * never combined.
+ */
+export const XBRL_TAGS = {
   netIncome: ["NetIncomeLoss", "ProfitLoss", "NetIncomeLossAvailableToCommonStockholdersBasic"],
   operatingCashFlow: [
     "NetCashProvidedByUsedInOperatingActivities",
@@ -38,16 +40,19 @@ export const TAGS = {
 } as const satisfies Readonly<Record<string, readonly string[]>>;
 
 /**
- * Annual and quarterly reports, and their amendments. Proxy statements repeat figures in passing.
+ * Annual and quarterly reports, and their amendments. Proxy statements are excluded, since they
+ * only repeat figures.
  */
 const REPORTS = /^(?:10-[KQ]T?|20-F|40-F)(?:\/A)?$/;
 
-/** Maximum days from the end of a period to its report. Later filings repeat the figures only for
- *  comparison. */
+/**
+ * Maximum number of days from the end of a period to its report. Later filings repeat the figures
+ * only for comparison.
+ */
 export const MAX_LAG_DAYS = 180;
 
 const FactRow = z.object({
-  /** Absent for a balance, which is counted at an instant. */
+  /** First day of the period; absent for a balance, which applies to an instant. */
   start: z.iso.date().optional(),
   end: z.iso.date(),
   val: z.number(),
@@ -59,10 +64,12 @@ const FactRow = z.object({
 const Rows = z.array(FactRow).optional();
 const Concept = z.object({ units: z.object({ USD: Rows, shares: Rows }) }).optional();
 
-/** Only the tags that are read; filers use thousands. */
+/** Schema of the tags that are read; filers use thousands of others. */
 const Taxonomy = z
   .object(
-    Object.fromEntries(Object.values(TAGS).flatMap((tags) => tags.map((tag) => [tag, Concept]))),
+    Object.fromEntries(
+      Object.values(XBRL_TAGS).flatMap((tags) => tags.map((tag) => [tag, Concept])),
+    ),
   )
   .optional();
 
@@ -79,7 +86,7 @@ export interface Fact {
   readonly start: string | undefined;
   /** Last day of the period, an ISO date. */
   readonly end: string;
-  /** USD, or shares. */
+  /** Value in USD, or a number of shares. */
   readonly value: number;
   /** Accession number of the filing. */
   readonly accn: string;
@@ -90,12 +97,12 @@ export interface Fact {
 /** Facts of one filing. */
 export interface Filing {
   readonly accn: string;
-  /** ISO date. */
+  /** ISO date of the filing. */
   readonly filed: string;
   readonly facts: readonly Fact[];
 }
 
-/** The reports, oldest first, each with its figures for the periods that it is about. */
+/** The reports of a company, oldest first, each with the figures of its own periods. */
 export function filingsOf({ facts }: z.infer<typeof CompanyFacts>): readonly Filing[] {
   const all = [facts.dei, facts["us-gaap"]].flatMap((taxonomy) =>
     Object.entries(taxonomy ?? {}).flatMap(([tag, concept]) => factsOf(tag, concept)),

@@ -2,27 +2,30 @@ import type { Fact } from "./facts.ts";
 
 const DAY_MS = 86_400_000;
 
-/** Days of a fiscal quarter: from 12 weeks to the 17 of some retailers. */
+/** Number of days in a fiscal quarter: from 12 weeks to the 17 weeks of some retailers. */
 const QUARTER_DAYS = { min: 75, max: 125 } as const;
 
-/** Facts filed so far, the newest of each period. */
+/** Facts filed so far; a newer value for a period replaces the older one. */
 export interface FiledFacts {
   /** Adds the facts of the next filing. */
   add(facts: readonly Fact[]): void;
-  /** Ends of periods from a day on, ISO dates. */
+  /** Last days of periods that end on or after a day, ISO dates. */
   endsFrom(day: string): readonly string[];
-  /** Balance at the end of a day, by the first tag with a value. */
+  /** Balance at the end of a day, from the first tag that has a value. */
   instant(tags: readonly string[], end: string): number | undefined;
-  /** Flow of the quarter that ends on a day, by the first tag with a value. */
+  /** Flow of the quarter that ends on a day, from the first tag that has a value. */
   quarter(tags: readonly string[], end: string): number | undefined;
 }
 
-/** Values of one tag by the first day of their period, `undefined` for an instant. */
+/**
+ * Values of one tag by the first day of their period; the key is `undefined` for a balance at an
+ * instant.
+ */
 type ByStart = Map<string | undefined, number>;
-/** Facts by the last day of the period. */
+/** Values of one tag by the last day of their period. */
 type ByEnd = Map<string, ByStart>;
 
-/** An empty set of facts. */
+/** Creates an empty set of facts. */
 export function createFiledFacts(): FiledFacts {
   const byTag = new Map<string, ByEnd>();
   const ends = new Set<string>();
@@ -50,9 +53,9 @@ export function createFiledFacts(): FiledFacts {
 }
 
 /**
- * The flow of the quarter that ends on a day: as filed, or a longer flow minus one with the same
- * start that ended a quarter earlier. For example, the second quarter is the half year minus the
- * first quarter, and the fourth is the year minus nine months.
+ * The flow of the quarter that ends on a day: as filed, or a longer flow minus another with the
+ * same start that ended a quarter earlier. For example, the second quarter is the half year minus
+ * the first quarter, and the fourth is the year minus nine months.
  */
 function quarterOf(values: ByEnd, end: string): number | undefined {
   const flows = [...(values.get(end) ?? [])].filter(([start]) => start !== undefined);

@@ -1,38 +1,40 @@
 import type { FundamentalMetric } from "../../../../market/records.ts";
-import type { Observation, ParsedResponse, Rejected } from "../../provider.ts";
-import { addDays, dateKnown, utcEnd } from "../../publication-times.ts";
-import { type Fact, type Filing, MAX_LAG_DAYS, TAGS } from "./facts.ts";
+import type { Observation, ParsedResponse, RejectedObservation } from "../../provider.ts";
+import { addDays, dateKnownAt, utcDayEnd } from "../../publication-times.ts";
+import { type Fact, type Filing, MAX_LAG_DAYS, XBRL_TAGS } from "./facts.ts";
 import { createFiledFacts, type FiledFacts } from "./filed-facts.ts";
 
-/** Largest plausible figure, USD or shares; no company has a thousandth of it. */
+/** Maximum plausible figure, in USD or shares; no company reaches a thousandth of it. */
 const MAX_FIGURE = 1e16;
 
 /** One figure as a filing published it. */
 interface Figure {
   readonly metric: FundamentalMetric;
-  /** ISO date. */
+  /** Last day of the period, an ISO date. */
   readonly end: string;
   readonly value: number;
 }
 
-/** How to compute each metric for the quarter that ended on a day, from the filings so far; the
- *  result is `undefined` if a figure is missing. */
+/**
+ * Computes each metric for the quarter that ended on a day, from the filings so far; `undefined` if
+ * a figure is missing.
+ */
 const METRICS = {
-  netIncome: (known, end) => known.quarter(TAGS.netIncome, end),
+  netIncome: (known, end) => known.quarter(XBRL_TAGS.netIncome, end),
   freeCashFlow: (known, end) => {
-    const spent = known.quarter(TAGS.capitalExpenditure, end);
-    return sum(known.quarter(TAGS.operatingCashFlow, end), spent && -spent);
+    const spent = known.quarter(XBRL_TAGS.capitalExpenditure, end);
+    return sum(known.quarter(XBRL_TAGS.operatingCashFlow, end), spent && -spent);
   },
   ebitda: (known, end) =>
-    sum(known.quarter(TAGS.operatingIncome, end), known.quarter(TAGS.depreciation, end)),
-  equity: (known, end) => known.instant(TAGS.equity, end),
-  cash: (known, end) => known.instant(TAGS.cash, end),
+    sum(known.quarter(XBRL_TAGS.operatingIncome, end), known.quarter(XBRL_TAGS.depreciation, end)),
+  equity: (known, end) => known.instant(XBRL_TAGS.equity, end),
+  cash: (known, end) => known.instant(XBRL_TAGS.cash, end),
   debt: (known, end) => {
-    const later = known.instant(TAGS.laterDebt, end);
-    const parts = sum(later, known.instant(TAGS.currentDebt, end) ?? 0);
-    const longTerm = known.instant(TAGS.longTermDebt, end) ?? parts;
-    const both = sum(longTerm, known.instant(TAGS.shortTermDebt, end) ?? 0);
-    return known.instant(TAGS.allDebt, end) ?? both;
+    const later = known.instant(XBRL_TAGS.laterDebt, end);
+    const parts = sum(later, known.instant(XBRL_TAGS.currentDebt, end) ?? 0);
+    const longTerm = known.instant(XBRL_TAGS.longTermDebt, end) ?? parts;
+    const both = sum(longTerm, known.instant(XBRL_TAGS.shortTermDebt, end) ?? 0);
+    return known.instant(XBRL_TAGS.allDebt, end) ?? both;
   },
 } as const satisfies Partial<
   Record<FundamentalMetric, (known: FiledFacts, end: string) => number | undefined>
@@ -42,11 +44,11 @@ const sum = (one: number | undefined, other: number | undefined): number | undef
   one === undefined || other === undefined ? undefined : one + other;
 
 /**
- * The figures of the method as each filing published them, without knowledge of later filings. A
- * filing that changes a figure reports it again under its own accession number.
+ * The metrics as of each filing, without knowledge of later filings. A filing that changes a metric
+ * reports it again under its own accession number.
  *
  * @param filings Oldest first.
- * @param from ISO date; earlier filings are read and not reported.
+ * @param from ISO date; earlier filings are read but not reported.
  */
 export function figuresOf(
   filings: readonly Filing[],
@@ -55,15 +57,15 @@ export function figuresOf(
   const known = createFiledFacts();
   const reported = new Map<string, number>();
   const data: Observation[] = [];
-  const rejected: Rejected[] = [];
+  const rejected: RejectedObservation[] = [];
   for (const filing of filings) {
     known.add(filing.facts);
     const figures = [...changes({ known, reported }, filing), ...shareCount(filing, symbol)];
     if (filing.filed < from) continue;
     for (const { metric, end, value } of figures) {
-      const at = utcEnd(end) - 1;
+      const at = utcDayEnd(end) - 1;
       const place = { feed: "fundamentals", symbol, at, id: `${metric} ${filing.accn}` } as const;
-      const record = { metric, periodEnd: at, value, availableAt: dateKnown(filing.filed) };
+      const record = { metric, periodEnd: at, value, availableAt: dateKnownAt(filing.filed) };
       if (isPossible(metric, value)) data.push({ ...place, record });
       else rejected.push({ ...place, reason: `${metric} cannot be ${value}` });
     }
@@ -71,7 +73,7 @@ export function figuresOf(
   return { data, rejected };
 }
 
-/** Figures that differ from those reported before. */
+/** Figures that are new or differ from those reported before. */
 function* changes(
   { known, reported }: { readonly known: FiledFacts; readonly reported: Map<string, number> },
   { filed }: Filing,
@@ -88,12 +90,13 @@ function* changes(
 }
 
 /**
- * The shares that a filing counts: on its cover, else in its balance sheet, else diluted over the
- * period. They count as of the day before the filing at the latest. For one class of shares
- * (`BRK-B`) only the cover is used: elsewhere all classes may be counted in shares of another.
+ * The share count of a filing: from its cover, else from its balance sheet, else diluted over the
+ * period. It is dated no later than the day before the filing. For one of several share classes
+ * (`BRK-B`) only the cover is used, since other counts may convert all classes into shares of
+ * another class.
  */
 function shareCount({ facts, filed }: Filing, symbol: string): readonly Figure[] {
-  const { sharesOnCover, sharesOutstanding, sharesDiluted } = TAGS;
+  const { sharesOnCover, sharesOutstanding, sharesDiluted } = XBRL_TAGS;
   const places = symbol.includes("-")
     ? [sharesOnCover]
     : [sharesOnCover, sharesOutstanding, sharesDiluted];
@@ -106,7 +109,9 @@ function shareCount({ facts, filed }: Filing, symbol: string): readonly Figure[]
   return [{ metric: "shares", end: end < before ? end : before, value }];
 }
 
-/** By the end of the period, the latest first; of equal ends the shortest period. */
+/**
+ * Sorts by the end of the period, latest first; among equal ends the shortest period comes first.
+ */
 const byNewest = (one: Fact, other: Fact): number =>
   other.end.localeCompare(one.end) || (other.start ?? "").localeCompare(one.start ?? "");
 

@@ -3,13 +3,13 @@ import type { ProviderRequest } from "../../provider.ts";
 import { type ProviderResponse, parseJsonBody } from "../../provider-response.ts";
 import { checkAccess } from "./access.ts";
 
-/** Origin of the list of tickers; figures have another one. */
+/** Origin of the list of tickers, which differs from that of the figures. */
 const ORIGIN = "https://www.sec.gov";
 
-/** Largest list in bytes; it has about one million. */
+/** Maximum size of the list in bytes; it has about one million bytes. */
 const MAX_BYTES = 8 * 1024 * 1024;
 
-/** Lifetime of the cached list, in milliseconds: every company needs the same one. */
+/** How long the list is cached, in milliseconds: it is the same for every company. */
 const KEEP_MS = 86_400_000;
 
 const Tickers = z.record(
@@ -28,9 +28,9 @@ export const tickersRequest = (headers: Readonly<Record<string, string>>): Provi
 });
 
 /**
- * Central Index Key of the company that a ticker names, `null` when it names none.
+ * Central Index Key of the company with a ticker; `null` if the ticker is not listed.
  *
- * @throws {ProviderFault} When the answer is not the list.
+ * @throws {ProviderFault} If the answer is not the list.
  */
 export function readCik(answer: ProviderResponse, symbol: string): number | null {
   checkAccess(answer);

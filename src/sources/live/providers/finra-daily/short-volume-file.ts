@@ -1,28 +1,28 @@
 import { ProviderFault } from "../../fault.ts";
-import type { Observation, ParsedResponse, Rejected } from "../../provider.ts";
+import type { Observation, ParsedResponse, RejectedObservation } from "../../provider.ts";
 import { quoted } from "../../provider-response.ts";
-import { shortVolumeKnown } from "../../publication-times.ts";
+import { shortVolumeKnownAt } from "../../publication-times.ts";
 import { currentTicker } from "../../ticker-changes.ts";
 
-/** First line of the file. It is checked because FINRA has sent other content with status 200. */
+/** Header line of the file. It is checked because FINRA has sent other content with status 200. */
 const HEADER = "Date|Symbol|ShortVolume|ShortExemptVolume|TotalVolume|Market";
 
-/** Shares, with up to six decimals since 2026. */
+/** A number of shares, which has had up to six decimals since 2026. */
 const SHARES = /^\d{1,15}(\.\d{1,9})?$/;
 
-/** Session and symbols that a file is read for. */
+/** Session and symbols to read from a file. */
 interface FileQuery {
   /** ISO date of the requested session. */
   readonly session: string;
-  /** Symbols of the universe by the file's spelling of today's tickers. */
+  /** Symbols of the universe, by the spelling of their current tickers in the file. */
   readonly symbols: ReadonlyMap<string, string>;
 }
 
 /**
- * Reads a CNMS file: a header, a line for each symbol, and the number of these lines. The short
- * volume already holds the exempt one.
+ * Reads a CNMS file: a header, one line per symbol, and the number of these lines. The short volume
+ * already includes the exempt volume.
  *
- * @throws {ProviderFault} `malformed` for another file, another day, or an incomplete file.
+ * @throws {ProviderFault} `malformed` for another kind of file, another day, or an incomplete file.
  */
 export function readShortVolumeFile(
   text: string,
@@ -30,9 +30,9 @@ export function readShortVolumeFile(
 ): Pick<Required<ParsedResponse>, "data" | "rejected"> {
   const { session, symbols } = wanted;
   const day = session.replaceAll("-", "");
-  const [about, availableAt] = [Date.parse(session), shortVolumeKnown(session)];
+  const [about, availableAt] = [Date.parse(session), shortVolumeKnownAt(session)];
   const data: Observation[] = [];
-  const rejected: Rejected[] = [];
+  const rejected: RejectedObservation[] = [];
   for (const line of wholeFile(text)) {
     const [date, spelled = "", short = "", , total = "", market] = line.split("|");
     if (market === undefined || date !== day) {
@@ -52,7 +52,7 @@ export function readShortVolumeFile(
   return { data, rejected };
 }
 
-/** The lines between the first and the last. */
+/** The lines between the header and the final line count. */
 function wholeFile(text: string): readonly string[] {
   const [header = "", ...lines] = text.replace(/\r?\n$/, "").split(/\r?\n/);
   if (header !== HEADER) throw new ProviderFault("malformed", `the header is ${quoted(header)}`);
@@ -62,7 +62,7 @@ function wholeFile(text: string): readonly string[] {
   throw new ProviderFault("malformed", `${found}, not by their number: a part is missing`);
 }
 
-/** Why volumes cannot be true, `undefined` when they can. */
+/** Why volumes are implausible; `undefined` if they are not. */
 function faultOf(short: string, total: string): string | undefined {
   const wrong = [short, total].find((cell) => !SHARES.test(cell));
   if (wrong !== undefined) return `${quoted(wrong)} is no number of shares`;

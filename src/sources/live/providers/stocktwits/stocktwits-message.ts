@@ -3,8 +3,8 @@ import { ProviderFault } from "../../fault.ts";
 import { decodeEntities, messageText, pseudonym } from "../../message.ts";
 import { type ProviderResponse, parseJsonBody } from "../../provider-response.ts";
 
-/** Maximum messages of a response. */
-export const PAGE = 30;
+/** Maximum number of messages in a response. */
+export const STOCKTWITS_PAGE_SIZE = 30;
 
 const DAY_MS = 86_400_000;
 
@@ -29,14 +29,15 @@ const Answered = z.looseObject({
   response: z.looseObject({ status: z.int() }).optional(),
   messages: z
     .array(StocktwitsMessage)
-    .max(10 * PAGE)
+    .max(10 * STOCKTWITS_PAGE_SIZE)
     .optional(),
 });
 
 /**
- * The messages of an answer, newest first.
+ * The messages of a response, newest first.
  *
- * @throws {ProviderFault} When it is no stream; some errors come with 200 and the status inside.
+ * @throws {ProviderFault} If the response is not a stream; some errors have HTTP status 200 and the
+ * real status in the body.
  */
 export function messagesOf(answer: ProviderResponse): readonly StocktwitsMessage[] {
   const { response, messages } = parseJsonBody(answer, Answered);
@@ -48,7 +49,7 @@ export function messagesOf(answer: ProviderResponse): readonly StocktwitsMessage
   return messages;
 }
 
-/** The message as it is kept, without its author's name. */
+/** The message as stored, without its author's name. */
 export function mentionOf({ id, body, created_at, user, symbols, entities }: StocktwitsMessage) {
   const at = Date.parse(created_at);
   const stance = entities?.sentiment?.basic?.toLowerCase();

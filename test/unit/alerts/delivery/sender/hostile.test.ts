@@ -3,17 +3,17 @@ import { createServer as createHttpsServer } from "node:https";
 import { createServer, type Socket } from "node:net";
 import { expect, it } from "vitest";
 import { createCertificate } from "../../../../support/certificate.ts";
-import { HOST, listen, rawReceiver, receiver, testSender, to } from "./servers.ts";
+import { HOST, listen, rawReceiver, receiver, testSender, webhookRequestTo } from "./servers.ts";
 
-/** Deliveries that are under way at the same time. */
+/** Number of concurrent deliveries. */
 const MANY = 200;
 
 const BLOCK = Buffer.alloc(1 << 20, "a");
 
-/** What a stranger's server could pour into the buffers of two kernels, in bytes. */
+/** Limit in bytes for what the operating system may buffer of a hostile server's output. */
 const BUFFERED = 32 << 20;
 
-it("200 deliveries to hostile webhooks all end, and leave no connection open", async () => {
+it("200 deliveries to hostile webhooks all end and leave no connection open", async () => {
   const sockets = new Set<Socket>();
   const watched = (socket: Socket) => {
     sockets.add(socket.on("close", () => sockets.delete(socket)));
@@ -72,7 +72,7 @@ it("200 deliveries to hostile webhooks all end, and leave no connection open", a
   const outcomes = await Promise.all(
     Array.from({ length: MANY }, async (_, at) => {
       const [expected, url] = kinds[at % kinds.length] ?? ["", ""];
-      const answer = await sender.send(to(url)).catch(() => undefined);
+      const answer = await sender.send(webhookRequestTo(url)).catch(() => undefined);
       return [expected, String(answer?.status ?? "nothing")] as const;
     }),
   );

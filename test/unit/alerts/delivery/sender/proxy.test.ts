@@ -4,12 +4,12 @@ import { connect } from "node:net";
 import { describe, expect, it } from "vitest";
 import { OutboundError } from "../../../../../src/outbound/guarded-fetch.ts";
 import { createCertificate } from "../../../../support/certificate.ts";
-import { FRIEND, HOST, listen, receiver, testSender, to } from "./servers.ts";
+import { FRIEND, HOST, listen, receiver, testSender, webhookRequestTo } from "./servers.ts";
 
-/** What the proxy does with a request for a tunnel. */
+/** How the proxy reacts to a CONNECT request. */
 type Behavior = "tunnels" | "refuses" | "is silent" | "hangs up";
 
-/** A proxy that knows where the friend is. */
+/** Starts a proxy that connects to the permitted receiver. */
 async function startProxy(behavior: Behavior = "tunnels") {
   const asked: string[] = [];
   const credentials: (string | undefined)[] = [];
@@ -36,24 +36,27 @@ async function startProxy(behavior: Behavior = "tunnels") {
   return { asked, credentials, proxy: `http://127.0.0.1:${port}` };
 }
 
-/** Nothing may be looked up here: the proxy does that. */
+/** The sender must not resolve names itself when it uses a proxy. */
 const lookup = () => Promise.reject(new Error("a name was looked up"));
 
 describe("a sender with a proxy", () => {
-  it("tunnels everything through the proxy by CONNECT, and resolves no host name itself", async () => {
+  it("tunnels every request through the proxy by CONNECT, and resolves no host name locally", async () => {
     const { asked, credentials, proxy } = await startProxy();
     const plain = await receiver((_req, res) => void res.end("plain"));
     const ours = createCertificate(HOST);
     const server = createHttpsServer(ours, (_req, res) => void res.end("safe"));
     const safe = `https://${HOST}:${await listen(server)}/`;
     const sender = testSender({ proxy, lookup, ca: ours.cert });
-    expect(await sender.send(to(plain))).toMatchObject({ status: 200, body: "plain" });
-    expect(await sender.send(to(safe))).toMatchObject({ status: 200, body: "safe" });
+    expect(await sender.send(webhookRequestTo(plain))).toMatchObject({
+      status: 200,
+      body: "plain",
+    });
+    expect(await sender.send(webhookRequestTo(safe))).toMatchObject({ status: 200, body: "safe" });
     expect(asked).toEqual([plain, safe].map((url) => `CONNECT ${new URL(url).host}`));
     expect(credentials).toEqual([undefined, undefined]);
   });
 
-  it("sends the proxy the credentials of its URL, and the webhook none", async () => {
+  it("sends the credentials of the proxy URL to the proxy, and not to the webhook", async () => {
     const { credentials, proxy } = await startProxy();
     const shown: unknown[] = [];
     const url = await receiver((req, res) => {
@@ -61,7 +64,7 @@ describe("a sender with a proxy", () => {
       res.end();
     });
     const withAccount = proxy.replace("//", "//user:pass%20word@");
-    await testSender({ proxy: withAccount, lookup }).send(to(url));
+    await testSender({ proxy: withAccount, lookup }).send(webhookRequestTo(url));
     expect(credentials).toEqual([`Basic ${btoa("user:pass word")}`]);
     expect(shown).toEqual([undefined, undefined]);
   });
@@ -71,7 +74,7 @@ describe("a sender with a proxy", () => {
     const ours = createCertificate("other.example.com");
     const server = createHttpsServer(ours, (_req, res) => void res.end("safe"));
     const sender = testSender({ proxy, lookup, ca: ours.cert });
-    const sent = sender.send(to(`https://${HOST}:${await listen(server)}/`));
+    const sent = sender.send(webhookRequestTo(`https://${HOST}:${await listen(server)}/`));
     await expect(sent).rejects.toThrow(OutboundError);
   });
 
@@ -83,9 +86,9 @@ describe("a sender with a proxy", () => {
     "https://user:password@hooks.example.com/",
     "https://hooks.example.com:22/",
     "ftp://hooks.example.com/",
-  ])("still connects to no URL that the policy forbids: %s", async (url) => {
+  ])("still refuses a URL that the policy forbids: %s", async (url) => {
     const { asked, proxy } = await startProxy();
-    await expect(testSender({ proxy }).send(to(url))).rejects.toThrow(OutboundError);
+    await expect(testSender({ proxy }).send(webhookRequestTo(url))).rejects.toThrow(OutboundError);
     expect(asked).toEqual([]);
   });
 
@@ -93,11 +96,11 @@ describe("a sender with a proxy", () => {
     ["refuses", "403"],
     ["is silent", "took too long"],
     ["hangs up", "Proxy"],
-  ])("fails like any webhook when the proxy %s", async (behavior, reason) => {
+  ])("fails like a faulty webhook when the proxy %s", async (behavior, reason) => {
     const { asked, proxy } = await startProxy(behavior);
     const sender = testSender({ proxy, totalMs: 500 });
     for (const scheme of ["http", "https"]) {
-      const sent = sender.send(to(`${scheme}://${HOST}:8443/`));
+      const sent = sender.send(webhookRequestTo(`${scheme}://${HOST}:8443/`));
       const error = await sent.catch((failure: unknown) => failure);
       expect(error).toBeInstanceOf(OutboundError);
       expect(String((error as Error).cause)).toContain(reason);
@@ -107,6 +110,6 @@ describe("a sender with a proxy", () => {
 
   it("fails like an unreachable webhook when the proxy is down", async () => {
     const sender = testSender({ proxy: "http://127.0.0.1:1" });
-    await expect(sender.send(to(`https://${HOST}/`))).rejects.toThrow(OutboundError);
+    await expect(sender.send(webhookRequestTo(`https://${HOST}/`))).rejects.toThrow(OutboundError);
   });
 });

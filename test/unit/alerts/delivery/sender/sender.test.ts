@@ -6,9 +6,17 @@ import { describe, expect, it } from "vitest";
 import { signatureHeaders } from "../../../../../src/alerts/delivery/signing.ts";
 import { OutboundError } from "../../../../../src/outbound/guarded-fetch.ts";
 import { createCertificate } from "../../../../support/certificate.ts";
-import { HOST, listen, NOW, rawReceiver, receiver, testSender, to } from "./servers.ts";
+import {
+  HOST,
+  listen,
+  NOW,
+  rawReceiver,
+  receiver,
+  testSender,
+  webhookRequestTo,
+} from "./servers.ts";
 
-/** What went wrong, for our eyes only. */
+/** Returns the internal reason of a failed delivery, which callers do not see. */
 async function reasonOf(answer: Promise<unknown>): Promise<string> {
   const error: unknown = await answer.then(
     () => "it was answered",
@@ -19,8 +27,8 @@ async function reasonOf(answer: Promise<unknown>): Promise<string> {
   return String((error as Error).cause);
 }
 
-describe("a sender", () => {
-  it("posts the body unchanged, with the given header fields and its own", async () => {
+describe("a webhook sender", () => {
+  it("posts the body unchanged, with the given headers and its own", async () => {
     const came: { method?: string; headers?: IncomingHttpHeaders; body?: string } = {};
     const url = await receiver(async (req, res) => {
       const body = Buffer.concat(await req.toArray()).toString();
@@ -47,17 +55,17 @@ describe("a sender", () => {
     "returns the status %d",
     async (status) => {
       const url = await receiver((_req, res) => void res.writeHead(status).end("why"));
-      expect(await testSender().send(to(url))).toMatchObject({ status, body: "why" });
+      expect(await testSender().send(webhookRequestTo(url))).toMatchObject({ status, body: "why" });
     },
   );
 
-  it.each([301, 302, 303, 307, 308])("does not follow a %d", async (status) => {
+  it.each([301, 302, 303, 307, 308])("does not follow a %d redirect", async (status) => {
     const asked: string[] = [];
     const url = await receiver((req, res) => {
       asked.push(`${req.method} ${req.url}`);
       res.writeHead(status, { location: "/other" }).end();
     });
-    expect((await testSender().send(to(url))).status).toBe(status);
+    expect((await testSender().send(webhookRequestTo(url))).status).toBe(status);
     expect(asked).toEqual(["POST /"]);
   });
 
@@ -67,22 +75,24 @@ describe("a sender", () => {
     ["Sat, 21 Nov 2026 12:00:30 GMT", 30_000],
     ["Sat, 21 Nov 2026 11:00:00 GMT", 0],
     ["soon", undefined],
-  ])("returns the requested delay: %s", async (field, expected) => {
+  ])("returns the delay requested by Retry-After: %s", async (field, expected) => {
     const url = await receiver((_req, res) => {
       res.writeHead(503, { "retry-after": field }).end();
     });
-    expect((await testSender().send(to(url))).retryAfterMs).toBe(expected);
+    expect((await testSender().send(webhookRequestTo(url))).retryAfterMs).toBe(expected);
   });
 
-  it("requires a trusted certificate that names the host", async () => {
+  it("requires a trusted certificate that is valid for the host", async () => {
     const ours = createCertificate(HOST);
     const server = createHttpsServer(ours, (_req, res) => void res.end("safe"));
     const port = await listen(server);
     const trusting = testSender({ schemes: ["https:"], ca: ours.cert });
-    expect(await trusting.send(to(`https://${HOST}:${port}/`))).toMatchObject({ body: "safe" });
-    const misnamed = trusting.send(to(`https://other.example.com:${port}/`));
+    expect(await trusting.send(webhookRequestTo(`https://${HOST}:${port}/`))).toMatchObject({
+      body: "safe",
+    });
+    const misnamed = trusting.send(webhookRequestTo(`https://other.example.com:${port}/`));
     expect(await reasonOf(misnamed)).toContain("altnames");
-    const unknown = testSender().send(to(`https://${HOST}:${port}/`));
+    const unknown = testSender().send(webhookRequestTo(`https://${HOST}:${port}/`));
     expect(await reasonOf(unknown)).toMatch(/self-signed/);
   });
 
@@ -100,27 +110,27 @@ describe("a sender", () => {
       if (waiting.length === 20) for (const answer of waiting) answer();
     });
     const sender = testSender();
-    await Promise.all(Array.from({ length: 20 }, () => sender.send(to(url))));
+    await Promise.all(Array.from({ length: 20 }, () => sender.send(webhookRequestTo(url))));
     expect(most).toBe(20);
     await expect.poll(() => open).toBe(0);
   });
 });
 
-describe("the answer of a webhook", () => {
+describe("the response of a webhook", () => {
   const answering = async (listener: RequestListener, bodyMs = 10_000) =>
-    testSender({ bodyMs }).send(to(await receiver(listener)));
+    testSender({ bodyMs }).send(webhookRequestTo(await receiver(listener)));
 
   it("is truncated after 1 kB", async () => {
     const { body } = await answering((_req, res) => void res.end("a".repeat(5000)));
     expect(body).toBe("a".repeat(1024));
   });
 
-  it("is truncated before a character that does not fit", async () => {
+  it("is truncated before a multi-byte character that does not fit", async () => {
     const { body } = await answering((_req, res) => void res.end(`a${"ü".repeat(1000)}`));
     expect(body).toBe(`a${"ü".repeat(511)}`);
   });
 
-  it("is sanitized text", async () => {
+  it("is stored as valid text without control characters", async () => {
     const { body } = await answering((_req, res) => {
       res.write("one\r\ntwo\tthree\0\u001b[31mred\u0085\u202egnol\u2066\u2028");
       res.end(Buffer.of(0x61, 0xff, 0xc3, 0x28, 0xed, 0xa0, 0x80));
@@ -141,35 +151,35 @@ describe("the answer of a webhook", () => {
     expect(body).not.toContain("\0");
   });
 
-  it("counts by its status even if the body never ends", async () => {
+  it("is judged by its status even if the body never ends", async () => {
     const slow = await answering((_req, res) => void res.writeHead(202).write("so far"), 50);
     expect(slow).toMatchObject({ status: 202, body: "so far" });
     const silent = await answering((_req, res) => res.writeHead(202).flushHeaders(), 50);
     expect(silent).toMatchObject({ status: 202, body: "" });
   });
 
-  it("counts by its status even if the body is incomplete", async () => {
+  it("is judged by its status even if the body is incomplete", async () => {
     const answer = await answering((_req, res) => {
       res.writeHead(200, { "content-length": 100 }).write("so far", () => res.destroy());
     });
     expect(answer).toMatchObject({ status: 200, body: "so far" });
   });
 
-  it("is ended at the timeout of the request", async () => {
+  it("is cut off at the timeout of the request", async () => {
     const url = await receiver((_req, res) => void res.writeHead(200).write("so far"));
     const sender = testSender({ totalMs: 200 });
-    expect(await sender.send(to(url))).toMatchObject({ status: 200, body: "so far" });
+    expect(await sender.send(webhookRequestTo(url))).toMatchObject({ status: 200, body: "so far" });
   });
 });
 
-describe("a webhook that does not answer", () => {
+describe("a webhook without a valid response", () => {
   it.each([
     ["the port is closed", "ECONNREFUSED"],
     ["the name has no address", "has no address"],
     ["name servers fail", "SERVFAIL"],
     ["the URL is invalid", "not a URL"],
     ["its address is not public", "not public"],
-  ])("is one failure with a neutral text: %s", async (what, reason) => {
+  ])("is reported as one failure with a generic message: %s", async (what, reason) => {
     const port = await closedPort();
     const lookups: Record<string, () => Promise<readonly string[]>> = {
       "the name has no address": async () => [],
@@ -181,7 +191,7 @@ describe("a webhook that does not answer", () => {
       "its address is not public": `http://127.0.0.1:${port}/`,
     };
     const sender = testSender(lookup === undefined ? {} : { lookup });
-    const sent = sender.send(to(urls[what] ?? `http://${HOST}:${port}/`));
+    const sent = sender.send(webhookRequestTo(urls[what] ?? `http://${HOST}:${port}/`));
     expect(await reasonOf(sent)).toContain(reason);
   });
 
@@ -197,33 +207,37 @@ describe("a webhook that does not answer", () => {
       "closes the connection within the header",
       (socket) => void socket.end("HTTP/1.1 200 OK\r\nx: "),
     ],
-  ])("is one failure with a neutral text: it %s", async (_, onConnection) => {
+  ])("is reported as one failure with a generic message when it %s", async (_, onConnection) => {
     const url = await rawReceiver(onConnection);
-    expect(await reasonOf(testSender({ totalMs: 300 }).send(to(url)))).not.toBe("");
+    expect(await reasonOf(testSender({ totalMs: 300 }).send(webhookRequestTo(url)))).not.toBe("");
   });
 
-  it("is aborted when it sends only informational responses", async () => {
+  it("is disconnected when it sends only informational (1xx) responses", async () => {
     const url = await rawReceiver((socket) => flood(socket, INTERIM, ""));
-    expect(await reasonOf(testSender().send(to(url)))).toContain("come to the point");
+    expect(await reasonOf(testSender().send(webhookRequestTo(url)))).toContain("come to the point");
   });
 
-  it("is aborted at the connect timeout", async () => {
+  it("is abandoned at the connect timeout", async () => {
     const port = await listen(createServer(() => undefined));
     const sender = testSender({ connectMs: 100 });
-    expect(await reasonOf(sender.send(to(`https://${HOST}:${port}/`)))).toMatch(/timeout/i);
+    expect(await reasonOf(sender.send(webhookRequestTo(`https://${HOST}:${port}/`)))).toMatch(
+      /timeout/i,
+    );
     const hanging = testSender({ connectMs: 100, lookup: () => new Promise(() => undefined) });
-    expect(await reasonOf(hanging.send(to(`http://${HOST}:${port}/`)))).toMatch(/timeout/i);
+    expect(await reasonOf(hanging.send(webhookRequestTo(`http://${HOST}:${port}/`)))).toMatch(
+      /timeout/i,
+    );
   });
 
-  it("is aborted when the sender is closed", async () => {
+  it("is disconnected when the sender is closed", async () => {
     const connected = Promise.withResolvers<void>();
     const url = await rawReceiver(() => connected.resolve());
     const sender = testSender();
-    const pending = reasonOf(sender.send(to(url)));
+    const pending = reasonOf(sender.send(webhookRequestTo(url)));
     await connected.promise;
     await sender.close();
     expect(await pending).not.toBe("");
-    await reasonOf(sender.send(to(url)));
+    await reasonOf(sender.send(webhookRequestTo(url)));
   });
 });
 
@@ -236,7 +250,7 @@ function drip(socket: Socket): void {
   socket.on("close", () => clearInterval(timer));
 }
 
-/** Sends the same for ever. */
+/** Sends the same text repeatedly until the connection ends. */
 function flood(socket: Socket, text: string, start = START): void {
   const more = () => {
     while (!socket.destroyed && socket.write(text));

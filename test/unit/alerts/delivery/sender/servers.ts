@@ -2,15 +2,18 @@ import { once } from "node:events";
 import { createServer as createHttpServer, type RequestListener } from "node:http";
 import { type AddressInfo, createServer, type Server, type Socket } from "node:net";
 import { onTestFinished } from "vitest";
-import { createSender, type SenderOptions } from "../../../../../src/alerts/delivery/sender.ts";
+import {
+  createWebhookSender,
+  type WebhookSenderOptions,
+} from "../../../../../src/alerts/delivery/sender.ts";
 
-/** Address of the permitted receivers; 127.0.0.1 is the forbidden one. */
+/** Address of the permitted receivers. 127.0.0.1 is the forbidden address. */
 export const FRIEND = "127.0.0.2";
 
-/** Host of the URLs in tests; every name stands for the friend. */
+/** Host in the test URLs. Every name resolves to the address of the permitted receivers. */
 export const HOST = "hooks.example.com";
 
-/** Wall clock of the sender under test. */
+/** Wall-clock time of the sender under test, Unix milliseconds. */
 export const NOW = Date.UTC(2026, 10, 21, 12);
 
 /** Listens until the end of the test. @returns The port. */
@@ -28,19 +31,22 @@ export async function listen(server: Server, host = FRIEND, port = 0): Promise<n
   return (server.address() as AddressInfo).port;
 }
 
-/** A receiver that speaks HTTP. @returns Its URL. */
+/** Starts an HTTP receiver. @returns Its URL. */
 export async function receiver(listener: RequestListener): Promise<string> {
   return `http://${HOST}:${await listen(createHttpServer(listener))}/`;
 }
 
-/** A TCP server with a custom connection handler. @returns Its URL. */
+/** Starts a TCP server with a custom connection handler. @returns Its URL. */
 export async function rawReceiver(onConnection: (socket: Socket) => void): Promise<string> {
   return `http://${HOST}:${await listen(createServer(onConnection))}/`;
 }
 
-/** A sender that may reach the friend, by plain HTTP too; it ends with the test. */
-export function testSender(options: Partial<SenderOptions> = {}) {
-  const sender = createSender({
+/**
+ * A sender that may connect to the permitted receivers, even over plain HTTP. It is closed at the
+ * end of the test.
+ */
+export function testSender(options: Partial<WebhookSenderOptions> = {}) {
+  const sender = createWebhookSender({
     schemes: ["https:", "http:"],
     isAllowed: (address) => address === FRIEND,
     lookup: async () => [FRIEND],
@@ -51,5 +57,9 @@ export function testSender(options: Partial<SenderOptions> = {}) {
   return sender;
 }
 
-/** A request to a URL with arbitrary headers and body. */
-export const to = (url: string) => ({ url, headers: { "webhook-id": "msg_1" }, body: "{}" });
+/** Creates a delivery to a URL with arbitrary headers and body. */
+export const webhookRequestTo = (url: string) => ({
+  url,
+  headers: { "webhook-id": "msg_1" },
+  body: "{}",
+});

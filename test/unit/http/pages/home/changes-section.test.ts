@@ -17,7 +17,7 @@ const pointOf = (day: number, change: Partial<HistoryPoint>): HistoryPoint => ({
   ...change,
 });
 
-/** Six sessions of LONG, and the one that ended it. */
+/** Renders six sessions of LONG and the session that ended it. */
 const shown = (last: Partial<HistoryPoint>, firstEntry = 7) => {
   const points = Array.from({ length: 7 }, (_, day) =>
     pointOf(day, {
@@ -34,11 +34,11 @@ it.each([
   ["coverage fell below 60 %", { coverage: 0.55 }],
   ["confidence fell below 25 %", { confidence: 0.2 }],
   ["trading stopped", { status: "stale", coverage: 0.4, confidence: 0.1 }],
-] as const)("the end of a signal has its reason: %s", (reason, last) => {
+] as const)("the end of a signal is shown with its reason: %s", (reason, last) => {
   expect(shown(last)).toContain(`<span class="unit">${reason}</span>`);
 });
 
-it("a change before the first logged session says so, and a later one links to its proof", () => {
+it("a change is marked as not logged before the first logged session, and links to its proof afterwards", () => {
   expect(shown({})).toContain("not logged");
   expect(shown({}, 6)).toContain("/market/AAA/proof?entry=6");
 });

@@ -11,7 +11,7 @@ const FILE = new URL("../../../../../docs/clients.md", import.meta.url);
 const MARK =
   "<!-- From here on UPDATE_DOCS=1 vitest run test/unit/http/pages/home/clients-document.test.ts writes. -->";
 
-it("docs/clients.md has the configurations of the home page; UPDATE_DOCS=1 writes them again", () => {
+it("docs/clients.md contains the configurations of the home page (UPDATE_DOCS=1 rewrites them)", () => {
   const site = { baseUrl: "https://signals.example", anonymousScopes: ["signals:read"] } as const;
   const shown = clientSetups(site).map(
     ({ name, intro, code, language }) => `## ${name}\n\n${intro}\n\n${fenced(language, code)}\n`,
@@ -22,7 +22,7 @@ it("docs/clients.md has the configurations of the home page; UPDATE_DOCS=1 write
   expect(readFileSync(FILE, "utf8")).toBe(document);
 });
 
-it("deploy/server.json describes an instance as the instance describes itself", () => {
+it("deploy/server.json describes an instance just as the instance describes itself", () => {
   const baseUrl = serverJson.websiteUrl.replace(/\/$/, "");
   const namespace = new URL(baseUrl).host.split(".").reverse().join(".");
   expect(serverJson).toMatchObject({
@@ -32,7 +32,7 @@ it("deploy/server.json describes an instance as the instance describes itself", 
     icons: [{ src: baseUrl + paths.icon }],
     remotes: [{ type: "streamable-http", url: baseUrl + paths.mcp }],
   });
-  // Limits of the registry's schema of 2025-12-11.
+  // Length limits in the MCP registry's schema of 2025-12-11.
   expect(serverJson.description.length).toBeLessThanOrEqual(100);
   expect(serverJson.title.length).toBeLessThanOrEqual(100);
 });

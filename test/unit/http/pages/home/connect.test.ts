@@ -1,17 +1,17 @@
 import { execFile } from "node:child_process";
 import { promisify } from "node:util";
 import { describe, expect, it } from "vitest";
-import { allScopes, anonymousCeiling } from "../../../../../src/auth/scopes.ts";
+import { allScopes, anonymousScopeCeiling } from "../../../../../src/auth/scopes.ts";
 import { type ClientSetup, clientSetups } from "../../../../../src/http/pages/home/connect.ts";
 import { homeMarkdown } from "../../../../../src/http/pages/home/home-routes.ts";
 import { tools } from "../../../../../tools/index.ts";
-import { getWith, postForm, postJson, type Registered } from "../../../../support/agent.ts";
+import { getWith, postForm, postJson, type RegisteredAgent } from "../../../../support/agent.ts";
 import { startTestService } from "../../../../support/test-service.ts";
 import { sites } from "../../../wellknown/sites.ts";
 
 const testService = await startTestService();
 const { base } = testService;
-const clients = clientSetups({ baseUrl: base, anonymousScopes: anonymousCeiling });
+const clients = clientSetups({ baseUrl: base, anonymousScopes: anonymousScopeCeiling });
 
 function client(name: string, of = clients): ClientSetup {
   const found = of.find((each) => each.name === name);
@@ -21,11 +21,14 @@ function client(name: string, of = clients): ClientSetup {
 
 const run = promisify(execFile);
 
-/** Runs the commands of a client in a plain shell with nothing set but what is given. */
+/** Runs the commands of a client in a shell whose environment contains only PATH and `env`. */
 const sh = (code: string, env: Readonly<Record<string, string>> = {}) =>
   run("sh", ["-c", code], { env: { PATH: process.env.PATH ?? "", ...env } });
 
-/** What a configuration of one table says. @throws {Error} For anything else that TOML has. */
+/**
+ * Parses a TOML configuration of one table with string values. @throws {Error} For any other TOML
+ * syntax.
+ */
 function readToml(text: string): Readonly<Record<string, Readonly<Record<string, string>>>> {
   const [head = "", ...lines] = text.split("\n");
   const [, table] = /^\[([\w-]+(?:\.[\w-]+)*)\]$/.exec(head) ?? [];
@@ -38,9 +41,9 @@ function readToml(text: string): Readonly<Record<string, Readonly<Record<string,
   return { [table]: Object.fromEntries(pairs) };
 }
 
-describe("the configuration of a client", () => {
+describe("the displayed configuration of an MCP client", () => {
   it.each(clients)(
-    "of $name is complete, and states how the client gets its token",
+    "for $name is complete, and states how the client gets its token",
     ({ intro, code }) => {
       expect(intro).toMatch(/\b(?:token|key)\b/);
       expect(intro).toMatch(/\.$/);
@@ -49,7 +52,7 @@ describe("the configuration of a client", () => {
     },
   );
 
-  it("has the format of each program", () => {
+  it("is in the format of each client program", () => {
     const url = `${base}/mcp`;
     const json = (name: string) => JSON.parse(client(name).code);
     expect(json("Cursor")).toEqual({ mcpServers: { "market-signal": { url } } });
@@ -74,7 +77,7 @@ describe("the configuration of a client", () => {
     ]);
   });
 
-  it("starts OAuth for clients that register themselves", async () => {
+  it("leads to OAuth discovery for clients that register themselves", async () => {
     const { url } = JSON.parse(client("Cursor").code).mcpServers["market-signal"];
     const refused = await postJson(url, { jsonrpc: "2.0", id: 1, method: "tools/list" });
     const challenge = refused.headers.get("www-authenticate") ?? "";
@@ -89,7 +92,7 @@ describe("the configuration of a client", () => {
     });
   });
 
-  it("uses an API key where it says so", async () => {
+  it("works with an API key for clients that need one", async () => {
     const { code, intro } = client("Other clients, with an API key");
     const key = await testService.person().createKey(["signals:read"]);
     const { url, headers } = JSON.parse(code.replace("YOUR_API_KEY", key)).mcpServers[
@@ -102,8 +105,8 @@ describe("the configuration of a client", () => {
   });
 });
 
-describe("the shell commands", () => {
-  it("register an agent, get a token and call a tool, unchanged", async () => {
+describe("the displayed shell commands", () => {
+  it("register an agent, get a token and call a tool when run unchanged", async () => {
     const { stdout, stderr } = await sh(client("curl").code);
     expect(stderr).toBe("");
     expect(stdout).toMatch(/"symbol":"\w+\.SIM"/);
@@ -111,7 +114,7 @@ describe("the shell commands", () => {
   });
 
   it.each(["factor:read", "darkpool:read"] as const)(
-    "request what %s alone permits",
+    "request data that %s alone permits",
     async (scope) => {
       const { base: baseUrl } = await startTestService({ ANONYMOUS_SCOPES: scope });
       const { code } = client("curl", clientSetups({ baseUrl, anonymousScopes: [scope] }));
@@ -120,7 +123,7 @@ describe("the shell commands", () => {
     },
   );
 
-  it("use an API key that is set, and then register no agent", async () => {
+  it("use an API key if one is set, and then register no agent", async () => {
     const { code, intro } = client("curl");
     const [, variable = ""] = /set (\w+) to it first/.exec(intro) ?? [];
     const key = await testService.person().createKey(["signals:read"]);
@@ -128,7 +131,7 @@ describe("the shell commands", () => {
     expect(stdout).toContain('"symbol"');
   });
 
-  it("require an API key where unclaimed agents have no scopes, and say so", async () => {
+  it("require an API key and say so if unclaimed agents have no scopes", async () => {
     const closed = await startTestService({ ANONYMOUS_SCOPES: " " });
     const { code, intro } = client(
       "curl",
@@ -140,7 +143,7 @@ describe("the shell commands", () => {
     expect((await sh(code, { [variable]: key })).stdout).toContain('"symbol"');
   });
 
-  it("name the environment variable of the Codex configuration", () => {
+  it("use the same environment variable as the Codex configuration", () => {
     const [, variable] = /set (\w+) to it first/.exec(client("curl").intro) ?? [];
     expect(client("OpenAI Codex").intro).toContain(`bearer_token_env_var = "${variable}"`);
   });
@@ -150,7 +153,7 @@ describe("the home page in Markdown", () => {
   const { ordinary } = sites;
   const markdown = homeMarkdown({ ...ordinary, baseUrl: base });
 
-  it("states what the service is, then how to start, then what it offers", () => {
+  it("states what the service is, how to start and what it offers, in this order", () => {
     expect(markdown.match(/^#+ .*$/gm)).toEqual([
       ...[
         "# Market Signal and Verification Service",
@@ -169,11 +172,11 @@ describe("the home page in Markdown", () => {
     expect(markdown).not.toContain("\n\n\n");
   });
 
-  it("leads to a call in three steps", async () => {
+  it("leads to a tool request in three steps", async () => {
     const [, register = "", body = ""] =
       /^1\. .*`POST (\S+)` with `(\{.*\})`/m.exec(markdown) ?? [];
     const registered = await postJson(register, JSON.parse(body));
-    const { client_id, client_secret, scope } = (await registered.json()) as Registered & {
+    const { client_id, client_secret, scope } = (await registered.json()) as RegisteredAgent & {
       readonly scope: string;
     };
     expect(markdown).toContain(`It grants \`${scope}\`.`);
@@ -205,7 +208,7 @@ describe("the home page in Markdown", () => {
     );
   });
 
-  it("refers agents to a person where unclaimed agents have no scopes", () => {
+  it("tells agents to ask a person if unclaimed agents have no scopes", () => {
     const closed = homeMarkdown(sites["for people only"]);
     expect(closed).toContain("1. Ask the person you work for");
     expect(closed).not.toMatch(/^\d\. Register/m);

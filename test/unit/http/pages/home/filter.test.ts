@@ -1,18 +1,22 @@
 import { describe, expect, it } from "vitest";
-import { addressOf, filterOf, MAX_SEARCH } from "../../../../../src/http/pages/home/filter.ts";
+import {
+  filterAddress,
+  MAX_SEARCH,
+  parseFilter,
+} from "../../../../../src/http/pages/home/filter.ts";
 
-const asked = (query: string) => filterOf(new URLSearchParams(query));
+const asked = (query: string) => parseFilter(new URLSearchParams(query));
 
-describe("the filter in a URL", () => {
+describe("the market filter in a URL", () => {
   it("selects everything when it is missing or its fields are empty", () => {
     for (const query of ["", "q=&class=&signal=&sort=&page=", "q=%20"]) {
       const { filter, errors } = asked(query);
       expect(errors).toEqual([]);
-      expect(addressOf(filter), query).toBe("/");
+      expect(filterAddress(filter), query).toBe("/");
     }
   });
 
-  it("reads each field", () => {
+  it("is parsed field by field", () => {
     const { filter } = asked(
       "q=%20alder&class=stock&sector=Health+Care&signal=LONG&coverage=full&sort=strength&page=3",
     );
@@ -45,21 +49,21 @@ describe("the filter in a URL", () => {
     ["page=1e3", "market"],
     ["page=999999999999", "market"],
     ["page=x", "market"],
-  ])("rejects %s and names the field", (query, id) => {
+  ])("is rejected for %s, with an error for that field", (query, id) => {
     const { filter, errors } = asked(query);
     expect(errors).toEqual([{ id, text: expect.stringMatching(/\.$/) }]);
     expect(filter).toEqual({});
   });
 
-  it("reports every error, and repeats the input in bounded length", () => {
+  it("is rejected with every error, and repeats the input at limited length", () => {
     const { errors, search } = asked(`q=${"b".repeat(10_000)}&class=bond&page=0`);
     expect(errors.map(({ id }) => id)).toEqual(["q", "class", "market"]);
     expect(search).toHaveLength(2 * MAX_SEARCH);
   });
 
-  it("parses the URL that it writes", () => {
+  it("is the same after it is written to a URL and parsed again", () => {
     const { filter } = asked("q=a%26b%3Dc+d&signal=WAIT&page=2");
-    const address = addressOf(filter);
-    expect(filterOf(new URL(address, "http://localhost").searchParams).filter).toEqual(filter);
+    const address = filterAddress(filter);
+    expect(parseFilter(new URL(address, "http://localhost").searchParams).filter).toEqual(filter);
   });
 });

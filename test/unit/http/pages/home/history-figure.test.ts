@@ -3,7 +3,7 @@ import {
   type HistoryFigure,
   historyPlot,
 } from "../../../../../src/http/pages/home/history-figure.ts";
-import { THRESHOLDS } from "../../../../../src/score/signal-hysteresis.ts";
+import { SIGNAL_THRESHOLDS } from "../../../../../src/score/signal-hysteresis.ts";
 import { heightsByAxis, pointsOf } from "../../../../support/drawn.ts";
 
 const DAY_MS = 86_400_000;
@@ -33,9 +33,9 @@ interface Chosen extends Partial<Omit<HistoryFigure, "signal">> {
   readonly signal?: Partial<HistoryFigure["signal"]>;
 }
 
-/** The panels of a drawing in order: price, score and times. */
+/** Returns the HTML of the panels in order: price, score and time axis. */
 function drawn({ signal, ...chosen }: Chosen): readonly string[] {
-  const usual = { thresholds: THRESHOLDS, nextReport: null, range80: null, price: null };
+  const usual = { thresholds: SIGNAL_THRESHOLDS, nextReport: null, range80: null, price: null };
   const figure = { filed: [], splits: 0, kept: undefined, isLog: false, dayMs: DAY_MS, ...chosen };
   const plot = historyPlot({ ...figure, signal: { ...usual, ...signal } }, "of a test");
   return String(plot).split('<div class="panel ').slice(1);
@@ -49,7 +49,7 @@ describe("the chart of price and score", () => {
   it.each([
     ["linear", false, (value: number) => value],
     ["logarithmic", true, Math.log],
-  ])("places every close by a %s axis, to a pixel", (_, isLog, transform) => {
+  ])("places every close on a %s axis to within a pixel", (_, isLog, transform) => {
     const points = days(closes.length, (day) => ({ close: closes[day] ?? null }));
     const [html = ""] = drawn({ points, isLog });
     const expected = heightsByAxis({ html, height: HEIGHT }, closes, transform);
@@ -60,7 +60,7 @@ describe("the chart of price and score", () => {
     expect(Math.max(...errors.map(Math.abs))).toBeLessThan(1);
   });
 
-  it("places scores and smoothed scores from 0 to 100", () => {
+  it("places scores and smoothed scores on an axis from 0 to 100", () => {
     const scores = [0, 100, 50, 75];
     const smoothed = [40, 55, 30, 90];
     const points = days(4, (day) => ({
@@ -72,9 +72,9 @@ describe("the chart of price and score", () => {
     expect(pointsOf({ html }, "l-score").map(({ y }) => 100 - y / 10)).toEqual(smoothed);
   });
 
-  it("has all four thresholds, dashed where a direction begins and dotted where it ends", () => {
+  it("contains all four thresholds, dashed for entering and dotted for leaving a direction", () => {
     const thresholds = {
-      ...THRESHOLDS,
+      ...SIGNAL_THRESHOLDS,
       enterLong: 71,
       exitLong: 56,
       enterShort: 22,
@@ -93,11 +93,11 @@ describe("the chart of price and score", () => {
     ]);
   });
 
-  it("shades exactly the sessions of LONG and SHORT", () => {
+  it("shades exactly the sessions with LONG or SHORT", () => {
     const signals = ["LONG", "LONG", "WAIT", "SHORT", "LONG"] as const;
     const points = days(5, (day) => ({ signal: signals[day] ?? "WAIT" }));
     const [, html = ""] = drawn({ points });
-    // The middle of a place has its number as coordinate.
+    // The x coordinate at the middle of a session is its index.
     const spans = Array.from(
       html.matchAll(/<rect x="([-\d.]+)" width="([\d.]+)" class="span-(\w+)" /g),
       ([, from, across, name]) => [name, Number(from) + 0.5, Number(across)],
@@ -109,7 +109,7 @@ describe("the chart of price and score", () => {
     ]);
   });
 
-  it("marks filed reports, and the window of the next ahead of the newest session", () => {
+  it("marks filed reports, and the window of the next report after the newest session", () => {
     const nextReport = {
       expected: "2014-02-04",
       earliest: "2014-02-01",
@@ -131,7 +131,7 @@ describe("the chart of price and score", () => {
     expect(drawn({ points: days(31, () => ({})) }).join()).not.toMatch(/class="(?:report|filed)/);
   });
 
-  it("draws the published range ahead at its sessions and prices", () => {
+  it("draws the published future range at its sessions and prices", () => {
     const range80 = { "5": [90, 110], "21": [80, 125] };
     const [html = ""] = drawn({ points: days(20, () => ({})), signal: { range80 } });
     const [, path = ""] = /<path class="fan" d="M([^"]*)Z"/.exec(html) ?? [];
@@ -143,14 +143,14 @@ describe("the chart of price and score", () => {
     expect(Math.max(...errors)).toBeLessThan(1_000 / HEIGHT);
   });
 
-  it("leaves a gap where there is no close", () => {
+  it("leaves a gap where a close is missing", () => {
     const points = days(5, (day) => ({ close: day === 2 ? null : 100 + day }));
     const [html = ""] = drawn({ points });
     expect(/<path class="l-price" d="([^"]*)"/.exec(html)?.[1]?.match(/M/g)).toHaveLength(2);
     expect(drawn({ points: days(5, () => ({ close: null })) })[0]).toMatch(/^p-score/);
   });
 
-  it("labels each month once, short histories by day, and market days shorter than a day by time", () => {
+  it("labels each month once, a short history by day, and market days shorter than a day by time", () => {
     const [, , months = ""] = drawn({ points: days(120, () => ({})) });
     expect(Array.from(months.matchAll(/>(\w{3} 2014)</g), ([, text]) => text)).toEqual([
       "Feb 2014",

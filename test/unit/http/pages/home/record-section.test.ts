@@ -2,21 +2,21 @@ import { describe, expect, it } from "vitest";
 import { randomAt } from "../../../../../src/grading/random.ts";
 import { gradeRun } from "../../../../../src/grading/run-grade.ts";
 import {
+  computeTrackRecordFigures,
   type GradedRun,
-  recordFigures,
-  recordTerms,
+  trackRecordTerms,
 } from "../../../../../src/grading/track-record.ts";
-import { recordSection } from "../../../../../src/http/pages/home/record-section.ts";
+import { trackRecordSection } from "../../../../../src/http/pages/home/record-section.ts";
 import { heightsByAxis, pointsOf } from "../../../../support/drawn.ts";
 
 const DAY_MS = 86_400_000;
 const HORIZON = 5;
 const EXCLUDED = { failed: 0, unscored: 0, untraded: 0, unsettled: 0, copies: 0 };
 
-/** Height of the panel in CSS pixels, larger than any window shows it. */
+/** Height of the panel in CSS pixels, larger than in any browser window. */
 const HEIGHT = 400;
 
-/** Thirty sessions of twelve drawn statements each; the fifth was signed too late. */
+/** Thirty sessions with twelve random decisions each. The fifth session was signed too late. */
 const runs: readonly GradedRun[] = Array.from({ length: 30 }, (_, session) => {
   const statements = Array.from({ length: 12 }, (_unused, at) => ({
     signal: (["LONG", "SHORT", "WAIT"] as const)[at % 3] ?? "WAIT",
@@ -31,7 +31,7 @@ const runs: readonly GradedRun[] = Array.from({ length: 30 }, (_, session) => {
 });
 
 const record = {
-  figures: recordFigures("stock", HORIZON, runs, 1),
+  figures: computeTrackRecordFigures("stock", HORIZON, runs, 1),
   runs,
   verdicts: [],
   expectedAt: 0,
@@ -39,16 +39,16 @@ const record = {
 };
 
 describe("the curve of a track record", () => {
-  const html = String(recordSection(record, recordTerms(0), DAY_MS));
+  const html = String(trackRecordSection(record, trackRecordTerms(0), DAY_MS));
   const timely = runs.filter(({ isLate }) => !isLate);
-  /** The mean excess return a session of LONG and SHORT, summed from the first run on. */
+  /** Mean excess return per session of LONG and SHORT decisions, cumulated from the first run. */
   const sums = timely.map((_, last) =>
     timely
       .slice(0, last + 1)
       .reduce((sum, { excess, long, short }) => sum + excess / (long + short) / HORIZON, 0),
   );
 
-  it("has every sum of the timely runs to a pixel, by the labels of its axis", () => {
+  it("shows every cumulative sum of the timely runs to within a pixel of its axis labels", () => {
     const panel = { html, height: HEIGHT };
     const heights = heightsByAxis(
       panel,
@@ -62,7 +62,7 @@ describe("the curve of a track record", () => {
     expect(Math.max(...errors)).toBeLessThan(1);
   });
 
-  it("has the same sums in its table, newest first", () => {
+  it("is repeated as a table of the same sums, newest first", () => {
     const rows = [...html.matchAll(/<th scope="row">.*?<\/th><td>([^<]*)<\/td>/g)];
     const told = rows
       .slice(0, 29)

@@ -1,54 +1,54 @@
 import { join } from "node:path";
 import type { Logger } from "pino";
 import type { AssetClass } from "../market/instrument.ts";
-import type { KeptSignals, SignalKeeper } from "../score/kept-signals.ts";
 import type { RecordSeries } from "../score/record-series.ts";
+import type { SavedSignals, SavedSignalsStore } from "../score/saved-signals.ts";
 import type { SignalState } from "../score/signal-hysteresis.ts";
 import { AuthenticatedFile } from "./authenticated-file.ts";
 
 /** Name of the file in DATA_DIR. */
 const FILE = "kept-signals.json";
 
-/** The signals of a class after one close. */
-interface Entry extends Omit<KeptSignals, "signals"> {
+/** The signals of an asset class after one close. */
+interface Entry extends Omit<SavedSignals, "signals"> {
   readonly signals: readonly (readonly [symbol: string, signal: SignalState])[];
 }
 
 /** Content of the file. */
 interface Content {
-  /** What signals depend on besides the records: method and sentiment reader. */
+  /** Method version and sentiment reader: the inputs of signals other than the records. */
   readonly method: string;
-  /** In the order of their closes. */
+  /** Entries ordered by close, oldest first. */
   readonly entries: readonly Entry[];
 }
 
-/** Options of the stored signals. */
-export interface KeptSignalsOptions {
-  /** Directory of the data of this machine. */
+/** Options of `SavedSignalsFile`. */
+export interface SavedSignalsOptions {
+  /** Data directory of this machine. */
   readonly folder: string;
-  /** 32 bytes that the file is authenticated with. */
+  /** 32-byte HMAC key of the file. */
   readonly key: Uint8Array;
   readonly method: string;
   readonly log: Logger;
 }
 
 /**
- * Signals at year ends, stored by earlier replays of the same records and method. They are used only
- * if everything known by then is the same, bit for bit.
+ * Signals at year ends, stored by earlier replays of the same records and method. They are used
+ * only if all records known by that year end are identical, bit for bit.
  */
-export class KeptSignalsFile implements SignalKeeper {
-  readonly #options: KeptSignalsOptions;
+export class SavedSignalsFile implements SavedSignalsStore {
+  readonly #options: SavedSignalsOptions;
   readonly #file: AuthenticatedFile<Content>;
   #entries: readonly Entry[] = [];
-  /** Whether there are entries that the file lacks. */
+  /** Whether entries have changed since the file was last written. */
   #isChanged = false;
 
-  constructor(options: KeptSignalsOptions) {
+  constructor(options: SavedSignalsOptions) {
     this.#options = options;
     this.#file = new AuthenticatedFile(join(options.folder, FILE), options.key);
   }
 
-  /** Reads the file. */
+  /** Reads the file. If it cannot be used, every session is scored. */
   async read(): Promise<void> {
     const { log, method } = this.#options;
     try {
@@ -63,7 +63,7 @@ export class KeptSignalsFile implements SignalKeeper {
     assetClass: AssetClass,
     before: number,
     series: Pick<RecordSeries, "at">,
-  ): KeptSignals | undefined {
+  ): SavedSignals | undefined {
     const found = this.#entries.findLast(
       (entry) =>
         entry.assetClass === assetClass &&
@@ -73,8 +73,10 @@ export class KeptSignalsFile implements SignalKeeper {
     return found && { ...found, signals: new Map(found.signals) };
   }
 
-  /** Stores signals in place of those of another series at the same close. */
-  keep({ assetClass, at, series, signals }: KeptSignals): void {
+  /**
+   * Stores signals. They replace signals at the same close that were computed from other records.
+   */
+  keep({ assetClass, at, series, signals }: SavedSignals): void {
     const isOfClose = (entry: Entry) => entry.assetClass === assetClass && entry.at === at;
     if (this.#entries.find(isOfClose)?.series === series) return;
     const others = this.#entries.filter((entry) => !isOfClose(entry));
@@ -84,7 +86,7 @@ export class KeptSignalsFile implements SignalKeeper {
     this.#isChanged = true;
   }
 
-  /** Writes the file if signals were kept since the last call. */
+  /** Writes the file if signals have changed since the last call. */
   async write(): Promise<void> {
     if (!this.#isChanged) return;
     this.#isChanged = false;

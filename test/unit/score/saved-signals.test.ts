@@ -5,9 +5,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import pino from "pino";
 import { describe, expect, it } from "vitest";
-import { KeptSignalsFile } from "../../../src/ingest/kept-signals.ts";
+import { SavedSignalsFile } from "../../../src/ingest/saved-signals.ts";
 import type { Market } from "../../../src/market/market.ts";
-import type { KeptSignals, SignalKeeper } from "../../../src/score/kept-signals.ts";
+import type { SavedSignals, SavedSignalsStore } from "../../../src/score/saved-signals.ts";
 import { ScoringEngine } from "../../../src/score/scoring-engine.ts";
 import { createSnapshotArchive } from "../../../src/score/snapshot-archive.ts";
 import { createSandbox } from "../../../src/sources/sandbox/sandbox.ts";
@@ -15,7 +15,7 @@ import { atFileEnd } from "../../support/file-end.ts";
 import { withoutFuture } from "./markets.ts";
 
 const DAY_MS = 60_000;
-/** Sandbox years have 252 days; their records begin four years before. */
+/** Number of days in a sandbox year. The records begin four years before. */
 const YEAR_DAYS = 252;
 const END = (Math.floor(Date.UTC(2026, 10, 21) / DAY_MS / YEAR_DAYS) + 1) * YEAR_DAYS - 1;
 /** Number of days by which the first served day moves forward. */
@@ -26,7 +26,7 @@ const records = createSandbox({ seed: 11, sessionSeconds: 60 })
   .recordsUntil(END * DAY_MS)
   .map((one) => withoutFuture(one, END * DAY_MS));
 
-/** Recorded history: the simulated records of four years, all of which are scored. */
+/** A market of recorded history: four years of simulated records, all of which are scored. */
 const market: Market = {
   ...createSandbox({ seed: 11, sessionSeconds: 60 }),
   mode: "files",
@@ -35,14 +35,14 @@ const market: Market = {
   servedFrom: (at) => (Math.floor(at / DAY_MS / STEP_DAYS) - 1) * STEP_DAYS * DAY_MS,
 };
 
-/** The same history that ends at a day. */
+/** The same history, ending at a given day. */
 const endingAt = (day: number): Market => {
   const known = records.map((one) => withoutFuture(one, day * DAY_MS));
   return { ...market, recordsUntil: () => known };
 };
 
-/** Everything that can be asked of an engine that has reached some days in turn. */
-function served(one: Market, days: readonly number[], keeper?: SignalKeeper) {
+/** Returns all snapshots that an engine serves after it was refreshed on the given days. */
+function served(one: Market, days: readonly number[], keeper?: SavedSignalsStore) {
   const archive = createSnapshotArchive();
   const engine = new ScoringEngine(one, archive, undefined, keeper);
   for (const day of days) engine.refresh(day * DAY_MS);
@@ -56,8 +56,8 @@ function served(one: Market, days: readonly number[], keeper?: SignalKeeper) {
   }));
 }
 
-function memoryKeeper(): SignalKeeper & { readonly kept: KeptSignals[] } {
-  const kept: KeptSignals[] = [];
+function memoryKeeper(): SavedSignalsStore & { readonly kept: SavedSignals[] } {
+  const kept: SavedSignals[] = [];
   return {
     kept,
     keep: (signals) => void kept.push(signals),
@@ -66,7 +66,7 @@ function memoryKeeper(): SignalKeeper & { readonly kept: KeptSignals[] } {
   };
 }
 
-/** Deterministic days after the first: a linear congruential generator. */
+/** Returns deterministic random days after the first day (linear congruential generator). */
 function drawDays(count: number): readonly number[] {
   let state = 20_261_121;
   return Array.from({ length: count }, () => {
@@ -85,9 +85,9 @@ const warnings: string[] = [];
 const log = pino({ level: "warn" }, { write: (line) => warnings.push(line) });
 
 const fileIn = (path: string, method = "1") =>
-  new KeptSignalsFile({ folder: path, key: new Uint8Array(32), method, log });
+  new SavedSignalsFile({ folder: path, key: new Uint8Array(32), method, log });
 
-describe("kept signals", () => {
+describe("signals stored for later starts", () => {
   const keeper = memoryKeeper();
   served(market, [END], keeper);
 
@@ -98,24 +98,24 @@ describe("kept signals", () => {
     }
   });
 
-  it.each(drawDays(20))("are the same in a process that starts on day %i", (day) => {
+  it.each(drawDays(20))("give the same results in a process that starts on day %i", (day) => {
     const whole = served(market, [day]);
     expect(whole.length).toBeGreaterThan(30);
     expect(served(market, [day], keeper)).toEqual(whole);
   });
 
-  it("are the same in a process that keeps running", () => {
+  it("give the same results in a process that keeps running", () => {
     const days = Array.from({ length: 24 }, (_, step) => END - 23 * 13 + 13 * step);
     expect(served(market, days)).toEqual(served(market, [END], keeper));
   });
 
-  it.each([400, 200, 37])("are the same where history ends %i days earlier", (days) => {
+  it.each([400, 200, 37])("give the same results when history ends %i days earlier", (days) => {
     const end = END - days;
     expect(served(endingAt(end), [end])).toEqual(served(market, [end], keeper));
   });
 });
 
-describe("the file of kept signals", () => {
+describe("the file of stored signals", () => {
   async function written(path: string, one = market, day = END) {
     const file = fileIn(path);
     await file.read();
@@ -123,11 +123,13 @@ describe("the file of kept signals", () => {
     await file.write();
     return result;
   }
-  /** What a start that scores a market to its end finds of its stocks. */
+  /**
+   * Returns the newest saved signals for stocks that are found when a market is scored to its end.
+   */
   async function newestIn(path: string, one: Market = market, method?: string) {
     const file = fileIn(path, method);
     await file.read();
-    let found: KeptSignals | undefined;
+    let found: SavedSignals | undefined;
     served(one, [END], {
       keep() {},
       newest(assetClass, before, series) {
@@ -139,19 +141,19 @@ describe("the file of kept signals", () => {
     return found;
   }
 
-  it("gives a later start the signals of an earlier one, whatever the history's length", async () => {
+  it("gives a later start the signals of an earlier start, however much longer the history is", async () => {
     const path = await folder();
     const whole = await written(path, endingAt(END - 90), END - 90);
     expect(await newestIn(path)).toBeDefined();
     expect(await written(path, endingAt(END - 90), END - 90)).toEqual(whole);
     expect(await written(path)).toEqual(served(market, [END]));
     const content = await readFile(join(path, "kept-signals.json"), "utf8");
-    // A start that looks back less far loses none of the later ones.
+    // A later start with a shorter history does not remove newer signals.
     await written(path, endingAt(END - 250), END - 250);
     expect(await readFile(join(path, "kept-signals.json"), "utf8")).toBe(content);
   });
 
-  it("is not used for other records, another method or after a change", async () => {
+  it("is ignored for other records, for another method, or after it was edited", async () => {
     const path = await folder();
     await written(path);
     const { at } = (await newestIn(path)) ?? { at: 0 };
