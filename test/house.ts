@@ -1,29 +1,30 @@
 /**
- * Prints how large the code is and how it hangs together: `node test/house.ts [folder]`. The folder is
- * a checkout of this project; this one unless given, so that two commits can be compared.
+ * Prints statistics about the size and the import structure of the code:
+ * `node test/house.ts [folder]`. The folder is a checkout of this project; default: this one. This
+ * makes two commits comparable.
  */
 
 import { execFileSync } from "node:child_process";
 import { existsSync, readFileSync } from "node:fs";
 import { join, posix } from "node:path";
 
-/** A file of the code and what it imports. */
+/** A source file and its imports. */
 interface Source {
   readonly path: string;
   readonly text: string;
   readonly lines: number;
-  /** Files of the code that it imports, for values or for types alone. */
+  /** Imported source files, including imports of types only. */
   readonly imports: ReadonlySet<string>;
-  /** The imports that are loaded at run time, that is, not types only. */
+  /** Imported source files that are loaded at run time, without imports of types only. */
   readonly loaded: ReadonlySet<string>;
 }
 
 const ROOMS = ["src", "tools", "wellknown"];
 
-/** Recorded answers are data. */
+/** Paths of recorded answers, which are data rather than code. */
 const RECORDED = /fixtures\//;
 
-/** A file this short with one reader might be a part of its reader. */
+/** A file of at most this many lines with a single importer could be merged into its importer. */
 const SHORT_LINES = 40;
 
 const IMPORT =
@@ -62,7 +63,10 @@ function sourceAt(path: string): Source {
 const count = (pattern: RegExp): number =>
   sources.reduce((sum, { text }) => sum + Array.from(text.matchAll(pattern)).length, 0);
 
-/** Everything that a file reaches over the imports, itself only when they lead back to it. */
+/**
+ * All files that a file imports directly or indirectly; the file itself only if it is part of a
+ * cycle.
+ */
 function reached(path: string, edges: (source: Source) => ReadonlySet<string>): Set<string> {
   const found = new Set<string>();
   const open = [path];
@@ -75,7 +79,7 @@ function reached(path: string, edges: (source: Source) => ReadonlySet<string>): 
   return found;
 }
 
-/** Groups of files that all reach each other. */
+/** Groups of files that import each other in a cycle. */
 function circles(edges: (source: Source) => ReadonlySet<string>): readonly (readonly string[])[] {
   const reach = new Map(sources.map(({ path }) => [path, reached(path, edges)]));
   const inCircles = sources.map(({ path }) => path).filter((path) => reach.get(path)?.has(path));

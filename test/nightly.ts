@@ -1,7 +1,7 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 
-/** What the night runs: each proof in its whole form, one after the other. */
+/** Commands of the nightly run, in order; each runs a test suite in its full size. */
 const COMMANDS = [
   "npm run test:full",
   "npx vitest run --mode sources",
@@ -15,10 +15,10 @@ const COMMANDS = [
   "npm run bench",
 ];
 
-/** Sizes of the random and backfill tests, larger than their defaults. */
+/** Sizes of the random tests and the backfill test, larger than their defaults. */
 const SIZES = { FUZZ: "20000", BACK_FILL: "500x730", STORE_MODEL_RUNS: "2000" };
 
-/** Runs a command to its end. @returns How it ended. */
+/** Runs a command. @returns Its exit code and duration. */
 async function run(command: string) {
   const startedAt = performance.now();
   const child = spawn(command, {

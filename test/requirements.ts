@@ -1,16 +1,21 @@
 import type { Tier } from "./tiers.ts";
 
-/** One fact that the interface promises to its callers. */
+/** One requirement: a fact that the interface promises to its callers. */
 interface Requirement {
-  /** Section of the interface, a slash, and a slug; unique, and stable because tests cite it. */
+  /**
+   * Section of the interface, a slash, and a slug. It is unique and stable, because tests cite it.
+   */
   readonly id: string;
   /** The fact in one sentence. */
   readonly text: string;
-  /** The first tier whose tests prove it; the manifest's own test derives it from them. */
+  /**
+   * The first test tier that proves the fact. A test of this manifest compares it with the citing
+   * tests.
+   */
   readonly tier: Tier;
 }
 
-/** Proved by `npm run test:full`; what is not listed is proved by `npm test`. */
+/** Ids of the requirements that `npm run test:full` proves; `npm test` proves all others. */
 const FULL: ReadonlySet<string> = new Set([
   "1/alerts",
   "1/discovery",
@@ -22,10 +27,10 @@ const FULL: ReadonlySet<string> = new Set([
   "8/secret-life-restart",
 ]);
 
-/** Facts by id. */
+/** Requirement texts by id. */
 type Facts = Readonly<Record<string, string>>;
 
-/** The requirements of one part. */
+/** Turns texts by id into requirements. */
 function facts(texts: Facts): readonly Requirement[] {
   return Object.entries(texts).map(([id, text]) => ({
     id,
@@ -302,7 +307,7 @@ const versioning = facts({
   "9/paths": "No path has a version segment.",
 });
 
-/** Everything the interface asks for that can be met, in the order of its sections. */
+/** All requirements that can be met, in the order of the interface's sections. */
 export const requirements: readonly Requirement[] = [
   ...purpose,
   ...health,

@@ -1,45 +1,51 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 
-/** The tests of `npm test`, what `npm run test:full` adds to it, and what only the night has time for. */
+/**
+ * `quick`: the tests of `npm test`. `full`: those that `npm run test:full` adds. `nightly`: those
+ * that take too long for both.
+ */
 export type Tier = "quick" | "full" | "nightly";
 
 /** Marks a test that is not quick: a whole file by `@module-tag` in a comment at its top, a part of it
  *  by `tags` of `describe` or `it`. */
 export type TestTag = Exclude<Tier, "quick">;
 
-/** The tags and what they are for. */
+/** The tags, with descriptions for vitest. */
 export const tags = [
   { name: "full", description: "PostgreSQL, Chromium, independent checkers, conformance, cluster" },
   { name: "nightly", description: "what needs a machine to itself, or many minutes" },
 ] satisfies readonly { readonly name: TestTag; readonly description: string }[];
 
-/** A test file with what its source says about tiers. */
+/** A test file, with what its source reveals about its tier. */
 interface TestFile {
-  /** Relative to the root of the repository. */
+  /** Path relative to the root of the repository. */
   readonly path: string;
-  /** Tier of the file, before the tags of its parts. */
+  /** Tier of the file as a whole, regardless of the tags of its parts. */
   readonly tier: Tier;
-  /** Whether parts of it may have tags of their own. */
+  /** Whether parts of the file may have their own tags. */
   readonly isMixed: boolean;
-  /** Whether it tests the program from outside, so that it can also test the one in the package. */
+  /**
+   * Whether the file tests the program from outside, so that it can also run against the installed
+   * package.
+   */
   readonly isOfProgram: boolean;
   readonly source: string;
 }
 
 const TEST_FOLDER = import.meta.dirname;
 
-/** A tag in a comment of a file, as vitest reads it. */
+/** The tag of a whole file in a comment, as vitest reads it. */
 const MODULE_TAG = /^\/\/ @module-tag (full|nightly)$/m;
 
-/** What gives a part of a file a tag: one of its own, or a helper that runs tests on PostgreSQL. */
+/** Signs that a part of a file has a tag: `tags`, or a helper that runs tests on PostgreSQL. */
 const PART = /\btags\b|\bdescribe(?:Stores|Engines|Postgres|OwnPostgres)\(/;
 
-/** What a test starts or installs the program with. */
+/** Helpers with which a test starts or installs the program. */
 const OF_PROGRAM =
   /\b(?:PROGRAM|marketSignal|runToEnd|spawnMain|startProcess|startTestServiceProcess|installedPackage)\b/;
 
-/** All test files, by their paths. */
+/** All test files, ordered by path. */
 export function testFiles(): readonly TestFile[] {
   const names = readdirSync(TEST_FOLDER, { recursive: true, encoding: "utf8" });
   return names
@@ -54,27 +60,31 @@ function fileOf(name: string, source: string): TestFile {
   return { path: `test/${name}`, tier, isMixed: PART.test(source), isOfProgram, source };
 }
 
-/** The tests of each tier alone, as an expression over their tags. */
+/** Tag expression that selects only the tests of a tier. */
 const FILTERS: Readonly<Record<Tier, string>> = {
   quick: "!full and !nightly",
   full: "full and !nightly",
   nightly: "nightly",
 };
 
-/** What a run takes: files, and which of their tests. */
+/** Files and tag expression of a test run. */
 interface Selection {
   readonly include: string[];
   readonly tagsFilter: string[];
 }
 
-/** What the tests of the program take, which run on the installed package: those end to end that start
- *  it, in whichever tier, and those of the package itself. */
+/**
+ * Selects the tests that run against the installed package: the end-to-end tests of the program in
+ * the quick and full tiers.
+ */
 export function programSelection(): Selection {
   return selection(({ isOfProgram, tier }) => isOfProgram && tier !== "nightly", "!nightly");
 }
 
-/** What a run of one tier alone takes. The tests of the program in the full tier are not among them,
- *  since that tier runs them on the installed package. */
+/**
+ * Selects the tests of one tier only. In the full tier, the tests of the program are left out,
+ * because they run against the installed package.
+ */
 export function selectionOf(tier: Tier): Selection {
   const isIn = (file: TestFile) =>
     (file.tier === tier || (tier !== "quick" && file.isMixed)) &&

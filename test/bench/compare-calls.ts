@@ -26,17 +26,17 @@ import {
 } from "./harness/server.ts";
 import { buyTokens } from "./harness/tokens.ts";
 
-const usage = `Compares the CPU time of a call with that of another checkout or, without one, of node:http and Express.
+const usage = `Compares the CPU time of a call with another checkout or, without --against, with node:http and Express.
 
   node test/bench/compare-calls.ts [--against <folder>] [--only <part of a name>] [--rounds 25] [--ms 1000]
 
   --against  root folder of the other checkout, in which npm ci has run
   --only     ${Object.keys(contests()).join("; ")}
-  --rounds   how often each is called; all take turns
-  --ms       length of a round
-  --warm-up  milliseconds of CPU that each has before its first round (3000)
+  --rounds   number of rounds of each server; the servers take turns
+  --ms       length of a round in milliseconds
+  --warm-up  CPU time of each server before its first round, in milliseconds (3000)
 
-Many short rounds in turn give medians that hold on a machine with other work.
+Many short rounds in turn give stable medians even on a machine with other load.
 `;
 
 const { values } = parseArgs({

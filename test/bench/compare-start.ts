@@ -9,17 +9,17 @@ import { curveTable } from "./harness/report.ts";
 import { stopServers } from "./harness/server.ts";
 import { type StartMeasurement, startOnce } from "./parts/start.ts";
 
-const usage = `Compares start and idle memory of the sandbox with those of another checkout.
+const usage = `Compares start time and idle memory of the sandbox with another checkout.
 
   node test/bench/compare-start.ts --against <folder> [--rounds 5] [--idle 30]
 
   --against  root folder of the other checkout, in which npm ci has run
-  --rounds   how often each starts; the two take turns
+  --rounds   number of rounds of each checkout; the two take turns
   --idle     seconds without a request before memory is read
 
-Both run on the Node of this command, each with the flags of its own npm start. A round starts with
-an empty DATA_DIR, and once more with what that start left there. A start of each before the first
-round, which does not count, fills the compile cache.
+Both run on the Node of this command, each with the flags of its own npm start. In a round, a
+checkout starts with an empty DATA_DIR, and then again with the files that the first start left.
+Before the first round, each checkout starts once without being measured, to fill the compile cache.
 `;
 
 const { values } = parseArgs({
@@ -65,7 +65,7 @@ if (values.against === undefined) {
 async function compare(against: string, rounds: number, idleMs: number): Promise<void> {
   const on = machine();
   const [mine, others]: [Round[], Round[]] = [[], []];
-  showProgress("A start of each, which does not count");
+  showProgress("Filling the compile caches");
   await startOnce(DEFAULT_LIMITS, 0);
   await startOnce(DEFAULT_LIMITS, 0, against);
   for (let round = 1; round <= rounds; round++) {

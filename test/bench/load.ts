@@ -119,7 +119,7 @@ const startsWith = (answer: Buffer, start: Buffer): boolean =>
 function exchange(socket: Socket, request: Buffer): Promise<Buffer> {
   return new Promise((resolve, reject) => {
     let answer: Buffer = Buffer.alloc(0);
-    const onClose = () => reject(new Error("closed by the server"));
+    const onClose = () => reject(new Error("the server closed the connection"));
     const onData = (chunk: Buffer) => {
       answer = answer.length === 0 ? chunk : Buffer.concat([answer, chunk]);
       const end = endOf(answer);

@@ -6,15 +6,15 @@ import { curveTable, isMet, type Part, tableOf } from "./harness/report.ts";
 import { stopServers } from "./harness/server.ts";
 import { parts } from "./parts/index.ts";
 
-const usage = `Measures every budget, as a ratio to a baseline in the same run where there is one.
+const usage = `Measures every budget. If a budget has a baseline, both are measured in the same run and compared as a ratio.
 
   npm run bench -- [--only <part of a name>] [--quick] [--json <file>]
 
   --only   ${Object.keys(parts).join(", ")}
   --quick  fewer and shorter rounds, for a first look
-  --json   a file for every number that was measured
+  --json   file for all measured numbers
 
-Ends with 1 when a budget is missed.
+The exit code is 1 when a budget is missed.
 `;
 
 const { values } = parseArgs({
@@ -39,7 +39,7 @@ async function main(): Promise<void> {
   const on = machine();
   const chosen = Object.entries(parts).filter(([name]) => name.includes(values.only));
   if (chosen.length === 0) {
-    process.stderr.write(`--only: no part is called ${values.only}.\n\n${usage}`);
+    process.stderr.write(`--only: no part has ${values.only} in its name.\n\n${usage}`);
     process.exitCode = 1;
     return;
   }

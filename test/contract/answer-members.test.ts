@@ -88,7 +88,7 @@ addFormats.default(ajv);
 
 // The service does not strip unknown members, so a stored record that is spread into an answer
 // would leak them.
-describe.each(tools)("$name", ({ name, output }) => {
+describe.each(tools)("the tool $name", ({ name, output }) => {
   it("returns only members that its output schema defines", async () => {
     // Unlike the published schema, this schema allows no additional members.
     const validate = ajv.compile(z.toJSONSchema(output));

@@ -421,7 +421,7 @@ describe("the target of a channel", () => {
     ["ntfy", "https://ntfy.sh/one,two"],
     ["telegram", "../sendMessage"],
     ["email", "ann@mail.example, bob@mail.example"],
-  ] as const)("%s %s is rejected with an error at its field", async (kind, to) => {
+  ] as const)("of the kind %s is rejected with an error at its field: %s", async (kind, to) => {
     const service = await sharedTestService();
     const person = service.person();
     await person.signIn();

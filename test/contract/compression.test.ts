@@ -12,7 +12,7 @@ describe("a compressed response", () => {
     ["/", 25_000],
     ["/market/ALDER.SIM", 30_000],
     ["/docs/api/openapi.json", 45_000],
-  ])("%s has at most %i bytes", async (path, most) => {
+  ])("of %s has at most %i bytes", async (path, most) => {
     const whole = await fetch(base + path, { headers: { "accept-encoding": "identity" } });
     const text = await whole.text();
     for (const coding of ["br", "gzip"]) {

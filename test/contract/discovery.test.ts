@@ -184,7 +184,7 @@ describe("a document in two media types", () => {
     ["/mcp/server-card", "*/*", CARD],
     ["/.well-known/ai-catalog.json", "application/ai-catalog+json", "application/ai-catalog+json"],
     ["/.well-known/ai-catalog.json", "application/ai-catalog+json;q=0, */*", "application/json"],
-  ])("%s with Accept: %s is %s", async (path, accept, type) => {
+  ])("%s with Accept: %s has the content type %s", async (path, accept, type) => {
     const { headers } = await ask(path, { headers: { accept } });
     expect(headers.get("content-type")).toBe(type);
     expect(headers.get("vary")).toBe("Accept, Accept-Encoding");
@@ -447,7 +447,7 @@ describe("the server card", () => {
 
 verifies(
   ["4.10/agent-skills", "9/agent-skills"],
-  "every skill has a digest of its bytes and the name of its directory",
+  "every agent skill in the index has the digest of its file and the name of its directory",
   async () => {
     const index = await ask(paths.skillsIndex);
     const { $schema, skills } = (await index.json()) as {
@@ -574,7 +574,7 @@ describe("behind a reverse proxy", async () => {
   const inner = new URL(testService.base).host;
   const forwarded = { host: "evil.example", "x-forwarded-host": "evil.example" };
 
-  verifies("4/base-url", "every document names only the public URL", async () => {
+  verifies("4/base-url", "every document contains only the public URL", async () => {
     for (const path of [...all, "/api/health", "/api/signals", "/oauth/register"]) {
       const response = await fetch(testService.base + path, { headers: forwarded });
       const told = `${JSON.stringify([...response.headers])}\n${await response.text()}`;

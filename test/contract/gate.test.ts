@@ -99,18 +99,22 @@ describe("a protected route", () => {
     await expectUnauthenticated(await callTool("get_signal", `Bearer ${revoked}`), "/mcp", true);
   });
 
-  verifies(["5.4/1-life", "8/token-life"], "rejects a token after its 3600 seconds", async () => {
-    const { now } = running.clock;
-    try {
-      const early = await newToken(base);
-      running.clock.now = new Date(now.getTime() + 3_590_000);
-      expect((await getWith(early, signals)).status).toBe(200);
-      running.clock.now = new Date(now.getTime() + 3_601_000);
-      await expectUnauthenticated(await getWith(early, signals), "", true);
-    } finally {
-      running.clock.now = now;
-    }
-  });
+  verifies(
+    ["5.4/1-life", "8/token-life"],
+    "rejects a token 3600 seconds after it was issued",
+    async () => {
+      const { now } = running.clock;
+      try {
+        const early = await newToken(base);
+        running.clock.now = new Date(now.getTime() + 3_590_000);
+        expect((await getWith(early, signals)).status).toBe(200);
+        running.clock.now = new Date(now.getTime() + 3_601_000);
+        await expectUnauthenticated(await getWith(early, signals), "", true);
+      } finally {
+        running.clock.now = now;
+      }
+    },
+  );
 });
 
 describe("a credential", () => {

@@ -430,41 +430,44 @@ describe("the page of an instrument", () => {
     ["?range=6m", 183],
     ["?range=1m&scale=log", 31],
     ["?range=nonsense&scale=%22%3E", 366],
-  ])("has the history of the API as a chart, a table and CSV: %s", async (query, days) => {
-    const { html } = await createWeb(base).get(`${path}${query}`);
-    const { asOf } = await ask<{ readonly asOf: string }>(
-      "/api/signals?detail=full&symbol=ALDER.SIM",
-    );
-    const from = new Date(Date.parse(asOf) - days * 60_000).toISOString();
-    const history = await historyRows(ask, `/api/signals?symbol=ALDER.SIM&from=${from}`);
-    const [table = ""] = /<caption>\d+ sessions.*?<\/table>/s.exec(html) ?? [];
-    const rows = [
-      ...table.matchAll(
-        /datetime="([^"]*)".*?<td>(\w+)<\/td><td>([\d.]+)<\/td><td>([\d.]+)<\/td><td>([\d.]+)</g,
-      ),
-    ];
-    expect(rows.map(([, ...cells]) => cells)).toEqual(
-      history
-        .map((one) => [
-          one.asOf,
-          one.signal,
-          ...[one.scoreRaw, one.scoreSmoothed, one.price ?? Number.NaN].map((value) =>
-            value.toFixed(2),
-          ),
-        ])
-        .toReversed(),
-    );
-    expect(rows.length).toBeGreaterThan(20);
-    expect(html).toContain(
-      `role="img" tabindex="0" aria-label="Score of ALDER.SIM over ${rows.length} sessions: `,
-    );
-    const csv = await fetch(`${base}${path}/history.csv${query}`);
-    expect(csv.headers.get("content-type")).toContain("text/csv");
-    const rest = await fetch(`${base}/api/signals?symbol=ALDER.SIM&from=${from}&detail=full`, {
-      headers: { authorization: `Bearer ${token}`, accept: "text/csv" },
-    });
-    expect(await csv.text()).toBe(await rest.text());
-  });
+  ])(
+    "shows the history from the API as a chart, a table and CSV for the query %j",
+    async (query, days) => {
+      const { html } = await createWeb(base).get(`${path}${query}`);
+      const { asOf } = await ask<{ readonly asOf: string }>(
+        "/api/signals?detail=full&symbol=ALDER.SIM",
+      );
+      const from = new Date(Date.parse(asOf) - days * 60_000).toISOString();
+      const history = await historyRows(ask, `/api/signals?symbol=ALDER.SIM&from=${from}`);
+      const [table = ""] = /<caption>\d+ sessions.*?<\/table>/s.exec(html) ?? [];
+      const rows = [
+        ...table.matchAll(
+          /datetime="([^"]*)".*?<td>(\w+)<\/td><td>([\d.]+)<\/td><td>([\d.]+)<\/td><td>([\d.]+)</g,
+        ),
+      ];
+      expect(rows.map(([, ...cells]) => cells)).toEqual(
+        history
+          .map((one) => [
+            one.asOf,
+            one.signal,
+            ...[one.scoreRaw, one.scoreSmoothed, one.price ?? Number.NaN].map((value) =>
+              value.toFixed(2),
+            ),
+          ])
+          .toReversed(),
+      );
+      expect(rows.length).toBeGreaterThan(20);
+      expect(html).toContain(
+        `role="img" tabindex="0" aria-label="Score of ALDER.SIM over ${rows.length} sessions: `,
+      );
+      const csv = await fetch(`${base}${path}/history.csv${query}`);
+      expect(csv.headers.get("content-type")).toContain("text/csv");
+      const rest = await fetch(`${base}/api/signals?symbol=ALDER.SIM&from=${from}&detail=full`, {
+        headers: { authorization: `Bearer ${token}`, accept: "text/csv" },
+      });
+      expect(await csv.text()).toBe(await rest.text());
+    },
+  );
 
   it("marks whether the returns that followed stayed within each forecast range", async () => {
     const { html } = await createWeb(base).get(path);

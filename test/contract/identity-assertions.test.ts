@@ -200,7 +200,7 @@ describe("registration with an identity assertion", () => {
 
   it.each<[string, (base: string) => unknown]>([
     ["another server", () => "https://other.example"],
-    ["an empty audience", () => []],
+    ["no audience", () => []],
     ["a path of this server that is not a resource", (base) => `${base}/api`],
   ])("creates no agent from an assertion for %s", async (_what, resource) => {
     const { base, assert, enter, records } = await setting();
@@ -324,7 +324,7 @@ describe("an identity assertion at the token endpoint", () => {
     [{ scope: "signals:read" }, { scope: "signals:read alerts:write" }, "signals:read"],
     [{}, { scope: "alerts:write" }, "alerts:write"],
   ])(
-    "with %j and the requested scope %j yields the scope %j",
+    "with the claims %j and the token request %j yields the scope %j",
     async (changes, parameters, scope) => {
       const { base, assert, exchange } = await setting();
       const client = await bearerClient(base);
@@ -355,15 +355,18 @@ describe("an identity assertion at the token endpoint", () => {
     [400, () => ({ claims: {}, parameters: { resource: "https://other.example" } })],
     [400, () => ({ claims: { resource: "https://other.example" }, parameters: {} })],
     [400, (base) => ({ claims: { resource: [] }, parameters: { resource: base } })],
-  ])("gets the status %d for the resources of case %#", async (status, of) => {
-    const { base, assert, exchange } = await setting();
-    const client = await bearerClient(base);
-    const { claims, parameters } = of(base);
-    const assertion = await assert(client.client_id, claims);
-    const answer = await exchange(client, assertion, parameters);
-    expect(answer.status).toBe(status);
-    if (status === 400) expect(answer.body).toMatchObject({ error: "invalid_target" });
-  });
+  ])(
+    "is answered with %d for the combination %# of its resource claim and the resource parameter",
+    async (status, of) => {
+      const { base, assert, exchange } = await setting();
+      const client = await bearerClient(base);
+      const { claims, parameters } = of(base);
+      const assertion = await assert(client.client_id, claims);
+      const answer = await exchange(client, assertion, parameters);
+      expect(answer.status).toBe(status);
+      if (status === 400) expect(answer.body).toMatchObject({ error: "invalid_target" });
+    },
+  );
 
   it("is rejected with the same error for every defect", async () => {
     const { base, assert, exchange } = await setting();

@@ -71,7 +71,7 @@ async function claimedByAgent(claims: Claims, agent: Body, claimer: Claimer): Pr
 }
 
 it.each([{}, { type: "anonymous" }, { type: "agent" }])(
-  "registration accepts %j with its allowed scopes, and returns a claim code",
+  "registration accepts %j, and returns its scopes before and after a claim and a claim code",
   async (changes) => {
     const { base, send, claims, accounts } = await setting();
     const { status, body } = await send(changes);
@@ -139,7 +139,7 @@ it.each([
   ["invalid_scope", { scope: "alerts:write" }, "claimed by a person"],
   ["unapproved_software_statement", { software_statement: "a.b.c" }, "no signer"],
   ["invalid_client_metadata", { jwks: { keys: [] } }, "at least one key"],
-])("registration rejects with %s the members %j", async (error, changes, description) => {
+])("registration answers %s to the members %j", async (error, changes, description) => {
   const { send, failures } = await setting();
   const { status, body } = await send(changes);
   expect(status).toBe(400);

@@ -14,7 +14,7 @@ it.each([
   ["an accurate clock", NOW],
   ["a clock that is a year ahead", NOW + 365 * DAY_MS],
 ])(
-  "messages, prints and quarantined records expire 400 days before the newest record, with %s",
+  "messages, prints and quarantined records expire when they are 400 days older than the newest record, with %s",
   async (_, now) => {
     const state = await openState({
       choice: { folder: temporaryFolder(), databaseUrl: undefined, masterKey: undefined },

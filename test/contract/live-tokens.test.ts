@@ -68,7 +68,7 @@ const engines = [
 ];
 
 for (const { name, isHere, tags, env } of engines) {
-  describe.skipIf(!isHere)(`live token limits, on ${name},`, { tags: [...tags] }, () =>
+  describe.skipIf(!isHere)(`live token limits on ${name}`, { tags: [...tags] }, () =>
     provesLimits(env),
   );
 }
@@ -101,22 +101,27 @@ function provesLimits(env: () => Promise<Readonly<Record<string, string>>>) {
     ["token-unclaimed", ["198.51.100.1", "198.51.100.1", "198.51.100.1"]],
     ["token-unclaimed-site", ["2001:db8:1:100::1", "2001:db8:1:200::1", "2001:db8:1:300::1"]],
     ["token-unclaimed-provider", ["2001:db8:1::1", "2001:db8:2::1", "2001:db8:3::1"]],
-  ])("cap the total of several unclaimed agents by %s", async (quota, [first, second, third]) => {
-    const testService = await allowingTwo(quota);
-    const agents = ["form", "header", "form", "header"] as const;
-    const [one, other, ...late] = await Promise.all(
-      agents.map(async (by): Promise<Agent> => ({ client: await register(testService.base), by })),
-    );
-    const within = [
-      () => ask(testService, one as Agent, first),
-      () => ask(testService, other as Agent, second),
-    ];
-    expect(await statusesOf(within)).toEqual([200, 200]);
-    for (const agent of late) {
-      await expectRefused(await ask(testService, agent, third), quota);
-      expect((await ask(testService, agent, `203.0.113.${agent.by.length}`)).status).toBe(200);
-    }
-  });
+  ])(
+    "cap the tokens of several unclaimed agents together by the quota %s",
+    async (quota, [first, second, third]) => {
+      const testService = await allowingTwo(quota);
+      const agents = ["form", "header", "form", "header"] as const;
+      const [one, other, ...late] = await Promise.all(
+        agents.map(
+          async (by): Promise<Agent> => ({ client: await register(testService.base), by }),
+        ),
+      );
+      const within = [
+        () => ask(testService, one as Agent, first),
+        () => ask(testService, other as Agent, second),
+      ];
+      expect(await statusesOf(within)).toEqual([200, 200]);
+      for (const agent of late) {
+        await expectRefused(await ask(testService, agent, third), quota);
+        expect((await ask(testService, agent, `203.0.113.${agent.by.length}`)).status).toBe(200);
+      }
+    },
+  );
 
   it("do not restrict other agents when one agent keeps requesting tokens", async () => {
     const testService = await allowingTwo("token-unclaimed-client", "token-unclaimed-site");

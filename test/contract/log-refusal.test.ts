@@ -8,8 +8,8 @@ import { createDatabase, postgresAvailable } from "../support/postgres.ts";
 import { startTestService, type TestService } from "../support/test-service.ts";
 
 const title = postgresAvailable
-  ? "a log that is not signed is named by every process"
-  : "a log that is not signed is named by every process SKIPPED: no PostgreSQL binaries for this platform";
+  ? "every process reports at /readyz that the log is not signed"
+  : "every process reports at /readyz that the log is not signed SKIPPED: no PostgreSQL binaries for this platform";
 
 interface Ready {
   readonly checks: Readonly<Record<string, { readonly detail: string }>>;

@@ -224,7 +224,7 @@ describe("an operation of the MCP endpoint", () => {
   );
 
   it.each(Object.entries(announced.resources))(
-    "resources/read of %s requires %s",
+    "resources/read of %s admits exactly the callers with its required scope: %s",
     async (at, scope) => {
       const params = { uri: at.replace("{symbol}", "ALDER.SIM") };
       const row: Row = {

@@ -29,12 +29,12 @@ describe.each(["1", "0"])("a message with MCP_FAST_PATH=%s", async (path) => {
     });
 
   it.each<[string, string | Buffer, Record<string, string | undefined>]>([
-    ["without changes", message(), {}],
+    ["in its plain form", message(), {}],
     ["with a byte order mark", `\uFEFF${message()}`, {}],
     ["in chunks without Content-Length", message(), { "transfer-encoding": "chunked" }],
-    ["compressed", gzipSync(message()), { "content-encoding": "gzip" }],
+    ["with gzip compression", gzipSync(message()), { "content-encoding": "gzip" }],
     [
-      "in another character set",
+      "in UTF-16",
       Buffer.from(message(), "utf16le"),
       { "content-type": "application/json; charset=utf-16le" },
     ],
@@ -48,10 +48,10 @@ describe.each(["1", "0"])("a message with MCP_FAST_PATH=%s", async (path) => {
   it.each<[string, number, string | Buffer, Record<string, string | undefined>]>([
     ["invalid JSON", 400, '{"jsonrpc":', {}],
     ["an empty body", 400, "", {}],
-    ["too long", 413, message({ cursor: "x".repeat(100 * 1024) }), {}],
+    ["longer than 100 KiB", 413, message({ cursor: "x".repeat(100 * 1024) }), {}],
     ["nested too deeply", 400, message(deep(40)), {}],
     ["an array that contains no message", 400, "[[]]", {}],
-    ["of another content type", 415, message(), { "content-type": "text/plain" }],
+    ["of the content type text/plain", 415, message(), { "content-type": "text/plain" }],
     ["without a content type", 415, message(), { "content-type": undefined }],
     ["from a page of another origin", 403, message(), { origin: "https://elsewhere.example" }],
     ["without a credential", 401, message(), { authorization: undefined }],

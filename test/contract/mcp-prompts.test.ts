@@ -19,7 +19,7 @@ interface Prompted {
   }[];
 }
 
-describe.each(eras)("the prompt check_a_signal for a client of $era", ({ ask }) => {
+describe.each(eras)("the prompt check_a_signal for a client of MCP $era", ({ ask }) => {
   const get = (given: object, by = token) =>
     ask("prompts/get", { name: "check_a_signal", arguments: given }, by);
   const textFor = async (symbol: string) => {

@@ -28,7 +28,7 @@ const INSTRUMENTS = "market://instruments";
 const signalOf = async (symbol: string) =>
   (await fetch(`${base}/api/signals?symbol=${symbol}`, { headers: bearer(token) })).json();
 
-describe.each(eras)("resources for a client of $era", ({ ask }) => {
+describe.each(eras)("resources for a client of MCP $era", ({ ask }) => {
   it("consist of the list of instruments, one app and one URI template for signals", async () => {
     const { result } = await messageOf(ask("resources/templates/list"));
     expect(result?.resourceTemplates).toEqual([
@@ -152,7 +152,7 @@ describe.each(eras)("resources for a client of $era", ({ ask }) => {
   );
 });
 
-describe("subscriptions for a client of 2026-07-28", () => {
+describe("subscriptions for a client of MCP 2026-07-28", () => {
   const listen = (resourceSubscriptions: unknown, by = token) =>
     askNew("subscriptions/listen", { notifications: { resourceSubscriptions } }, by);
 
@@ -245,7 +245,7 @@ describe("subscriptions for a client of 2026-07-28", () => {
   });
 });
 
-describe("subscriptions for a client of 2025-11-25", () => {
+describe("subscriptions for a client of MCP 2025-11-25", () => {
   it("are not advertised, since the service keeps no sessions", async () => {
     const params = {
       protocolVersion: "2025-11-25",

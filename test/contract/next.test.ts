@@ -124,7 +124,7 @@ const provoked: Partial<Readonly<Record<ProblemCode, () => Promise<Response>>>> 
 
 describe("the next member of an error", () => {
   it.each(Object.entries(provoked))(
-    "contains only URLs that exist after %s",
+    "contains only URLs that exist when the error code is %s",
     async (code, provoke) => {
       const refusal = (await (await provoke()).json()) as Refusal;
       expect(refusal.code).toBe(code);

@@ -115,7 +115,7 @@ describe("a client with a client ID metadata document", () => {
   });
 
   it.each([
-    ["another client_id", { client_id: "https://other.example/client.json" }],
+    ["a client_id other than its URL", { client_id: "https://other.example/client.json" }],
     [
       "a redirect URI with plain HTTP to another host",
       { redirect_uris: ["http://app.example/callback"] },
@@ -169,16 +169,19 @@ describe("a client with a client ID metadata document", () => {
     ["fetch-host", (number: number) => `https://app.example/${number}.json`],
     ["fetch-host-site", (number: number) => `https://app.example/${number}.json`],
     ["fetch-host-all", (number: number) => `https://app.example/${number}.json`],
-  ])("can cause only a limited number of fetches by this server (%s)", async (quota, addressOf) => {
-    const server = await start({ [quota]: TWO });
-    // A single network may use only a part of the limit that all clients share.
-    const most = quota === "fetch-host-all" ? 1 : 2;
-    for (let number = 0; number < most; number += 1) {
-      expect((await askFor(server, addressOf(number))).status).toBe(400);
-    }
-    await expectLimited(await askFor(server, addressOf(most)), quota);
-    expect(asked).toHaveLength(most);
-  });
+  ])(
+    "causes only as many fetches by this server as the limit %s allows",
+    async (quota, addressOf) => {
+      const server = await start({ [quota]: TWO });
+      // A single network may use only a part of the limit that all clients share.
+      const most = quota === "fetch-host-all" ? 1 : 2;
+      for (let number = 0; number < most; number += 1) {
+        expect((await askFor(server, addressOf(number))).status).toBe(400);
+      }
+      await expectLimited(await askFor(server, addressOf(most)), quota);
+      expect(asked).toHaveLength(most);
+    },
+  );
 
   it("stays available to others while one site sends many requests for the client's host", async () => {
     web.set(CLIENT_ID, document);

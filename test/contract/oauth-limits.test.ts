@@ -54,12 +54,16 @@ const basic = (id: string, secret: string) => ({
 
 describe("registrations", () => {
   it.each([
-    ["register", "an address", ["198.51.100.1", "198.51.100.1", "198.51.100.1"]],
-    ["register", "a /56", ["2001:db8:0:1::1", "2001:db8:0:2::1", "2001:db8:0:3::1"]],
-    ["register-site", "a /24", ["198.51.100.1", "198.51.100.2", "198.51.100.3"]],
-    ["register-site", "a /48", ["2001:db8:1:100::1", "2001:db8:1:200::1", "2001:db8:1:300::1"]],
-    ["register-provider", "a /32", ["2001:db8:1::1", "2001:db8:2::1", "2001:db8:3::1"]],
-  ])("are limited by %s, for %s", async (quota, _what, addresses) => {
+    ["register", "one address", ["198.51.100.1", "198.51.100.1", "198.51.100.1"]],
+    ["register", "one /56 network", ["2001:db8:0:1::1", "2001:db8:0:2::1", "2001:db8:0:3::1"]],
+    ["register-site", "one /24 network", ["198.51.100.1", "198.51.100.2", "198.51.100.3"]],
+    [
+      "register-site",
+      "one /48 network",
+      ["2001:db8:1:100::1", "2001:db8:1:200::1", "2001:db8:1:300::1"],
+    ],
+    ["register-provider", "one /32 network", ["2001:db8:1::1", "2001:db8:2::1", "2001:db8:3::1"]],
+  ])("are limited by the quota %s for %s", async (quota, _what, addresses) => {
     const { local } = await startForMany({ [quota]: TWO });
     const ask = (address: string | undefined) =>
       postJson(`${local}/oauth/register`, EXAMPLE_REGISTRATION, {
@@ -140,7 +144,7 @@ describe("authorization requests", () => {
     fetch(url, { redirect: "manual", headers: from(address) });
 
   it.each(["authorize", "authorize-site", "authorize-all"])(
-    "are limited by %s when they would be stored",
+    "are limited by the quota %s when they would be stored",
     async (quota) => {
       const server = await start({ [quota]: TWO });
       const { client_id } = await registerPublic(server.local);
@@ -188,10 +192,10 @@ describe("authorization requests", () => {
   });
 
   it.each([
-    ["four providers of IPv6", (at: number) => `2001:db${at % 4}:${at.toString(16)}::1`],
-    ["a hundred sites of IPv4", (at: number) => `10.0.${at % 100}.${at % 7}`],
+    ["four IPv6 providers", (at: number) => `2001:db${at % 4}:${at.toString(16)}::1`],
+    ["a hundred IPv4 sites", (at: number) => `10.0.${at % 100}.${at % 7}`],
   ])(
-    "from %s leave capacity for others, however many requests those networks send",
+    "from %s leave capacity for other networks, however many requests are sent",
     async (_who, addressOf) => {
       const server = await startForMany({ "authorize-all": { points: 300, windowSeconds: 600 } });
       const { client_id } = await registerPublic(server.local);
@@ -267,8 +271,8 @@ describe("authorization requests", () => {
   );
 
   it.each([
-    ["state", { state: "s".repeat(1025) }, "state has at most 1024 characters"],
-    ["nonce", { nonce: "n".repeat(1025) }, "nonce has at most 1024 characters"],
+    ["the state", { state: "s".repeat(1025) }, "state has at most 1024 characters"],
+    ["the nonce", { nonce: "n".repeat(1025) }, "nonce has at most 1024 characters"],
     [
       "the whole request",
       { login_hint: "h".repeat(4096) },

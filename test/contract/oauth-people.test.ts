@@ -191,7 +191,7 @@ describe("a person who is prompted", () => {
   it.each([
     ["denies access", "deny" as const],
     ["selects no scope", []],
-  ])("who %s causes an error response to the client", async (_title, answer) => {
+  ])("and %s causes an error response to the client", async (_title, answer) => {
     const person = await newPerson();
     const { client_id } = await registerPublic(base);
     const { url } = authorizationRequest(base, { client_id, scope: "signals:read", state: "s" });
@@ -388,8 +388,8 @@ describe("a browser session", () => {
 
 describe("an authorization code", () => {
   it.each([
-    ["another verifier", { code_verifier: "x".repeat(43) }],
-    ["no verifier", { code_verifier: "" }],
+    ["a wrong code_verifier", { code_verifier: "x".repeat(43) }],
+    ["an empty code_verifier", { code_verifier: "" }],
     ["another redirect_uri", { redirect_uri: "http://127.0.0.1/other" }],
     ["another client", {}],
   ])("is rejected with %s", async (title, changes) => {

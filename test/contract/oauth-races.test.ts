@@ -99,7 +99,7 @@ async function claim({ server }: Built, agent: Agent): Promise<string> {
 
 const UNAVAILABLE = { status: 503, body: { error: "temporarily_unavailable" } };
 
-describeEngines("while an agent token is being issued:", (engine) => {
+describeEngines("while an agent token is being issued", (engine) => {
   it("if the agent is claimed, the token is not issued, and the next token is bound to the owner", async () => {
     const built = await build(engine);
     const agent = await newAgent(built);
@@ -138,7 +138,7 @@ describeEngines("while an agent token is being issued:", (engine) => {
   });
 });
 
-describeEngines("while a person's token is being issued:", (engine) => {
+describeEngines("while a person's token is being issued", (engine) => {
   async function codeOf(built: Built) {
     const person = createVisitor(built.server);
     const accountId = await person.signIn();
@@ -197,7 +197,7 @@ describeEngines("while a person's token is being issued:", (engine) => {
   });
 });
 
-describeEngines("while a person's consent is being stored:", (engine) => {
+describeEngines("while a person's consent is being stored", (engine) => {
   /** A person with two open consent requests of an application that already has a grant. */
   async function asked(built: Built) {
     const person = createVisitor(built.server);

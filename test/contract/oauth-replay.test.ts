@@ -67,14 +67,14 @@ async function expectFamilyDead(
   }
 }
 
-describeEngines("of a hundred concurrent requests", (engine) => {
+describeEngines("among a hundred concurrent requests", (engine) => {
   const seen = [
     ["", asIs],
-    [", to a slow store", slowRecords],
+    [", on a slow store", slowRecords],
   ] as const;
 
   it.each(seen)(
-    "one gets tokens for an authorization code, and the replays revoke those tokens%s",
+    "exactly one gets tokens for an authorization code, and the replays revoke those tokens%s",
     async (_title, seenAs) => {
       const built = await build(engine, seenAs);
       const { server, person, records } = built;
@@ -92,7 +92,7 @@ describeEngines("of a hundred concurrent requests", (engine) => {
   );
 
   it.each(seen)(
-    "one gets tokens for a refresh token, and the replays revoke those tokens%s",
+    "exactly one gets tokens for a refresh token, and the replays revoke those tokens%s",
     async (_title, seenAs) => {
       const built = await build(engine, seenAs);
       const { server, person, records } = built;
@@ -140,7 +140,7 @@ describeEngines("of a hundred concurrent requests", (engine) => {
     expect(await records.list(kept, { limit: 1 })).toEqual([]);
   });
 
-  it.each(seen)("one gets a token for a client assertion%s", async (_title, seenAs) => {
+  it.each(seen)("exactly one gets a token for a client assertion%s", async (_title, seenAs) => {
     const { server, clock } = await build(engine, seenAs);
     const { local } = server;
     const { privateKey, publicKey } = await generateKeyPair("ES256");

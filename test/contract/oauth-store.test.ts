@@ -232,10 +232,10 @@ describe("a registration access token", () => {
 
 describe("an identifier that the store cannot contain", () => {
   it.each([
-    ["with NUL alone", "%00"],
-    ["with NUL inside", "a%00b"],
-    ["of 1000 characters", "a".repeat(1000)],
-  ])("%s is answered like an unknown identifier", async (_title, id) => {
+    ["of a NUL character alone", "%00"],
+    ["with a NUL character inside", "a%00b"],
+    ["of 1,000 characters", "a".repeat(1000)],
+  ])("%s gets the same answer as an unknown identifier", async (_title, id) => {
     const decoded = decodeURIComponent(id);
     const client = await register(base);
     const { client_id, client_secret } = client;
@@ -337,7 +337,7 @@ describe("an unavailable store", () => {
   }
 
   it.each(["everything", "writes"])(
-    "is answered with 503 while %s fails, until the store recovers",
+    "causes 503 answers until the store recovers (failing: %s)",
     async (failing) => {
       const client = await register(base);
       const attempts = await requests(client);

@@ -426,7 +426,7 @@ describe("the resource parameter of a token request", () => {
     ["/mcp", "", 401, 200],
     ["/mcp/", "", 401, 200],
   ])(
-    "determines where the token is valid: %j after the base URL",
+    "determines where the token is valid when it is the base URL followed by %j",
     async (path, _title, api, mcp) => {
       const token = await tokenOf(await register(), { resource: base + path });
       expect(await statusWith(token, "/api/probe")).toBe(api);

@@ -453,9 +453,9 @@ const messages: readonly (readonly [
   answered: readonly [status: number, code: number | undefined],
 ])[] = [
   ["a notification", { jsonrpc: "2.0", method: "notifications/initialized" }, {}, [202, undefined]],
-  ["no message", { hello: 1 }, {}, [400, -32600]],
+  ["an object that is not a JSON-RPC message", { hello: 1 }, {}, [400, -32600]],
   [
-    "a message without what its revision needs",
+    "a message without the _meta that its revision requires",
     { jsonrpc: "2.0", id: 1, method: "tools/list" },
     { "mcp-protocol-version": "2026-07-28", "mcp-method": "tools/list" },
     [400, -32602],
@@ -467,7 +467,7 @@ const messages: readonly (readonly [
     [400, -32020],
   ],
   [
-    "a revision that there is not",
+    "an unknown protocol revision",
     {
       ...{ jsonrpc: "2.0", id: 1, method: "tools/list" },
       params: { _meta: { ..._meta, "io.modelcontextprotocol/protocolVersion": "2099-01-01" } },
@@ -476,13 +476,13 @@ const messages: readonly (readonly [
     [400, -32022],
   ],
   [
-    "a method that there is not",
+    "an unknown method",
     { jsonrpc: "2.0", id: 1, method: "nonsense", params: { _meta } },
     { "mcp-protocol-version": "2026-07-28", "mcp-method": "nonsense" },
     [404, -32601],
   ],
   [
-    "a client that takes no streams",
+    "a client that does not accept event streams",
     { jsonrpc: "2.0", id: 1, method: "tools/list" },
     { "mcp-protocol-version": "2025-11-25", accept: "application/json" },
     [406, -32000],

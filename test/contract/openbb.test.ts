@@ -58,7 +58,7 @@ async function toolAnswer(path: string) {
 
 describe("widgets.json and apps.json", () => {
   it.each(Object.entries(sites))(
-    "follow the rules that OpenBB documents: an instance %s",
+    "follow the rules that OpenBB documents, for an instance (%s)",
     (_what, site) => {
       const both = [
         WidgetsJson.parse(openbbWidgets(site)),
@@ -100,7 +100,7 @@ describe("widgets.json and apps.json", () => {
   });
 });
 
-describe.each(entries)("%s", (id, widget) => {
+describe.each(entries)("the widget %s", (id, widget) => {
   it("returns rows in the format of the widget type for its default parameters, with every declared column", async () => {
     const read = await drawn<readonly Row[] | string>(id);
     if (widget.type === "markdown") {

@@ -59,7 +59,7 @@ describe("the userinfo endpoint", () => {
 
   verifies(
     "5.2/userinfo",
-    "is in the metadata, and identifies the person as the ID token does",
+    "is in the metadata, and returns the account id of the person as the subject",
     async () => {
       const metadata = await (await fetch(`${base}/.well-known/openid-configuration`)).json();
       expect(metadata).toMatchObject({ userinfo_endpoint: userInfo });

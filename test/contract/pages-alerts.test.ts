@@ -169,17 +169,17 @@ describe("the form of a new alert", () => {
 
   it.each<[string, Filled, Partial<Alert>]>([
     [
-      "a class and a signal",
+      "an asset class and a signal",
       { watch: "filter", assetClass: "stock", signal: "LONG" },
       { watched: { by: "filter", assetClass: "stock", signal: "LONG" } },
     ],
     [
-      "an end and a quiet time",
+      "an expiry and a cooldown",
       { expiresAt: "2026-12-01T08:30", cooldownDays: "2.5" },
       { expiresAt: Date.parse("2026-12-01T08:30Z") },
     ],
     [
-      "other kinds",
+      "other event kinds",
       { kinds: ["range", "report"], reportSessions: "3" },
       { kinds: ["report", "range"] },
     ],
@@ -205,38 +205,56 @@ describe("the form of a new alert", () => {
   it.each<[string, Filled, string, RegExp]>([
     ["no instrument", { symbols: "" }, "symbols", /The instruments must have at least 1 entry/],
     [
-      "an unknown name",
+      "an unknown instrument",
       { symbols: "Nothing Inc" },
       "symbols",
       /No instrument "Nothing Inc" is covered/,
     ],
-    ["no event", { kinds: [] }, "kinds", /The events must have at least 1 entry/],
+    ["no event kind", { kinds: [] }, "kinds", /The events must have at least 1 entry/],
     [
-      "too small a move",
+      "a score change below the minimum",
       { scoreMove: "4" },
       "scoreMove",
       /The change of the score must be at least 5/,
     ],
-    ["no number", { volatilityZ: "high" }, "volatilityZ", /The z of volatility must be a number/],
-    ["a private address", { delivery: "webhook", url: "http://10.0.0.1/" }, "url", /public https/],
-    ["a past end", { expiresAt: "2020-01-01T00:00" }, "expiresAt", /It has passed/],
-    ["an unknown list", { watch: "watchlist", watchlist: "Mine" }, "save", /You have no watchlist/],
-    ["no filter", { watch: "filter" }, "symbols", /either symbols, a watchlist or filters/],
-  ])("shows the error at its field, and preserves the input: %s", async (_, filled, id, text) => {
-    const person = await signedIn();
-    const page = await make(person, { label: "Kept <3", ...filled });
-    expect(page.status).toBeGreaterThanOrEqual(400);
-    expect(page.html).toContain(`<a href="#${id}">`);
-    expect(page.html).toContain(`id="${id}-error"`);
-    expect(textOf(page.html)).toMatch(text);
-    expect(page.html).toContain('value="Kept &lt;3"');
-    for (const [name, value] of Object.entries(filled)) {
-      if (typeof value === "string" && !["watch", "watchlist"].includes(name) && value !== "") {
-        expect(page.html.replaceAll("&quot;", '"')).toContain(`value="${value}"`);
+    [
+      "a threshold that is not a number",
+      { volatilityZ: "high" },
+      "volatilityZ",
+      /The z of volatility must be a number/,
+    ],
+    [
+      "a webhook at a private address",
+      { delivery: "webhook", url: "http://10.0.0.1/" },
+      "url",
+      /public https/,
+    ],
+    ["an expiry in the past", { expiresAt: "2020-01-01T00:00" }, "expiresAt", /It has passed/],
+    [
+      "an unknown watchlist",
+      { watch: "watchlist", watchlist: "Mine" },
+      "save",
+      /You have no watchlist/,
+    ],
+    ["an empty filter", { watch: "filter" }, "symbols", /either symbols, a watchlist or filters/],
+  ])(
+    "shows the error at its field, and preserves the input, for %s",
+    async (_, filled, id, text) => {
+      const person = await signedIn();
+      const page = await make(person, { label: "Kept <3", ...filled });
+      expect(page.status).toBeGreaterThanOrEqual(400);
+      expect(page.html).toContain(`<a href="#${id}">`);
+      expect(page.html).toContain(`id="${id}-error"`);
+      expect(textOf(page.html)).toMatch(text);
+      expect(page.html).toContain('value="Kept &lt;3"');
+      for (const [name, value] of Object.entries(filled)) {
+        if (typeof value === "string" && !["watch", "watchlist"].includes(name) && value !== "") {
+          expect(page.html.replaceAll("&quot;", '"')).toContain(`value="${value}"`);
+        }
       }
-    }
-    expect(textOf((await person.web.get("/account")).html)).not.toContain("Kept <3");
-  });
+      expect(textOf((await person.web.get("/account")).html)).not.toContain("Kept <3");
+    },
+  );
 
   it("suggests instruments for a name that is not a symbol, and uses the selected instrument", async () => {
     const person = await signedIn();

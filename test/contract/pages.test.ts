@@ -105,7 +105,7 @@ describe("an error on a page", () => {
     [413, "", "a=1&".repeat(21), "This form is too large"],
     [415, "", "{}", "This form cannot be read"],
   ])(
-    "has the status %i for a body that is too large or not a form",
+    "has the status %i when the form is too large (413) or the body is not a form (415)",
     async (status, start, rest, heading) => {
       const type = rest === "{}" ? { "content-type": "application/json" } : {};
       const answer = await post("/sign-in", start + rest, type as Record<string, string>);

@@ -49,61 +49,65 @@ async function followed(rig: Rig, store: TestStore): Promise<RigRun> {
   return run;
 }
 
-describe.each(rigs.map((rig) => [rig.provider.id, rig] as const))("%s", PATIENT, (_, rig) => {
-  const { provider, laterMs, lagMs } = rig;
-  const until = NOW + laterMs;
-  const settled = (data: readonly string[]) => publicBy(data, until - lagMs);
+describe.each(rigs.map((rig) => [rig.provider.id, rig] as const))(
+  "the provider %s",
+  PATIENT,
+  (_, rig) => {
+    const { provider, laterMs, lagMs } = rig;
+    const until = NOW + laterMs;
+    const settled = (data: readonly string[]) => publicBy(data, until - lagMs);
 
-  it("delivers its history and then new records, without gaps or duplicates", async () => {
-    const store = await openStore(model);
-    await followed(rig, store);
-    const kept = await storedObservationsOf(rig, store);
-    const truth = expectedObservationsOf(rig, until);
-    expect(settled(kept)).toEqual(settled(truth));
-    expect(publicBy(kept, NOW - lagMs).length).toBeGreaterThan(0);
-    const cursors = await readAll(store.records, seriesProgress, seriesGroup(provider.id));
-    expect(cursors.length).toBeGreaterThan(0);
-    for (const { value } of cursors) {
-      expect(value.cursor?.length).toBeLessThanOrEqual(MAX_CURSOR);
-      expect(value.failures).toBe(0);
-    }
-    expect((await store.records.get(providerProgress, provider.id))?.value.lastFault).toBeNull();
-  });
+    it("delivers its history and then new records, without gaps or duplicates", async () => {
+      const store = await openStore(model);
+      await followed(rig, store);
+      const kept = await storedObservationsOf(rig, store);
+      const truth = expectedObservationsOf(rig, until);
+      expect(settled(kept)).toEqual(settled(truth));
+      expect(publicBy(kept, NOW - lagMs).length).toBeGreaterThan(0);
+      const cursors = await readAll(store.records, seriesProgress, seriesGroup(provider.id));
+      expect(cursors.length).toBeGreaterThan(0);
+      for (const { value } of cursors) {
+        expect(value.cursor?.length).toBeLessThanOrEqual(MAX_CURSOR);
+        expect(value.failures).toBe(0);
+      }
+      expect((await store.records.get(providerProgress, provider.id))?.value.lastFault).toBeNull();
+    });
 
-  it("delivers only plausible records, which the market accepts in order", async () => {
-    const store = await openStore(model);
-    await followed(rig, store);
-    const content = await contentOf(store, provider.feeds);
-    expect(content.map(shapeFaults).filter((wrong) => wrong !== undefined)).toEqual([]);
-    const market = new LiveMarket(RIG_INSTRUMENTS, new Map());
-    market.take(content.map((one) => ({ ...one, observedAt: one.record.availableAt }) as never));
-    const lists = market
-      .recordsUntil(until)
-      .flatMap(({ instrument: _one, ...all }) =>
-        Object.values(all).map((list) => Array.from<PointInTimeRecord>(list)),
-      );
-    for (const list of lists) {
-      const times = list.map(({ availableAt }) => availableAt);
-      expect(times).toEqual(times.toSorted((one, other) => one - other));
-    }
-  });
+    it("delivers only plausible records, which the market accepts in order", async () => {
+      const store = await openStore(model);
+      await followed(rig, store);
+      const content = await contentOf(store, provider.feeds);
+      expect(content.map(shapeFaults).filter((wrong) => wrong !== undefined)).toEqual([]);
+      const market = new LiveMarket(RIG_INSTRUMENTS, new Map());
+      market.take(content.map((one) => ({ ...one, observedAt: one.record.availableAt }) as never));
+      const lists = market
+        .recordsUntil(until)
+        .flatMap(({ instrument: _one, ...all }) =>
+          Object.values(all).map((list) => Array.from<PointInTimeRecord>(list)),
+        );
+      for (const list of lists) {
+        const times = list.map(({ availableAt }) => availableAt);
+        expect(times).toEqual(times.toSorted((one, other) => one - other));
+      }
+    });
 
-  it("is polled within its request budget, measured by its own clock", async () => {
-    const store = await openStore(model);
-    const { server } = await followed(rig, store);
-    expect(maxRequestsInWindow(rig, server.asked)).toBeLessThanOrEqual(provider.budget.requests);
-  });
+    it("is polled within its request budget, measured by its own clock", async () => {
+      const store = await openStore(model);
+      const { server } = await followed(rig, store);
+      expect(maxRequestsInWindow(rig, server.asked)).toBeLessThanOrEqual(provider.budget.requests);
+    });
 
-  it("delivers the same records with a kill at any point as without one", async () => {
-    const { whole, before } = await history(rig);
-    const store = await openStore(model);
-    const { kept, asked, deaths } = await killed(rig, store, Math.ceil(before / 3));
-    expect(publicBy(kept, NOW - lagMs)).toEqual(publicBy(whole, NOW - lagMs));
-    expect(deaths).toBeGreaterThan(0);
-    expect(asked.length).toBeLessThanOrEqual(before + deaths);
-    expect(maxRequestsInWindow(rig, asked)).toBeLessThanOrEqual(provider.budget.requests);
-  });
-});
+    it("delivers the same records with a kill at any point as without one", async () => {
+      const { whole, before } = await history(rig);
+      const store = await openStore(model);
+      const { kept, asked, deaths } = await killed(rig, store, Math.ceil(before / 3));
+      expect(publicBy(kept, NOW - lagMs)).toEqual(publicBy(whole, NOW - lagMs));
+      expect(deaths).toBeGreaterThan(0);
+      expect(asked.length).toBeLessThanOrEqual(before + deaths);
+      expect(maxRequestsInWindow(rig, asked)).toBeLessThanOrEqual(provider.budget.requests);
+    });
+  },
+);
 
 /** Follows the history without a kill. @returns The stored records and the number of requests. */
 async function history(rig: Rig) {

@@ -81,7 +81,7 @@ function provesFaults(rig: Rig) {
   const truth = expectedObservationsOf(rig, RECOVERED);
   const settled = (data: readonly string[]) => publicBy(data, NOW - rig.lagMs);
 
-  it.each(cases)("recovers from a fault: %s", async (fault, noted) => {
+  it.each(cases)("recovers from the simulated fault %j", async (fault, noted) => {
     const store = await openStore(model);
     const { server, start } = await runRig(rig, store);
     const poller = start();
@@ -102,7 +102,7 @@ function provesFaults(rig: Rig) {
   it.each([
     ["ahead", DAY_MS],
     ["behind", -DAY_MS],
-  ])("stores no incorrect record while its clock is off by a day: %s", async (_way, skewMs) => {
+  ])("stores no incorrect record while its clock is a day %s", async (_way, skewMs) => {
     let skew = skewMs;
     const store = await openStore(model);
     const { start } = await runRig(rig, store, () => skew);

@@ -183,8 +183,12 @@ function expectBars({ market }: Awaited<ReturnType<typeof createFollower>>, look
 }
 
 describe.each([
-  ["the preferred of each kind, often", providers, 30 * MINUTE_MS],
-  ["the others, now and then", [unusualWhales, ...providers.toReversed()], 2 * HOUR_MS],
+  ["preferred providers first, polled every 30 minutes", providers, 30 * MINUTE_MS],
+  [
+    "preferred providers last, polled every 2 hours",
+    [unusualWhales, ...providers.toReversed()],
+    2 * HOUR_MS,
+  ],
 ] as const)("a week of trading with all providers: %s", (_, order, everyMs) => {
   it("stays within all budgets, keeps data fresh, and stores everything once", async () => {
     const store = await openStore(model);

@@ -85,14 +85,14 @@ const paths = [
 const credentials: Readonly<Record<string, Headers>> = {
   "no credential": {},
   "a token": bearer(token),
-  "a key": { "x-api-key": key },
-  "a key as a bearer": bearer(key),
-  "a token as a key": { "x-api-key": token },
+  "an API key": { "x-api-key": key },
+  "an API key as a bearer token": bearer(key),
+  "a token as an API key": { "x-api-key": token },
   "an unknown token": bearer("unknown"),
-  "an empty key": { "x-api-key": "" },
-  "another scheme": { authorization: "Basic YTpi" },
+  "an empty API key": { "x-api-key": "" },
+  "another authentication scheme": { authorization: "Basic YTpi" },
   "a token without the scope": bearer(narrow),
-  "a token for MCP": bearer(forMcp),
+  "a token for /mcp only": bearer(forMcp),
   "two credentials": { ...bearer(token), "x-api-key": key },
   "two tokens": { authorization: [`Bearer ${token}`, `Bearer ${token}`] },
 };
@@ -190,7 +190,7 @@ describe("answers that all callers with the same scopes share", () => {
 
   it.each([
     ["401 without a credential", {}, 401],
-    ["401 with an unknown one", bearer("unknown"), 401],
+    ["401 with an unknown token", bearer("unknown"), 401],
     ["403 without the scope", bearer(narrow), 403],
   ])("are rejected with %s, even if the request is conditional", async (_name, headers, status) => {
     const refused = await ask(path, { ...headers, "if-none-match": "*" });

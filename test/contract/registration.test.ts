@@ -119,7 +119,7 @@ verifies(
   },
 );
 
-verifies("4.6/scope-encoded", "scopes may be URL-encoded", async () => {
+verifies("4.6/scope-encoded", "a token request may contain URL-encoded scopes", async () => {
   const { client_id, client_secret } = await register(base);
   const body = `grant_type=client_credentials&client_id=${client_id}&client_secret=${client_secret}&scope=signals%3Aread%20factor%3Aread`;
   const headers = { "content-type": "application/x-www-form-urlencoded" };
@@ -151,7 +151,7 @@ verifies("5.3/alerts-write-agent", "alerts:write cannot be obtained by registrat
 
 verifies(
   ["4.4/bearer", "4.4/symbol", "5.1/bearer-token", "5.4/2-bearer"],
-  "the token authorizes GET /api/signals for a symbol",
+  "the bearer token of an agent authorizes GET /api/signals for a symbol",
   async () => {
     const response = await getWith(await newToken(base), `${base}/api/signals?symbol=ALDER.SIM`);
     expect(response.status).toBe(200);

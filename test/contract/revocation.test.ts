@@ -40,18 +40,18 @@ function keysOf({ service, clock }: TestService) {
 
 /** The ways in which a credential can end before it expires. */
 const endings: Readonly<Record<string, (testService: TestService) => Promise<Ending>>> = {
-  async "a token that is revoked"({ base }) {
+  async "a revoked token"({ base }) {
     const token = await newToken(base);
     return { headers: bearer(token), end: () => postForm(`${base}/oauth/revoke`, { token }) };
   },
-  async "a person's token whose refresh token is revoked"({ base, person }) {
+  async "a person's token whose refresh token was revoked"({ base, person }) {
     const { access_token, refresh_token: token } = await person().tokens();
     return {
       headers: bearer(access_token),
       end: () => postForm(`${base}/oauth/revoke`, { token }),
     };
   },
-  async "a token of an agent that is deleted"({ base }) {
+  async "a token of a deleted agent"({ base }) {
     const agent = await register(base);
     const end = () =>
       fetch(agent.registration_client_uri, {
@@ -60,21 +60,21 @@ const endings: Readonly<Record<string, (testService: TestService) => Promise<End
       });
     return { headers: bearer(await tokenOf(base, agent)), end };
   },
-  async "a token of an agent that is claimed"({ base, person }) {
+  async "a token issued to an agent before a person claimed it"({ base, person }) {
     const agent = await newAgent(base);
     const owner = person();
     await owner.signIn();
     const end = () => owner.claim(agent.client_id, agent.claim.code);
     return { headers: bearer(await tokenOf(base, agent)), end };
   },
-  async "a token of a person who is forgotten"({ person, service, clock }) {
+  async "a token of a person whose data was deleted"({ person, service, clock }) {
     const someone = person();
     const { access_token } = await someone.tokens();
     const { records } = service.state.store;
     const options = { records, now: () => clock.now, counted: {} };
     return { headers: bearer(access_token), end: () => forgetEmail(options, someone.email) };
   },
-  async "a key that is revoked"(testService) {
+  async "a revoked API key"(testService) {
     const keys = keysOf(testService);
     const made = await keys.create({ name: "Desk", scopes: ["signals:read"], actor: "operator" });
     return { headers: { "x-api-key": made.key }, end: () => keys.revoke(made.id, "operator") };
@@ -90,7 +90,7 @@ const SOON = { timeout: 5_000, interval: 20 };
 describe("a single process", async () => {
   const testService = await startTestService();
 
-  it.each(Object.keys(endings))("rejects %s at the next call", async (name) => {
+  it.each(Object.keys(endings))("immediately rejects %s", async (name) => {
     const { headers, end } = await (endings[name] as (testService: TestService) => Promise<Ending>)(
       testService,
     );

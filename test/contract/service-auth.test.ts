@@ -77,7 +77,7 @@ it("an update of an agent without scopes succeeds where anonymous agents get non
 });
 
 it.each([{}, { type: "anonymous" }, { type: "agent" }, EXAMPLE_REGISTRATION])(
-  "an unclaimed agent has no scopes until a person claims it: %j",
+  "an agent registered with %j has no scopes until a person claims it",
   async (changes) => {
     const { status, body } = await ask(changes);
     expect(status).toBe(201);

@@ -192,16 +192,16 @@ describe("a stream with a fault", PATIENT, () => {
   });
 
   it.each([
-    ["garbage", "<html>", "malformed", /^not JSON: "<html>"$/],
-    ["another JSON schema", '{"unexpected":true}', "malformed", /^did: /],
-    ["half a message", JSON.stringify(post(1)).slice(0, 50), "malformed", /^not JSON/],
+    ["a message that is not JSON", "<html>", "malformed", /^not JSON: "<html>"$/],
+    ["JSON of another schema", '{"unexpected":true}', "malformed", /^did: /],
+    ["a truncated message", JSON.stringify(post(1)).slice(0, 50), "malformed", /^not JSON/],
     [
-      "a message that does not end",
+      "a message that is too large",
       "x".repeat(300_000),
       "unreachable",
       /^Max payload size exceeded$/,
     ],
-  ])("pauses for a while, and then resumes: %s", async (_, text, kind, said) => {
+  ])("pauses for a while, and then resumes, after %s", async (_, text, kind, said) => {
     await following();
     server.sendRaw(text);
     await until(isFaulty);
@@ -334,9 +334,9 @@ describe("a stream that is unavailable", PATIENT, () => {
   }
 
   it.each<[string, RequestListener, RegExp]>([
-    ["an error", (_, res) => res.writeHead(500).end(), /^Unexpected server response: 500$/],
+    ["the status 500", (_, res) => res.writeHead(500).end(), /^Unexpected server response: 500$/],
     ["an HTML page", (_, res) => res.end("<html>"), /^Unexpected server response: 200$/],
-    ["a rate limit", (_, res) => res.writeHead(429).end(), /^Unexpected server response: 429$/],
+    ["the status 429", (_, res) => res.writeHead(429).end(), /^Unexpected server response: 429$/],
     ["a connection reset", (req) => req.socket.resetAndDestroy(), /ECONNRESET|socket hang up/],
   ])("is retried after increasingly long pauses: %s", async (_, answer, said) => {
     const refusing = startListener(await answering(answer));

@@ -83,7 +83,7 @@ describe("CSV over REST", () => {
   it.each([
     ["signals", "/api/signals?limit=500", "items", ["symbol", "asOf", "status", "signal", "score"]],
     [
-      "a history",
+      "the history of an instrument",
       "/api/signals?symbol=ALDER.SIM&from=2026-11-21T01:00:00Z&limit=500",
       "history",
       ["asOf", "status", "signal", "score"],

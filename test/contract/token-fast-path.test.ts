@@ -68,28 +68,33 @@ const basic = { authorization: `Basic ${btoa(`${id}:${secret}`)}` };
 const { base } = testService;
 
 const requests: Readonly<Record<string, readonly [body: string, headers?: Headers]>> = {
-  "an agent": [form],
-  "an agent for one scope": [`${form}&scope=factor:read`],
-  "an agent for the resource of MCP": [`${form}&resource=${base}/mcp`],
-  "an agent for a resource in another spelling": [`${form}&resource=${base}/mcp/&audience=x`],
-  "an agent by Basic": ["grant_type=client_credentials", basic],
-  "an agent from a web page": [form, { origin: "https://page.example" }],
-  "a scope out of reach": [`${form}&scope=alerts:write`],
-  "another resource": [`${form}&resource=https://elsewhere.example`],
+  "the credentials of an agent": [form],
+  "one scope": [`${form}&scope=factor:read`],
+  "the resource /mcp": [`${form}&resource=${base}/mcp`],
+  "a resource with a trailing slash and an additional parameter": [
+    `${form}&resource=${base}/mcp/&audience=x`,
+  ],
+  "HTTP Basic authentication": ["grant_type=client_credentials", basic],
+  "an Origin header": [form, { origin: "https://page.example" }],
+  "a scope that unclaimed agents cannot get": [`${form}&scope=alerts:write`],
+  "the resource of another server": [`${form}&resource=https://elsewhere.example`],
   "a wrong secret": [form.replace(secret, "wrong")],
-  "a wrong secret by Basic": ["grant_type=client_credentials", { authorization: "Basic YTpi" }],
+  "a wrong secret with HTTP Basic authentication": [
+    "grant_type=client_credentials",
+    { authorization: "Basic YTpi" },
+  ],
   "an unknown client": [form.replace(id, "agt_unknown")],
   "an unknown refresh token": [
     `${form.replace(/=client_cred[a-z]+/, "=refresh_token")}&refresh_token=x`,
   ],
-  "an unknown grant": [form.replace("client_credentials", "password")],
-  "no grant": [form.replace("grant_type", "grant")],
-  "a member twice": [`${form}&client_id=${id}`],
-  "no form": ["nothing of any use"],
+  "an unknown grant type": [form.replace("client_credentials", "password")],
+  "no grant type": [form.replace("grant_type", "grant")],
+  "a repeated parameter": [`${form}&client_id=${id}`],
+  "a body that is not a form": ["nothing of any use"],
 };
 
 describe("the fast path of token requests answers like Express", () => {
-  it.each(Object.keys(requests))("for a request from %s", async (name) => {
+  it.each(Object.keys(requests))("for a request with %s", async (name) => {
     const [body = "", headers] = requests[name] ?? [];
     const { fast, slow } = await askTwice(testService, body, headers);
     expect(comparable(fast)).toEqual(comparable(slow));

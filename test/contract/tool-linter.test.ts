@@ -19,7 +19,7 @@ const client = await connectMcp(base, personToken);
 const { ask } = eras[0];
 const { tools } = await resultOf<{ tools: readonly ListedTool[] }>(ask("tools/list"));
 
-describe.each(eras)("the list of tools for a client of $era", ({ era, ask }) => {
+describe.each(eras)("the list of tools for a client of MCP $era", ({ era, ask }) => {
   it(`has at most ${MAX_TOOLS} tools and fewer than ${MAX_LIST_BYTES} bytes`, async () => {
     const text = await (await ask("tools/list")).text();
     process.stdout.write(`tools/list for ${era}: ${Buffer.byteLength(text)} bytes\n`);

@@ -90,7 +90,7 @@ addFormats.default(ajv);
 /** Tools that only read the market; tools with effects or private data have their own tests. */
 const shared = tools.filter((tool) => !isAboutAlerts(tool));
 
-describe.each(shared)("$name", ({ name, routes, output }) => {
+describe.each(shared)("the tool $name", ({ name, routes, output }) => {
   const [route] = routes;
   const asked = questions[name] ?? [];
 
@@ -121,7 +121,7 @@ describe.each(shared)("$name", ({ name, routes, output }) => {
   });
 });
 
-describe.each(tools)("$name", ({ name, input, scopes: needed }) => {
+describe.each(tools)("the tool $name", ({ name, input, scopes: needed }) => {
   it("describes its name, its title, its scope, every input and its answer", () => {
     expect(name).toMatch(/^[a-z][a-z0-9_]{0,63}$/);
     expect(needed.length).toBeGreaterThan(0);

@@ -117,7 +117,7 @@ it("a score file that was changed after it was written is not used", async () =>
 
 it.each([
   ["from another market", 0, "2"],
-  ["from too long ago", 11, "1"],
+  ["from eleven days ago", 11, "1"],
 ])("stored scores %s are not used", async (_which, days, seed) => {
   const { folder } = await leftFolder();
   const { scoring, warnings } = await processOn(folder, days, seed);

@@ -24,7 +24,7 @@ async function newFolder(): Promise<string> {
 }
 
 it(
-  "a backfill that is killed three times ends with the same data as an undisturbed one",
+  "a backfill that is killed three times ends with the same data as an uninterrupted one",
   async () => {
     const undisturbed = { plan, folder: await newFolder(), servers: await startServers(plan) };
     onTestFinished(undisturbed.servers.close);

@@ -84,7 +84,8 @@ export async function fill(
   const stderr = tailOf(child);
   const [code, signal] = (await ended) as [number | null, NodeJS.Signals | null];
   clearInterval(watch);
-  if (code !== 0 && signal !== "SIGKILL") throw new Error(`the filler ended: ${stderr()}`);
+  if (code !== 0 && signal !== "SIGKILL")
+    throw new Error(`the backfill process exited: ${stderr()}`);
   return code === 0;
 }
 

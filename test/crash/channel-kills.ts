@@ -310,16 +310,16 @@ function measuresOf({ kind, isDigest, texts }: Inbox, events: number, kills: num
   const different = [...new Set(texts)];
   const inTwo = [...timesOf(different).values()].filter((times) => times > 1).length;
   return [
-    { name: `${name}: events told`, value: told, least: events, most: events },
+    { name: `${name}: events delivered`, value: told, least: events, most: events },
     {
-      name: `${name}: events in two messages that differ`,
+      name: `${name}: events in two different messages`,
       value: inTwo,
       // An event that a process sent just before its kill can appear again in the summary of what
       // exceeded the hourly limit.
       most: isDigest || kind === "email" ? 0 : 5 * kills,
     },
     {
-      name: `${name}: messages that came again`,
+      name: `${name}: messages delivered twice`,
       value: texts.length - different.length,
       // A killed process has at most five deliveries in progress. An email cannot arrive twice: it enters
       // the outbox in the commit that ends its delivery.

@@ -93,7 +93,7 @@ export function startChild(
       const signal = AbortSignal.timeout(PATIENCE_MS);
       if (!heard.has(is)) await Promise.race([once(reports, is, { signal }), ended]);
       const report = heard.get(is);
-      if (report === undefined) throw new Error(`the ${script} ended: ${stderr()}`);
+      if (report === undefined) throw new Error(`the ${script} process exited: ${stderr()}`);
       return report as Extract<Report, { is: K }>;
     },
     stop: () => void child.kill("SIGTERM"),
@@ -111,7 +111,7 @@ export function startService(env: Readonly<Record<string, string>>) {
   const ready = Promise.withResolvers<string>();
   const all = { PATH: process.env.PATH, PORT: "0", LOG_LEVEL: "silent", ...env };
   const { child, ended, stderr } = start([MAIN], all, (line) => ready.resolve(line));
-  ended.then(() => ready.reject(new Error(`the service ended: ${stderr()}`)));
+  ended.then(() => ready.reject(new Error(`the service exited: ${stderr()}`)));
   return {
     /** Resolves with the base URL once the service is ready. */
     baseUrl: () => ready.promise.then((line) => (JSON.parse(line) as { baseUrl: string }).baseUrl),

@@ -78,9 +78,9 @@ export async function crashRounds(options: CrashRounds): Promise<readonly Measur
     ...promises(ledger),
     { name: "files damaged", value: findings.flatMap(({ damages }) => damages).length, most: 0 },
     { name: "writes refused", value: refused, most: 0 },
-    { name: "records when opened", value: findings.at(-1)?.records ?? 0, least: FILL },
-    { name: "open again, median", unit: "ms", value: median(findings) },
-    { name: "open again, longest", unit: "ms", value: longest(findings), most: OPEN_MS },
+    { name: "records after the last crash", value: findings.at(-1)?.records ?? 0, least: FILL },
+    { name: "reopening the store, median", unit: "ms", value: median(findings) },
+    { name: "reopening the store, longest", unit: "ms", value: longest(findings), most: OPEN_MS },
   ];
 }
 

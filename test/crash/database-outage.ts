@@ -32,7 +32,7 @@ const PAUSE_MS = 100;
 /** Maximum wait for recovery, in milliseconds. */
 const PATIENCE_MS = 30_000;
 
-const TITLE = "a database that takes connections and does not answer";
+const TITLE = "a database that accepts connections but does not answer";
 
 /** Makes the database of two processes unresponsive while they serve requests of every kind. */
 export async function databaseOutage(seconds: number): Promise<Outcome> {
@@ -96,8 +96,8 @@ async function silence(cluster: Cluster, { open, close, seconds }: Silence) {
   const later = seen.filter(({ at }) => at > heardAt + healMs);
   return [
     ...judged(seen, { silentAt, heardAt }),
-    { name: "all is well again after", unit: "ms", value: healMs, most: HEAL_MS },
-    { name: "refused after that", value: later.filter(isRefused).length, most: 0 },
+    { name: "all requests succeed again after", unit: "ms", value: healMs, most: HEAL_MS },
+    { name: "requests refused after the recovery", value: later.filter(isRefused).length, most: 0 },
   ];
 }
 
@@ -162,15 +162,20 @@ function judged(
     return first === undefined ? Number.POSITIVE_INFINITY : first.at + first.tookMs - silentAt;
   });
   return [
-    { name: "refused before", value: before.filter(isRefused).length, most: 0 },
-    { name: "/readyz says so after", unit: "ms", value: Math.max(...noticed), most: NOTICED_MS },
-    { name: "/api/health asked", value: health.length, least: 10 },
-    { name: "/api/health refused", value: health.filter(isRefused).length, most: 0 },
-    { name: "/api/health, longest", unit: "ms", value: longest(health), most: HEALTH_MS },
+    { name: "requests refused before the outage", value: before.filter(isRefused).length, most: 0 },
+    {
+      name: "/readyz reports the outage after",
+      unit: "ms",
+      value: Math.max(...noticed),
+      most: NOTICED_MS,
+    },
+    { name: "/api/health requests", value: health.length, least: 10 },
+    { name: "/api/health requests refused", value: health.filter(isRefused).length, most: 0 },
+    { name: "/api/health, longest response", unit: "ms", value: longest(health), most: HEALTH_MS },
     { name: "requests refused", value: refused.length, least: 10 },
-    { name: "of these not by 503 with Retry-After", value: strange.length, most: 0 },
+    { name: "refusals other than 503 with Retry-After", value: strange.length, most: 0 },
     { name: "longest wait for a refusal", unit: "ms", value: longest(refused), most: REFUSAL_MS },
-    { name: "answered without the database", value: wrong.length, most: 0 },
+    { name: "requests answered without the database", value: wrong.length, most: 0 },
   ];
 }
 

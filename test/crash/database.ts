@@ -59,8 +59,18 @@ export function databaseRestarts(): Promise<Outcome> {
       const [gap, wait] = [storm.pace.longestGap(), storm.pace.longestWait()];
       measures.push(
         { name: `${how}: restarted after`, unit: "ms", value: away },
-        { name: `${how}: longest gap of all writers`, unit: "ms", value: gap, most: GAP_MS },
-        { name: `${how}: longest wait of one`, unit: "ms", value: wait, most: RETRY_BUDGET_MS },
+        {
+          name: `${how}: longest time without an acknowledged write`,
+          unit: "ms",
+          value: gap,
+          most: GAP_MS,
+        },
+        {
+          name: `${how}: longest wait of one writer`,
+          unit: "ms",
+          value: wait,
+          most: RETRY_BUDGET_MS,
+        },
       );
     }
     const { refused } = storm.ledger.tally;
@@ -70,7 +80,7 @@ export function databaseRestarts(): Promise<Outcome> {
     return [
       ...promises(storm.ledger),
       { name: "writes refused", value: refused, ...goal },
-      { name: "of these done all the same", value: storm.ledger.tally.uncertain, ...goal },
+      { name: "refused writes that were applied", value: storm.ledger.tally.uncertain, ...goal },
       { name: "database damaged", value: damages.length, most: 0 },
       ...measures,
     ];
@@ -94,21 +104,21 @@ export function databaseBlackHole(seconds: number): Promise<Outcome> {
     hole.end();
     const { damages } = await checkStore(url, ledger);
     return [
-      { name: "time without an answer", unit: "s", value: seconds },
+      { name: "duration of the black hole", unit: "s", value: seconds },
       ...promises(ledger),
-      { name: "begun before the silence, refused, and done", value: ledger.tally.uncertain },
+      { name: "refused writes begun before the outage and applied", value: ledger.tally.uncertain },
       { name: "database damaged", value: damages.length, most: 0 },
       { name: "writes and reads refused", value: refused, least: 1 },
       { name: "refusals other than store_unavailable", value: strange, most: 0 },
-      { name: "longest wait of one", unit: "ms", value: wait, most: REFUSAL_MS },
-      { name: "all writes go through after", unit: "ms", value: healMs, most: HEAL_MS },
+      { name: "longest wait of one writer", unit: "ms", value: wait, most: REFUSAL_MS },
+      { name: "all writes succeed again after", unit: "ms", value: healMs, most: HEAL_MS },
     ];
   });
 }
 
 /** Removes records in one process and measures when two other processes see it. */
 export function removalSeenByProcesses(): Promise<Outcome> {
-  return onPostgres("PostgreSQL: a removal seen by 2 other processes", async (cluster) => {
+  return onPostgres("PostgreSQL: a removal is seen by 2 other processes", async (cluster) => {
     const url = await cluster.createDatabase();
     const store = await openStore(url);
     const keys = Array.from({ length: REVOCATIONS }, (_, i) => `revoked.${i}`);
@@ -131,7 +141,12 @@ export function removalSeenByProcesses(): Promise<Outcome> {
     await store.close();
     return [
       { name: "removals seen", value: times.length, least: 2 * REVOCATIONS },
-      { name: "longest time until seen", unit: "ms", value: Math.max(...times), most: REVOKED_MS },
+      {
+        name: "longest time until a removal is seen",
+        unit: "ms",
+        value: Math.max(...times),
+        most: REVOKED_MS,
+      },
     ];
   });
 }

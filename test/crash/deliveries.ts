@@ -226,12 +226,15 @@ function delivered(storm: DeliveryStorm, inboxes: readonly Inbox[]): Measure[] {
     { name: "events", value: events },
     { name: "deliveries to healthy receivers", value: came.length, least: wanted, most: wanted },
     {
-      name: "of these more than once",
+      name: "deliveries that arrived more than once",
       value: requests - came.length,
       most: mostTwice(storm, wanted),
     },
-    { name: "not signed as they must be", value: forgedIn(inboxes), most: 0 },
-    { name: "requests to the others", value: bad.reduce((sum, each) => sum + seenBy(each), 0) },
+    { name: "deliveries with an invalid signature", value: forgedIn(inboxes), most: 0 },
+    {
+      name: "requests to faulty receivers",
+      value: bad.reduce((sum, each) => sum + seenBy(each), 0),
+    },
     { name: "queued to received, p50", unit: "ms", value: at(0.5) },
     {
       name: "queued to received, p99",
@@ -259,13 +262,13 @@ const seenBy = ({ times }: Inbox): number => [...times.values()].reduce((sum, on
 
 function figures({ goals }: DeliveryStorm, workers: readonly Worker[]): Measure[] {
   return workers.flatMap(({ figures: seen }, at) => [
-    { name: `worker ${at + 1}: attempts that ended`, value: seen().sent, least: 1 },
+    { name: `worker ${at + 1}: finished attempts`, value: seen().sent, least: 1 },
     {
-      ...{ name: `worker ${at + 1}: live memory more than before`, unit: "MB" },
+      ...{ name: `worker ${at + 1}: growth of live memory`, unit: "MB" },
       value: (seen().mostBytes - seen().firstBytes) / MEGABYTE,
       ...(goals && { most: goals.memoryMb }),
     },
-    { name: `worker ${at + 1}: memory, most`, unit: "MB", value: seen().rss / MEGABYTE },
+    { name: `worker ${at + 1}: peak resident memory`, unit: "MB", value: seen().rss / MEGABYTE },
   ]);
 }
 

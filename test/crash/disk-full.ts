@@ -71,13 +71,13 @@ async function fullFor(seconds: number, places: Places): Promise<readonly Measur
   const { damages } = await checkStore(places.folder, ledger);
   const later = await killWhileFull(places, ledger);
   return [
-    { name: "time without space", unit: "s", value: seconds },
-    { name: "acknowledged meanwhile", value: meanwhile },
+    { name: "time with a full disk", unit: "s", value: seconds },
+    { name: "writes acknowledged while the disk was full", value: meanwhile },
     ...promises(ledger),
     { name: "writes refused", value: refused, least: 1 },
     { name: "refusals other than store_unavailable", value: ledger.tally.strange, most: 0 },
     { name: "files damaged", value: damages.length + later.length, most: 0 },
-    { name: "all writes go through after", unit: "ms", value: healMs, most: HEAL_MS },
+    { name: "all writes succeed again after", unit: "ms", value: healMs, most: HEAL_MS },
   ];
 }
 

@@ -95,12 +95,20 @@ async function kill(
     if (untilDelivered) await until(async () => undelivered() === 0, { patienceMs: LEASE_MS });
     const goal = untilDelivered ? { most: 0 } : {};
     return [
-      { name: "another process leads after", unit: "ms", value: ledMs, most: GOAL_MS },
-      { name: `${EVENTS} more events after`, unit: "ms", value: toldMs },
+      { name: "another process becomes the leader after", unit: "ms", value: ledMs, most: GOAL_MS },
+      { name: `${EVENTS} further events after`, unit: "ms", value: toldMs },
       ...compared(events, undisturbed),
       { name: "events not delivered yet", value: undelivered(), ...goal },
-      { name: "requests to the others answered", value: sum(calling, answeredBy), least: 50 },
-      { name: "of these failed", value: sum(calling, printFailures), most: 0 },
+      {
+        name: "requests to the other processes answered",
+        value: sum(calling, answeredBy),
+        least: 50,
+      },
+      {
+        name: "requests to the other processes failed",
+        value: sum(calling, printFailures),
+        most: 0,
+      },
     ];
   } finally {
     await stopCalling();
@@ -146,7 +154,7 @@ async function setStage(cluster: Kept, apart: Kept, receiver: Receiver) {
     const { lost, odd } = difference(await eventsFor(one), await eventsFor(control));
     if (lost + odd === 0) return { leader, holder, one, two, control };
   }
-  throw new Error(`${BUSY}: ${ATTEMPTS} attempts to begin at the same session`);
+  throw new Error(`${BUSY}: ${ATTEMPTS} attempts to start watching at the same session failed`);
 }
 
 /**
@@ -184,10 +192,10 @@ function compared(
   const { lost, odd } = difference(events, control);
   return [
     { name: "events", value: events.length, least: 2 * EVENTS },
-    { name: "events told twice", value: events.length - namesOf(events).size, most: 0 },
+    { name: "events reported twice", value: events.length - namesOf(events).size, most: 0 },
     { name: "events lost", value: lost, most: 0 },
-    { name: "events that should not be", value: odd, most: 0 },
-    { name: "instruments with a gap in their numbers", value: gapsIn(events), most: 0 },
+    { name: "events that the control does not have", value: odd, most: 0 },
+    { name: "instruments with gaps in their event numbers", value: gapsIn(events), most: 0 },
   ];
 }
 

@@ -14,7 +14,7 @@ const ended = (is: Ending["is"], lane = "0.0"): Ending => ({
   ...(is === "refused" && { code: "store_unavailable" }),
 });
 
-/** Tally of the given reports against the given contents, without the counts that are no faults. */
+/** Tally of the given reports against the given contents: only the faults, without zeros. */
 function found(
   reports: readonly (Attempt | Ending)[],
   contents: readonly (readonly [string, Seen])[],
@@ -42,7 +42,7 @@ describe("the write ledger of the crash harness", () => {
     expect(found([trying(pair), ended("held")], [["slot/a", "m1"]])).toEqual({ lost: 1 });
   });
 
-  it("reports an older value in place of the acknowledged one", () => {
+  it("reports an older value in place of the acknowledged one as lost", () => {
     const writes = [trying([["slot/a", "m1"]]), ended("held"), trying([["slot/a", "m2"]])];
     expect(found([...writes, ended("held")], [["slot/a", "m1"]])).toEqual({ lost: 1 });
   });
@@ -69,15 +69,15 @@ describe("the write ledger of the crash harness", () => {
     expect(found([trying(pair)], [["slot/b", "m1"]])).toEqual({ half: 1 });
   });
 
-  it("reports a counter that rose without its record", () => {
+  it("reports a counter that rose although its record is missing", () => {
     expect(found([], [[COUNTER, "1"]])).toEqual({ half: 1 });
   });
 
-  it("reports a rejected write that is in the store", () => {
+  it("reports a rejected write that is found in the store", () => {
     expect(found([trying(pair), ended("refused")], pair)).toEqual({ refusedVisible: 2 });
   });
 
-  it("counts a rejected write as uncertain when the process ended before the answer", () => {
+  it("counts a found rejected write as uncertain if it began before the database stopped answering", () => {
     const ledger = createLedger();
     ledger.note(trying(pair, { at: 7 }));
     ledger.silence(8);
@@ -86,7 +86,7 @@ describe("the write ledger of the crash harness", () => {
     expect(ledger.tally).toMatchObject({ refusedVisible: 0, uncertain: 2 });
   });
 
-  it("reports a rejected write that began after the last answer", () => {
+  it("reports a found rejected write that began after the database stopped answering", () => {
     const ledger = createLedger();
     ledger.note(trying(pair, { at: 8 }));
     ledger.silence(8);
@@ -95,28 +95,28 @@ describe("the write ledger of the crash harness", () => {
     expect(ledger.tally).toMatchObject({ refusedVisible: 2, uncertain: 0 });
   });
 
-  it("reports a write of a rejected commit", () => {
+  it("reports a write whose commit failed its condition but that is found in the store", () => {
     const reports = [trying(pair, { expects: "not held" }), ended("not held")];
     expect(found(reports, [["slot/a", "m1"]])).toEqual({ refusedVisible: 1 });
   });
 
-  it("reports a rejected write that the writer reads afterwards", () => {
+  it("reports a rejected write that the next read of the writer returns", () => {
     const next = trying([["slot/a", null]], { found: [["slot/a", "m1"]] });
     const reports = [trying([["slot/a", "m1"]]), ended("refused"), next, ended("held")];
     expect(found(reports, emptied)).toEqual({ refusedVisible: 1 });
   });
 
-  it("reports a commit that was accepted although its condition cannot have held", () => {
+  it("reports a commit that was applied although its condition cannot have been fulfilled", () => {
     expect(found([trying([], { expects: "not held" }), ended("held")], emptied)).toEqual({
       wrong: 1,
     });
   });
 
-  it("reports a commit that was rejected although its condition must have held", () => {
+  it("reports a commit that was not applied although its condition must have been fulfilled", () => {
     expect(found([trying([]), ended("not held")], emptied)).toEqual({ wrong: 1 });
   });
 
-  it("reports an exclusive insert that succeeded for two writers", () => {
+  it("reports a key that two writers won although only one may", () => {
     const [first, second] = ["0.0", "0.1"].map((lane) =>
       trying([["won/0", lane]], { lane, expects: "either" }),
     ) as [Attempt, Attempt];

@@ -44,7 +44,7 @@ export async function logKills(rounds: number): Promise<Outcome> {
 
 /** Runs two processes that append to one log; each in turn is killed while the other continues. */
 export async function logKillsOnPostgres(rounds: number): Promise<Outcome> {
-  const title = "PostgreSQL: kill -9 of one of two processes while runs are logged";
+  const title = "PostgreSQL: kill -9 of one of two processes that log runs";
   if (!postgresAvailable) return skip(title, "there is no PostgreSQL for this platform");
   const { folder, remove } = await temporaryPlace();
   const server = await startPostgres();
@@ -128,12 +128,16 @@ async function verified({ store, folders }: LogCrashes, told: Told): Promise<rea
   }
   return [
     { name: "checkpoints served", value: told.roots.size, least: 1 },
-    { name: "checkpoints of one size with two roots", value: told.contradictions, most: 0 },
-    { name: "starts that did not sign", value: told.refusals + refusals.length, most: 0 },
-    { name: "entries at the end", value: size, least: Math.max(0, ...told.roots.keys()) },
-    { name: "checks of all entries, proved", value: proved.length, least: CHECKS.length },
+    { name: "tree sizes with two different roots", value: told.contradictions, most: 0 },
+    {
+      name: "starts that refused to sign the log",
+      value: told.refusals + refusals.length,
+      most: 0,
+    },
+    { name: "log entries at the end", value: size, least: Math.max(0, ...told.roots.keys()) },
+    { name: "checks of the whole log that are proved", value: proved.length, least: CHECKS.length },
     { name: "settled runs", value: settled, least: 1 },
-    { name: "horizons whose figures are not those of the entries", value: differing, most: 0 },
+    { name: "horizons whose figures differ from the entries", value: differing, most: 0 },
   ];
 }
 

@@ -46,10 +46,14 @@ async function restart(cluster: Cluster, rounds: number): Promise<readonly Measu
     { name: "restarts", value: rounds },
     { name: "requests answered", value: callers.answered(), least: rounds * 50 },
     { name: "requests failed", value: printFailures(callers), most: 0 },
-    { name: "streams ended in good order", value: sum(broken.map(({ ended }) => ended)), least: 1 },
-    { name: "streams cut or refused", value: sum(broken.map(({ cut }) => cut)), most: 0 },
-    { name: "signal to end, longest", unit: "ms", value: Math.max(...exits), most: EXIT_MS },
-    { name: "ended otherwise than in good order", value: unclean, most: 0 },
+    {
+      name: "event streams ended normally",
+      value: sum(broken.map(({ ended }) => ended)),
+      least: 1,
+    },
+    { name: "event streams cut or refused", value: sum(broken.map(({ cut }) => cut)), most: 0 },
+    { name: "SIGTERM to exit, longest", unit: "ms", value: Math.max(...exits), most: EXIT_MS },
+    { name: "processes that exited with an error", value: unclean, most: 0 },
   ];
 }
 

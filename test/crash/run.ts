@@ -11,12 +11,18 @@ import { powerCuts } from "./power-cuts.ts";
 import { rollingRestarts } from "./rolling-restart.ts";
 import { serviceKills } from "./service-kills.ts";
 
-const usage = `Crashes the store and the service in every way that this machine allows and prints what came of
-it.
+const usage = `Crashes the store and the service in every way that this machine allows, and prints the results.
 
   npm run crash -- [--kills 50] [--power-cuts 20] [--seconds-full 60] [--seconds-swallowed 30]
                    [--service 10] [--restarts 6] [--log-kills 50] [--log-power-cuts 20]
                    [--channels 5] [--only <part of a name>]
+
+  --kills, --log-kills, --power-cuts, --log-power-cuts, --service, --restarts   number of crashes or restarts
+  --channels                                                                    number of cycles of six kills
+  --seconds-full, --seconds-swallowed                                           duration of a full disk or an outage
+  --only                                                                        scenarios whose name contains this
+
+The exit code is 1 when a goal is missed or a scenario fails.
 `;
 
 const { values } = parseArgs({

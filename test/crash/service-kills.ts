@@ -51,12 +51,17 @@ export async function serviceKills(rounds: number): Promise<Outcome> {
     measures: [
       { name: "kills", value: rounds },
       { name: "registrations acknowledged", value: promises.registered.length, least: 1 },
-      { name: "of these lost", value: broken.registered, most: 0 },
+      { name: "acknowledged registrations lost", value: broken.registered, most: 0 },
       { name: "removals acknowledged", value: promises.removed.length, least: 1 },
-      { name: "of these undone", value: broken.removed, most: 0 },
+      { name: "acknowledged removals undone", value: broken.removed, most: 0 },
       { name: "revocations acknowledged", value: promises.revoked.length, least: 1 },
-      { name: "of these undone", value: broken.revoked, most: 0 },
-      { name: "start to ready, longest", unit: "ms", value: Math.max(...readyMs), most: READY_MS },
+      { name: "acknowledged revocations undone", value: broken.revoked, most: 0 },
+      {
+        name: "start to ready line, longest",
+        unit: "ms",
+        value: Math.max(...readyMs),
+        most: READY_MS,
+      },
     ],
   };
 }

@@ -24,7 +24,7 @@ export async function checkStore(address: string, ledger: Ledger): Promise<Findi
   });
   await check.ended;
   if (contents.isComplete()) ledger.settle(contents.map);
-  else if (damages.length === 0) damages.push("the check did not come to its end");
+  else if (damages.length === 0) damages.push("the check did not finish");
   for (const damage of damages) process.stderr.write(`DAMAGED: ${damage}\n`);
   return { openMs: opened.ms, records: opened.records, damages };
 }
@@ -49,8 +49,8 @@ export function promises({ tally }: Ledger): readonly Measure[] {
   return [
     { name: "writes acknowledged", value: tally.acknowledged, least: 1 },
     { name: "acknowledged writes lost", value: tally.lost, most: 0 },
-    { name: "half commits", value: tally.half, most: 0 },
+    { name: "commits applied only in part", value: tally.half, most: 0 },
     { name: "refused writes visible", value: tally.refusedVisible, most: 0 },
-    { name: "conditions that held or failed wrongly", value: tally.wrong, most: 0 },
+    { name: "conditional commits with a wrong result", value: tally.wrong, most: 0 },
   ];
 }

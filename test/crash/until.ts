@@ -17,7 +17,8 @@ export async function until(
 ): Promise<void> {
   const end = performance.now() + patienceMs;
   while (!(await isSo())) {
-    if (performance.now() > end) throw new Error(`waited ${patienceMs} ms in vain`);
+    if (performance.now() > end)
+      throw new Error(`the condition was not fulfilled within ${patienceMs} ms`);
     await pause(everyMs);
   }
 }

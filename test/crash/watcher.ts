@@ -13,13 +13,14 @@ const [address = "", ...keys] = process.argv.slice(2);
 
 const store = await openStore(address);
 for (const key of keys) {
-  if ((await store.records.get(slots, key)) === undefined) throw new Error(`${key} is not there`);
+  if ((await store.records.get(slots, key)) === undefined)
+    throw new Error(`record ${key} does not exist`);
 }
 writeReport({ is: "open", ms: performance.now(), records: keys.length });
 
 for (const key of keys) {
   while ((await store.records.get(slots, key)) !== undefined) {
-    if (performance.now() > PATIENCE_MS) throw new Error(`${key} is still there`);
+    if (performance.now() > PATIENCE_MS) throw new Error(`record ${key} still exists`);
     await setTimeout(LOOK_MS);
   }
   writeReport({ is: "gone", key });

@@ -39,7 +39,7 @@ export async function watchEvents(
   const making = ["stock", "etf", "crypto"].map(async (assetClass) => {
     const wanted = { ...often, assetClass };
     const made = await postJson(`${base}/api/alerts`, wanted, { "x-api-key": key });
-    if (made.status !== 201) throw new Error(`no alert: ${await made.text()}`);
+    if (made.status !== 201) throw new Error(`the alert was not created: ${await made.text()}`);
   });
   await Promise.all(making);
 }
@@ -62,7 +62,7 @@ async function pageFor({ base, key }: EventAsker, cursor: string): Promise<Page>
     const answer = await fetch(url, { headers: { "x-api-key": key } });
     if (answer.ok) return (await answer.json()) as Page;
     const said = await answer.text();
-    if (answer.status !== 503) throw new Error(`no events: ${said}`);
+    if (answer.status !== 503) throw new Error(`the events cannot be read: ${said}`);
     await pause(1_000 * Number(answer.headers.get("retry-after")));
   }
 }

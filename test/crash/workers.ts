@@ -47,7 +47,7 @@ export async function startWorker(options: DelivererOptions): Promise<Worker> {
     mostBytes = Math.max(mostBytes, report.live);
     rss = Math.max(rss, report.rss);
   });
-  ended.then(() => ready.reject(new Error("A worker ended.")));
+  ended.then(() => ready.reject(new Error("A worker exited before it was ready.")));
   await ready.promise;
   const end = async (signal: NodeJS.Signals): Promise<void> => {
     if ((child.exitCode ?? child.signalCode) === null) child.kill(signal);

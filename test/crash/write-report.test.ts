@@ -10,7 +10,7 @@ const PLACES = 20_000;
 
 const SCRIPT = `
   import { writeReport } from ${JSON.stringify(new URL("write-report.ts", import.meta.url).href)};
-  // Reading `process.stdout` makes the pipe non-blocking.
+  // Reading process.stdout makes the pipe non-blocking.
   process.stdout.isTTY;
   const contents = Array.from({ length: ${PLACES} }, (_, at) => ["slot/" + at, "x"]);
   process.stderr.write("ready");

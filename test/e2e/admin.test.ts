@@ -141,7 +141,7 @@ for (const { engine, isMissing, newPlace, way, isServed } of ways) {
     return end;
   }
 
-  describe.skipIf(isMissing)(`the operator's commands, ${engine}, ${way}${note}`, () => {
+  describe.skipIf(isMissing)(`the operator's commands (${engine}, ${way})${note}`, () => {
     it("create an API key, which works and is shown only once", async () => {
       const place = await newPlace();
       await using(place, async () => undefined);

@@ -210,7 +210,7 @@ for (const { engine, isMissing, newPlace, way, isServed, answeredBy } of ways) {
   const note = isMissing ? " (SKIPPED: PostgreSQL does not run here)" : "";
   const begin = (place: Place) => (isServed ? startServer(place) : noServer);
 
-  describe.skipIf(isMissing)(`the store commands, ${engine}, ${way}${note}`, () => {
+  describe.skipIf(isMissing)(`the store commands (${engine}, ${way})${note}`, () => {
     it("show the content of the store", async () => {
       const place = await newPlace();
       await fill(place);
@@ -362,10 +362,10 @@ for (const { engine, isMissing, newPlace, way, isServed, answeredBy } of ways) {
 }
 
 describe.skipIf(!postgresAvailable)(
-  `moving to PostgreSQL${postgresAvailable ? "" : " (SKIPPED: it does not run here)"}`,
+  `the move to PostgreSQL${postgresAvailable ? "" : " (SKIPPED: it does not run here)"}`,
   () => {
     it.each([false, true])(
-      "copies everything and then locks the old store (server: %s)",
+      "copies everything and then locks the old store (running server: %s)",
       async (isServed) => {
         const place = embeddedPlace();
         await fill(place);
@@ -427,7 +427,7 @@ describe("a damaged or missing store", () => {
     ["a truncated file", (folder) => truncateSync(join(folder, "store.sqlite"), 5_000)],
     ["an empty file", (folder) => truncateSync(join(folder, "store.sqlite"))],
   ])(
-    "(%s) is reported, and restored without a confirmation, while its files are preserved",
+    "with %s is reported, and can be restored without a confirmation, while its files are preserved",
     async (_, harm) => {
       const { place, file, before } = await backedUp();
       harm(place.folder);
@@ -601,7 +601,7 @@ for (const { engine, isMissing, newPlace, way, isServed } of ways) {
     return place;
   }
 
-  describe.skipIf(isMissing)(`the people commands, ${engine}, ${way}${note}`, () => {
+  describe.skipIf(isMissing)(`the people commands (${engine}, ${way})${note}`, () => {
     it("show the emails to a person, newest last, with their remaining validity", async () => {
       const place = await lived("ada@people.example");
       await begin(place);

@@ -234,7 +234,7 @@ const checks: readonly Check[] = [
     run: async () => redoclyFaults(await jsonAt("/docs/api/openapi.json")),
   },
   {
-    name: "spectral 6.16.3 lints the OpenAPI description by spectral:oas",
+    name: "spectral 6.16.3 lints the OpenAPI description with the rule set spectral:oas",
     run: async () => spectralFaults(await jsonAt("/docs/api/openapi.json")),
   },
   ...["/.well-known/mcp/server-card.json", "/mcp/server-card"].map((path) => ({
@@ -245,10 +245,10 @@ const checks: readonly Check[] = [
   ...discoveryChecks,
   ruled("robots-parser 3.0.1 reads robots.txt", robotsRules),
   ruled("http-link-header 1.1.4 reads the Link headers", linkRules),
-  ruled("catalogs tell the types of what they link to", catalogRules),
-  ruled("the site map names pages that are there", sitemapRules),
+  ruled("catalogs state the media types of the documents that they link to", catalogRules),
+  ruled("every page in the site map exists", sitemapRules),
   {
-    name: "every link of every document and page leads somewhere",
+    name: "every link of every document and page leads to an existing page",
     run: async () => {
       const crawled = await crawl(baseUrl, seeds, fetch);
       const { visited, elsewhere } = crawled;
@@ -263,7 +263,7 @@ const checks: readonly Check[] = [
       note: `${addressPaths.length} addresses`,
     }),
   },
-  ruled("unknown paths are true 404, in JSON", nowhereRules),
+  ruled("unknown paths are answered with 404 and JSON", nowhereRules),
 ];
 
 const outcomes: CheckOutcome[] = [];

@@ -229,14 +229,17 @@ describe("the MCP clients without a person", () => {
   }
 
   it.each([
-    ["1.x", "a secret", 0, async () => new OldCredentials(await secretHolder())],
-    ["1.x", "a key", 0, async () => new OldPrivateKeyJwt(await keyHolder())],
-    ["2.x", "a secret", 1, async () => new ClientCredentialsProvider(await secretHolder())],
-    ["2.x", "a key", 1, async () => new PrivateKeyJwtProvider(await keyHolder())],
-  ] as const)("connect: %s with %s", async (_client, _credential, generation, provider) => {
-    const client = await generations[generation]?.connect(endpoint, (await provider()) as never);
-    if (client === undefined) throw new Error("no such generation");
-    await expectSignals(client);
-    await client.close();
-  });
+    ["1.x", "a client secret", 0, async () => new OldCredentials(await secretHolder())],
+    ["1.x", "a private key", 0, async () => new OldPrivateKeyJwt(await keyHolder())],
+    ["2.x", "a client secret", 1, async () => new ClientCredentialsProvider(await secretHolder())],
+    ["2.x", "a private key", 1, async () => new PrivateKeyJwtProvider(await keyHolder())],
+  ] as const)(
+    "connect with client version %s and %s",
+    async (_client, _credential, generation, provider) => {
+      const client = await generations[generation]?.connect(endpoint, (await provider()) as never);
+      if (client === undefined) throw new Error("no such generation");
+      await expectSignals(client);
+      await client.close();
+    },
+  );
 });

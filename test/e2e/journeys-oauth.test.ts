@@ -97,7 +97,7 @@ describe("oauth4webapi", () => {
       "5.3/factor-read-user",
       "5.3/alerts-write-user",
     ],
-    "gets from discovery to a signal with code, PKCE and iss, by every client authentication method",
+    "completes the authorization code flow from discovery to a signal, with PKCE and iss, with every client authentication method",
     async () => {
       for (const [name, authentication] of methods) {
         const { tokens } = await codeFlow(name, authentication);

@@ -66,7 +66,7 @@ afterEach(async () => {
 describe("live markets", () => {
   verifies(
     "1/live-markets",
-    "compute scores from an empty store, with the providers' terms, even across a restart",
+    "compute scores from an empty store and state the providers' terms, even across a restart",
     async () => {
       const stream = await serveJetstream();
       ended.push(stream.close);

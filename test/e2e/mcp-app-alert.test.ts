@@ -77,7 +77,7 @@ describe("the confirmation of an alert", () => {
   });
 
   it.each(inputs)(
-    "shows every value that will be sent, and sends exactly those values: %#",
+    "shows every value that will be sent, and sends exactly those values (input %#)",
     async (wish) => {
       const tool = { name: "register_alert", inputSchema: { type: "object" } };
       const opened = await showApp({

@@ -23,7 +23,7 @@ const { base, html, eras, askOld, call, showApp, showResult } = await startAppSe
 
 const symbol = "ALDER.SIM";
 
-describe.each(eras)("the app for a client of $era", ({ ask }) => {
+describe.each(eras)("the app for a client of MCP $era", ({ ask }) => {
   it("is one document of at most 60 kB that references no host other than the service", async () => {
     const { contents } = await resultOf<AppResource>(ask("resources/read", { uri: APP_URI }));
     expect(contents).toEqual([

@@ -18,7 +18,7 @@ describe("a printed page", () => {
     ["market", "/", "thead"],
     ["instrument", "/market/ALDER.SIM", "svg.plot, figure svg"],
     ["track-record", "/track-record", "table, .empty, section"],
-  ])("%s: has dark ink and its chart or table, but no navigation", async (name, path, content) => {
+  ])("%s has dark ink and its chart or table, but no navigation", async (name, path, content) => {
     const page = await browser.newPage({
       colorScheme: "dark",
       viewport: { width: PAPER_WIDTH, height: 1_000 },

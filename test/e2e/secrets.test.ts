@@ -56,17 +56,17 @@ describe("the search for secrets", () => {
   const planted = { secret: "s3cret+of/mine?", code: "48151623" };
 
   it.each([
-    ["plain", (text: string) => `x${text}y`],
-    ["in a JSON text", (text: string) => JSON.stringify({ text })],
+    ["in plain text", (text: string) => `x${text}y`],
+    ["in a JSON string", (text: string) => JSON.stringify({ text })],
     ["in a URL", (text: string) => `?q=${encodeURIComponent(text)}`],
     [
       "with every byte escaped",
       (text: string) => text.replace(/./g, (c) => `%${c.charCodeAt(0).toString(16).toUpperCase()}`),
     ],
     ["in hexadecimal", (text: string) => Buffer.from(text).toString("hex").toUpperCase()],
-    ["in base64, first", (text: string) => Buffer.from(`${text}:x`).toString("base64")],
-    ["in base64, second", (text: string) => Buffer.from(`a${text}:x`).toString("base64")],
-    ["in base64, third", (text: string) => Buffer.from(`ab${text}:x`).toString("base64")],
+    ["in base64 at byte offset 0", (text: string) => Buffer.from(`${text}:x`).toString("base64")],
+    ["in base64 at byte offset 1", (text: string) => Buffer.from(`a${text}:x`).toString("base64")],
+    ["in base64 at byte offset 2", (text: string) => Buffer.from(`ab${text}:x`).toString("base64")],
     ["in base64url", (text: string) => Buffer.from(`user:${text}`).toString("base64url")],
   ])("finds a secret %s", (_how, written) => {
     for (const [name, text] of Object.entries(planted)) {

@@ -58,7 +58,7 @@ describe("a client that knows only the base URL", () => {
 
   verifies(
     ["5.2/issuer", "4.10/oauth-authorization-server", "4.10/oauth-protected-resource"],
-    "gets a signal after a 401 and revokes its token, using oauth4webapi",
+    "gets a signal after a 401 response, and revokes its token, using oauth4webapi",
     async () => {
       const signals = new URL(`${baseUrl}/api/signals?limit=1`);
       const refused = await fetch(signals);

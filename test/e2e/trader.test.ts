@@ -146,7 +146,7 @@ describe("the search field of the market page", () => {
 
 describe("a person who uses the pages for the first time", () => {
   it.each([true, false])(
-    "finds the three strongest signals of a sector with full coverage (script: %s)",
+    "finds the three strongest signals of a sector with full coverage (JavaScript: %s)",
     async (javaScriptEnabled) => {
       const { page } = await open("/", { javaScriptEnabled });
       await page.getByLabel("Sector", { exact: true }).selectOption("Technology");
@@ -223,22 +223,22 @@ describe("the verification of a proof in the browser", () => {
 
   it.each<[string, (html: string) => string, RegExp]>([
     [
-      "another score",
+      "a changed score",
       (html) => html.replace(/&quot;scoreRaw&quot;:[\d.]+/, "&quot;scoreRaw&quot;:99.99"),
       /^Not proved: the entry leads to another root/,
     ],
     [
-      "another place in the log",
+      "a changed index in the log",
       (html) => html.replace(/<code id="entry-index">\d+/, '<code id="entry-index">7'),
       /^Not proved: the (?:entry|proof)/,
     ],
     [
-      "a hash left out",
+      "a missing hash",
       (html) => html.replace(/<ol id="path"><li>.*?<\/li>/s, '<ol id="path">'),
       /^Not proved: the (?:entry|proof)/,
     ],
     [
-      "a signature of another text",
+      "a signature of another checkpoint",
       (html) => html.replace(/(<code id="checkpoint">[^\n]*\n)(\d+)/, "$10$2"),
       /^Not proved: no key of the log signed it/,
     ],

@@ -89,7 +89,7 @@ const places: readonly Place[] = [
 ];
 
 for (const { name, isMissing, env: envOf } of places) {
-  describe.skipIf(isMissing)(`a change of the wall clock, ${name}`, () => {
+  describe.skipIf(isMissing)(`a change of the wall clock (${name})`, () => {
     const title = "leaves tokens valid, sends no delivery early or twice, and delays no request";
     it(title, async () => {
       const own = await envOf();

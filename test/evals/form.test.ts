@@ -61,7 +61,7 @@ const cases: readonly (readonly [
 
 describe("an answer format", () => {
   it.each(cases)(
-    "%s accepts every correct spelling of the value, and nothing else",
+    "of the kind %j accepts every correct spelling of the value, and nothing else",
     (_name, form, expected, right, wrong) => {
       for (const text of right) expect([text, form.fits(text, expected)]).toEqual([text, true]);
       for (const text of wrong) expect([text, form.fits(text, expected)]).toEqual([text, false]);

@@ -39,8 +39,8 @@ async function play(...words: readonly string[]): Promise<readonly [said: string
 const numberOf = (question: string) =>
   String(tasks.findIndex((task) => task.question.includes(question)) + 1);
 
-describe("tasks on the command line", () => {
-  it("print their usage on request, and without a command", async () => {
+describe("the command line program for tasks", () => {
+  it("prints its usage with --help, and without a command", async () => {
     const [usage, code] = await play("--help");
     expect([usage.split("\n")[0], code]).toEqual([
       "Plays the tasks from a command line: whoever reads the output is the player.",
@@ -49,7 +49,7 @@ describe("tasks on the command line", () => {
     expect(await play()).toEqual([usage, 2]);
   });
 
-  it("show only the question and the tools, as a client shows them to a model", async () => {
+  it("shows only the question and the tools, as an MCP client shows them to a model", async () => {
     const [said] = await play("tools", numberOf("Aldermoor"));
     const [question, blank, shown = "", ...more] = said.split("\n");
     expect(question).toBe(
@@ -63,7 +63,7 @@ describe("tasks on the command line", () => {
     }
   });
 
-  it("accept calls and a single answer, and do not reveal whether it is right", async () => {
+  it("accepts calls and a single answer, and does not reveal whether the answer is right", async () => {
     const number = numberOf("Aldermoor");
     const [text, code] = await play("call", number, "get_signal", '{"symbol": "ALDER.SIM"}');
     const { score } = JSON.parse(text) as { readonly score: number };
@@ -78,7 +78,7 @@ describe("tasks on the command line", () => {
     expect(await play("answer", other, "0")).toEqual(["The answer is kept.", 0]);
   });
 
-  it("simulate a person who uses a link and a code, and who asks when the text has neither", async () => {
+  it("simulates a person who opens a claim link with a code, and who asks for either if it is missing", async () => {
     const number = numberOf("named Ships");
     const set = ["call", number, "manage_watchlist"] as const;
     const list = '{"action": "set", "watchlist": "Ships", "symbols": ["RIVTO.SIM", "CRANO.SIM"]}';
@@ -102,7 +102,7 @@ describe("tasks on the command line", () => {
     await play("answer", number, "Ships");
   });
 
-  it("name the missing argument of a command", async () => {
+  it("explains an invalid task number, an unknown command and a missing server", async () => {
     expect(await play("tools", "101")).toEqual(["TASK is a number from 1 to 100.", 2]);
     expect((await play("win", "1"))[0]).toMatch(/^Commands: serve, tools, call/);
     expect(await play("report", "--port", "1", "--")).toEqual([
@@ -111,7 +111,7 @@ describe("tasks on the command line", () => {
     ]);
   });
 
-  it("are reported in a table and in a file, except for tasks that were not started", async () => {
+  it("reports the started tasks in a table and in a file, and leaves out all others", async () => {
     const [table] = await play("report");
     expect(table).toContain("| all | 2 of 3 | 21–94 % |");
     const report = JSON.parse(readFileSync(out, "utf8")) as ReturnType<typeof reportOf>;

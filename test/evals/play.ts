@@ -4,14 +4,14 @@ import { parseArgs } from "node:util";
 const USAGE = `Plays the tasks from a command line: whoever reads the output is the player.
 
   node test/evals/play.ts serve [--port 4750] [--out report.json]
-  node test/evals/play.ts tools TASK            the question and the tools, as a client shows them
+  node test/evals/play.ts tools TASK            prints the question and the tools, as an MCP client shows them
   node test/evals/play.ts call TASK TOOL JSON   calls a tool as the agent of the task
-  node test/evals/play.ts person TASK TEXT      tells the person something, and prints what they say
-  node test/evals/play.ts answer TASK TEXT      answers, once
-  node test/evals/play.ts report [--json]       what was solved
+  node test/evals/play.ts person TASK TEXT      sends the person a message, and prints their reply
+  node test/evals/play.ts answer TASK TEXT      gives the answer, which is possible only once
+  node test/evals/play.ts report [--json]       prints which tasks were solved
 
-TASK is a number from 1. All but serve talk to it at --port. The exit code is 1 when a tool answers
-with an error, 2 when the command makes no sense.
+TASK is a number from 1. All commands except serve connect to a running serve at --port. The exit
+code is 1 when a tool answers with an error, and 2 when a command is invalid.
 `;
 
 const { positionals, values } = parseArgs({

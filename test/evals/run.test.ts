@@ -25,8 +25,8 @@ const numbers = ["single call", "several calls", "claim", "counting"].map(number
 const unknown = numbers.at(-1);
 const known = numbers.slice(0, -1).flatMap((number) => tasks[number - 1] ?? []);
 
-describe.each(FORMATS)("the runner with a model that speaks the format %s", (format) => {
-  it("gives it tasks, and reports which it solved and how many tokens it read", async () => {
+describe.each(FORMATS)("the runner with a model that has the API format %s", (format) => {
+  it("gives the model tasks, and reports which of them it solved and how many tokens it read", async () => {
     const { url, key, model } = await startModelServer(format, known);
     const out = join(temporaryFolder(), "report.json");
     const { stdout } = await run(
@@ -54,7 +54,7 @@ describe.each(FORMATS)("the runner with a model that speaks the format %s", (for
     }
   });
 
-  it("skips a task when the model server fails, and reports it", async () => {
+  it("skips a task when the request to the model server fails, and prints the failure", async () => {
     const { url, model } = await startModelServer(format, known);
     const env = {
       PATH: process.env.PATH ?? "",

@@ -26,7 +26,9 @@ const { EVALS_URL: url = "", EVALS_KEY: key = "", EVALS_MODEL: model = "" } = pr
 const format = FORMATS.find((one) => one === values.format);
 const numbers = values.tasks?.split(",").map(Number) ?? tasks.map((_, at) => at + 1);
 if (url === "" || model === "" || format === undefined || numbers.some((n) => !tasks[n - 1])) {
-  process.stderr.write("EVALS_URL, EVALS_MODEL, --format or --tasks: see test/evals/run.ts.\n");
+  process.stderr.write(
+    "EVALS_URL or EVALS_MODEL is missing, or --format or --tasks is invalid: see test/evals/run.ts.\n",
+  );
   process.exit(2);
 }
 const address: ModelAddress = { format, url, key, model };

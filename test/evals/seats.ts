@@ -148,7 +148,7 @@ function truthOf(base: string, token: string): Truth {
     async post(path, body) {
       const headers = { authorization: `Bearer ${token}` };
       const answer = await answerOf(await postJson(base + path, body, headers));
-      if (answer.isError) throw new Error(`not made: ${answer.text}`);
+      if (answer.isError) throw new Error(`the request failed: ${answer.text}`);
       return answer;
     },
     async all(asOf) {

@@ -203,13 +203,18 @@ export interface Task {
   readonly prepare?: (own: Truth) => Promise<unknown>;
   /** Whether the task needs an alert that has fired before the task begins. */
   readonly awaitsEvents?: boolean;
-  /** The steps of a reference solution, and the answer that it draws from theirs. */
+  /**
+   * Steps of the reference solution, and a function that derives the answer from the results of the
+   * steps.
+   */
   readonly solution: readonly Step[];
   readonly answer: (answers: Answers) => Value;
-  /** The right answer, by another way than the tools.
-   *  @param own What the agent of the task has. */
+  /**
+   * Determines the right answer from REST data, independently of the tools.
+   * @param own REST access with a token of the task's agent.
+   */
   readonly expected: (truth: Truth, own: Truth) => Promise<Value>;
-  /** What the agent must have left behind, beside the answer; absent: nothing. */
+  /** Change that the agent must have made besides answering, and how to read it; absent: none. */
   readonly left?: {
     readonly read: (own: Truth) => Promise<unknown>;
     readonly is: unknown;
@@ -220,21 +225,25 @@ export interface Task {
 export const mean = (values: readonly number[]): number =>
   values.reduce((sum, value) => sum + value, 0) / values.length;
 
-/** Items in descending order of a figure; of equals the first by symbol comes first. */
+/** Items in descending order of a figure; equal items are ordered by symbol. */
 export const ranked = <T extends { readonly symbol: string }>(
   items: readonly T[],
   figure: (item: T) => number,
 ): readonly T[] =>
   items.toSorted((a, b) => figure(b) - figure(a) || (a.symbol < b.symbol ? -1 : 1));
 
-/** The symbols of items. */
+/** Symbols of the items, in the same order. */
 export const symbolsOf = (items: readonly { readonly symbol: string }[]): readonly string[] =>
   items.map(({ symbol }) => symbol);
 
-/** The full answer for one instrument. @param more Further parameters, such as `&asOf=2026-11-18`. */
+/**
+ * The full REST answer for one instrument.
+ *
+ * @param more Further query parameters, such as `&asOf=2026-11-18`.
+ */
 export const full = (truth: Truth, symbol: string, more = ""): Promise<Answer> =>
   truth.get(`/api/signals?symbol=${symbol}&detail=full${more}`);
 
-/** The points of a factor; one without a value counts 0. */
+/** Contribution of a factor in points; 0 for a factor without a value. */
 export const pointsOf = (points: number | string): number =>
   typeof points === "number" ? points : 0;

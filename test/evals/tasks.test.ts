@@ -8,7 +8,9 @@ import { openSeats } from "./seats.ts";
 import { EVERYDAY, type Task } from "./task.ts";
 import { tasks } from "./tasks/index.ts";
 
-/** Fewest of the other tasks whose answers a task refuses; some answers are the same by chance. */
+/**
+ * Minimum number of other tasks whose answers a task must reject. Some answers are equal by chance.
+ */
 const MIN_REFUSED = 85;
 
 const leaving = tasks.filter(({ left }) => left !== undefined);
@@ -17,18 +19,18 @@ const [seats, idle] = await (async () => {
   return [all.slice(0, tasks.length), all.slice(tasks.length)];
 })();
 
-/** What the reference solutions came to, as the tests play them. */
+/** Answers of the reference solutions, collected while the tests play them. */
 const played: { readonly task: Task; readonly text: string; readonly expected: never }[] = [];
 
 describe("the tasks", () => {
-  it("are a hundred different questions, with each of the fifteen everyday questions once", () => {
+  it("consist of a hundred different questions, including each of the fifteen everyday questions once", () => {
     expect(tasks).toHaveLength(100);
     expect(new Set(tasks.map(({ question }) => question)).size).toBe(100);
     const everyday = tasks.flatMap((task) => task.everyday ?? []);
     expect(everyday.sort()).toEqual([...EVERYDAY].sort());
   });
 
-  it("are as many of each kind as docs/evals.md says", () => {
+  it("contain each kind of question as often as docs/evals.md says", () => {
     const text = readFileSync(new URL("../../docs/evals.md", import.meta.url), "utf8");
     for (const [kind, { length }] of Map.groupBy(tasks, (task) => task.kind)) {
       expect(text).toMatch(new RegExp(`\\| ${kind}[^|]*\\| ${length} \\|`));
@@ -36,7 +38,7 @@ describe("the tasks", () => {
     }
   });
 
-  it("name no tool, and their solutions use existing tools only", () => {
+  it("mention no tool in their questions, and use only existing tools in their solutions", () => {
     const names = tools.map(({ name }) => name as string);
     for (const { question, solution } of tasks) {
       expect(names.filter((name) => question.includes(name))).toEqual([]);
@@ -48,7 +50,7 @@ describe("the tasks", () => {
 
 describe("a task", () => {
   it.each(seats.map((seat, at) => [at + 1, seat.task.kind, seat] as const))(
-    "is solved by its reference solution, and not by an incomplete or altered answer: %i (%s)",
+    "number %i (%s) is solved by its reference solution, and not by an incomplete or altered answer",
     async (_number, _kind, seat) => {
       const { task } = seat;
       const text = await playSolution(openRound(seat));
@@ -62,7 +64,7 @@ describe("a task", () => {
     },
   );
 
-  it("rejects the answers of other tasks, unless they are equal", () => {
+  it("rejects the answers of other tasks, unless they equal its own answer", () => {
     expect(played).toHaveLength(tasks.length);
     for (const { task, text, expected } of played) {
       const others = played.filter((other) => other.task !== task);

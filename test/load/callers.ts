@@ -1,32 +1,36 @@
 import { connect, type Socket } from "node:net";
 
-/** What an answer was. */
+/** Result of one request. */
 export interface AnsweredRequest {
-  /** HTTP status; 0: the connection ended without one. */
+  /** HTTP status; 0 if the connection closed without an answer. */
   readonly status: number;
-  /** From the request to the complete answer, in milliseconds. */
+  /** Time from the request to the complete answer, in milliseconds. */
   readonly ms: number;
 }
 
-/** Whether agents that were refused wait as long as they are told, or ask again at once. */
+/**
+ * `polite`: an agent waits for Retry-After after a 503. `rude`: it sends its next request at once.
+ */
 export type CallerManners = "polite" | "rude";
 
-/** Who asks. */
+/** Number and behavior of the agents. */
 interface Population {
-  /** How many agents there are. */
+  /** Maximum number of agents, which is also the maximum number of connections. */
   readonly max: number;
   readonly manners: CallerManners;
 }
 
-/** Agents that ask one server, each on a connection of its own. */
+/** Agents that send requests to one server, each on its own connection. */
 export interface Callers {
-  /** Sends a request of an idle agent. @returns `undefined` when all agents are busy. */
+  /** Sends a request from an idle agent. @returns `undefined` if all agents are busy. */
   send(request: Buffer): Promise<AnsweredRequest> | undefined;
   close(): void;
 }
 
-/** A connection that was idle for longer is not used again, in milliseconds: the service may just be
- *  closing it (`Keep-Alive: timeout=5`). */
+/**
+ * Maximum idle time of a connection before it is abandoned, in milliseconds: after 5 s the server
+ * may be closing it (`Keep-Alive: timeout=5`).
+ */
 const MAX_IDLE_MS = 3_000;
 
 const RETRY_AFTER = /\r\nretry-after: (\d+)/i;
@@ -34,7 +38,7 @@ const RETRY_AFTER = /\r\nretry-after: (\d+)/i;
 const HEAD_END = Buffer.from("\r\n\r\n");
 const LAST_CHUNK = Buffer.from("0\r\n\r\n");
 
-/** Makes agents that cost little themselves: bytes in, bytes out. */
+/** Creates agents on raw sockets, which need little CPU time. */
 export function createCallers(port: number, { max, manners }: Population): Callers {
   const idle: { readonly caller: Caller; readonly since: number }[] = [];
   const all = new Set<Caller>();
@@ -47,7 +51,7 @@ export function createCallers(port: number, { max, manners }: Population): Calle
     all.add(caller);
     return caller;
   };
-  /** The one that was used last is the first to be used again. */
+  /** Returns the agent that became idle last, or a new agent. */
   const nextCaller = (): Caller | undefined => {
     const last = idle.pop();
     if (
@@ -57,7 +61,7 @@ export function createCallers(port: number, { max, manners }: Population): Calle
     ) {
       return last.caller;
     }
-    // All others have been idle for longer still.
+    // All other agents have been idle even longer.
     for (const { caller } of last ? [last, ...idle.splice(0)] : []) leave(caller);
     return all.size < max ? newCaller() : undefined;
   };

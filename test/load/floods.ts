@@ -12,10 +12,11 @@ import { median, quantile } from "./numbers.ts";
 import { startLoaded } from "./service.ts";
 
 /*
- * Floods of registrations, with the limits as they are, and what becomes of others meanwhile: agents
- * that share one address, newcomers from elsewhere who register and are claimed, readers.
+ * Floods the service with registrations, under its default limits, and measures what happens to
+ * everyone else: agents that share one address, newcomers from other addresses who register and are
+ * claimed, and the health endpoint.
  *
- * Addresses are what a proxy says; all of it stays on this machine.
+ * The client addresses are simulated by X-Forwarded-For; all traffic stays on this machine.
  */
 
 const { values } = parseArgs({
@@ -25,25 +26,29 @@ const { values } = parseArgs({
   },
 });
 
-/** Registrations of each flood. */
+/** Number of registrations in each flood. */
 const FLOOD = Number(values.flood);
 
-/** Sites (/24) that the second flood comes from. */
+/** Number of sites (/24 networks) of the second flood. */
 const SITES = Number(values.sites);
 
-/** Agents that connect for the first time, from one address. */
+/** Number of agents that connect for the first time, all from one address. */
 const FIRST_CONNECTIONS = 200;
 
-/** Agents that come beside each flood, each from its own site, and are claimed. */
+/**
+ * Number of agents that register during each flood, each from its own site, and are then claimed.
+ */
 const NEWCOMERS = 100;
 
-/** Connections that a flood keeps busy. */
+/** Number of connections of a flood. */
 const FLOOD_CONNECTIONS = 16;
 
-/** Pause between two looks at the service, in milliseconds. */
+/** Interval of the measurements, in milliseconds. */
 const LOOK_MS = 500;
 
-/** What must hold: memory in megabytes and the store's files in megabytes, at any moment. */
+/**
+ * Limits that apply at any moment: resident memory, and size of the store's files, in megabytes.
+ */
 const MOST = { rssMb: 700, storeMb: 400 };
 
 const PROGRAM = fileURLToPath(new URL("../../src/cli/market-signal.js", import.meta.url));
@@ -53,7 +58,8 @@ const folder = mkdtempSync(join(tmpdir(), "market-signal-floods-"));
 const DATA_DIR = join(folder, "data");
 const service = await startLoaded({
   ...{ DATA_DIR, TRUST_PROXY: "1" },
-  // One person claims all newcomers here; who registers meets the limits as they are.
+  // A single person claims all newcomers, so the limits of claims are raised; those of registration
+  // keep their defaults.
   RATE_LIMITS: "claim-user=100000/3600 claim-account=100000/3600",
 });
 const sockets = new Agent({ keepAlive: true, maxSockets: FLOOD_CONNECTIONS + 16 });
@@ -80,7 +86,7 @@ interface Answer {
   readonly body: Readonly<Record<string, unknown>>;
 }
 
-/** Asks in the name of an address. */
+/** Sends a request with a simulated client address. */
 function ask(path: string, { address, json, form, token }: AskedFrom): Promise<Answer> {
   const body = form === undefined ? JSON.stringify(json) : new URLSearchParams(form).toString();
   const type = form === undefined ? "application/json" : "application/x-www-form-urlencoded";
@@ -100,7 +106,7 @@ function ask(path: string, { address, json, form, token }: AskedFrom): Promise<A
       },
     });
     sent.on("error", (error: NodeJS.ErrnoException) => {
-      // The service may close a connection that was idle just as it is used again.
+      // The service may close an idle connection at the moment when it is reused.
       const isStale = sent.reusedSocket && error.code === "ECONNRESET";
       if (isStale) ask(path, { address, json, form, token }).then(resolve, reject);
       else reject(error);
@@ -129,7 +135,10 @@ function parsed(text: string): Readonly<Record<string, unknown>> {
   }
 }
 
-/** Registers, gets a token and calls a tool. @returns The statuses of the steps that were made. */
+/**
+ * Registers, gets a token and calls MCP. @returns The statuses of the steps up to the first
+ * failure.
+ */
 async function connect(address: string): Promise<readonly number[]> {
   const client = await ask("/oauth/register", { address, json: EXAMPLE_REGISTRATION });
   if (client.status !== 201) return [client.status];
@@ -162,14 +171,14 @@ async function firstConnections(): Promise<void> {
   say(
     `${FIRST_CONNECTIONS} first connections from one address in ${seconds.toFixed(0)} s: ${refused} refused`,
   );
-  check(refused === 0, "first connections are refused");
+  check(refused === 0, "some first connections were refused");
 }
 
-/** A flood, and what becomes of others beside it. */
+/** Runs a flood, and measures newcomers and the service's health meanwhile. */
 async function flooded(name: string, addressOf: (at: number) => string): Promise<void> {
   const flood = floodOf(addressOf);
   const health = watch();
-  // There is no room left that nobody wants.
+  // By then, the capacity for unclaimed agents is exhausted.
   while (flood.done() < FLOOD / 2) await pause(LOOK_MS);
   const owner = await ownerToken();
   const newcomers: string[] = [];
@@ -180,19 +189,21 @@ async function flooded(name: string, addressOf: (at: number) => string): Promise
   const seen = health.stop();
   const claimed = newcomers.filter((outcome) => outcome === "claimed").length;
   say(`flood of ${FLOOD} from ${name}: ${JSON.stringify(Object.fromEntries(counts))}`);
-  say(`  ${claimed} of ${NEWCOMERS} newcomers registered and claimed while ${besides} came`);
   say(
-    `  health p50 ${median(seen.ms).toFixed(0)} ms, p99 ${quantile(seen.ms, 0.99).toFixed(0)} ms, not 200: ${seen.wrong}`,
+    `  ${claimed} of ${NEWCOMERS} newcomers registered and were claimed during ${besides} registrations of the flood`,
   );
-  say(`  at most RSS ${seen.rssMb.toFixed(0)} MB, store ${seen.storeMb.toFixed(0)} MB`);
-  say(`  heap after it ${(await service.heapMb()).toFixed(0)} MB`);
+  say(
+    `  /api/health p50 ${median(seen.ms).toFixed(0)} ms, p99 ${quantile(seen.ms, 0.99).toFixed(0)} ms, other than 200: ${seen.wrong}`,
+  );
+  say(`  peak RSS ${seen.rssMb.toFixed(0)} MB, store ${seen.storeMb.toFixed(0)} MB`);
+  say(`  heap after the flood ${(await service.heapMb()).toFixed(0)} MB`);
   check(claimed === NEWCOMERS, [...new Set(newcomers)].join("; "));
-  check(seen.wrong === 0, "health did not answer");
+  check(seen.wrong === 0, "/api/health answered with an error");
   check(seen.rssMb <= MOST.rssMb, `RSS exceeds ${MOST.rssMb} MB`);
   check(seen.storeMb <= MOST.storeMb, `the store exceeds ${MOST.storeMb} MB`);
 }
 
-/** Sends registrations as fast as they are answered. */
+/** Starts to send registrations as fast as they are answered. */
 function floodOf(addressOf: (at: number) => string) {
   let next = 0;
   const counts = new Map<number, number>();
@@ -209,7 +220,7 @@ function floodOf(addressOf: (at: number) => string) {
   return { done: () => next, ended };
 }
 
-/** A token of a person who has just signed in. */
+/** Signs a new person in. @returns The person's access token. */
 async function ownerToken(): Promise<string> {
   const codeOf = async (email: string): Promise<string> => {
     const env = { PATH: process.env.PATH ?? "", DATA_DIR };
@@ -225,7 +236,7 @@ async function ownerToken(): Promise<string> {
   return access_token;
 }
 
-/** Registers from a site of its own and is claimed. @returns `claimed`, or what went wrong. */
+/** Registers an agent from its own site and claims it. @returns `claimed`, or the failed step. */
 async function newcomer(at: number, beside: string, owner: string): Promise<string> {
   const address = `${beside.startsWith("one") ? 172 : 192}.${16 + (at % 16)}.${at}.9`;
   const client = await ask("/oauth/register", { address, json: EXAMPLE_REGISTRATION });
@@ -238,7 +249,7 @@ async function newcomer(at: number, beside: string, owner: string): Promise<stri
   return token.status === 200 ? "claimed" : `token ${token.status}`;
 }
 
-/** Looks at the service until told to stop. */
+/** Measures memory, store size and health at a fixed interval until `stop`. */
 function watch() {
   const seen = { ms: [] as number[], wrong: 0, rssMb: 0, storeMb: 0 };
   const look = async (): Promise<void> => {

@@ -1,21 +1,21 @@
 import { getWith, newToken, type RegisteredAgent, register } from "../support/agent.ts";
 
-/** A kind of request, and how often it comes. */
+/** A kind of request, and its share of the load. */
 export interface RequestKind {
   readonly name: string;
-  /** Requests of this kind in a hundred. */
+  /** Share of this kind, in percent. */
   readonly share: number;
-  /** Bytes of the requests, which callers send in turn. */
+  /** Raw HTTP requests, from which callers choose at random. */
   readonly requests: readonly Buffer[];
 }
 
-/** Agents that share the work. */
+/** Number of agents that send the requests. */
 const AGENTS = 10;
 
-/** Instruments that they ask for. */
+/** Maximum number of instruments that the requests ask for. */
 const SYMBOLS = 20;
 
-/** What agents ask in a day, with what costs most of it. */
+/** The typical mix of an agent's requests, dominated by the expensive ones. */
 export async function mixFor(baseUrl: string): Promise<readonly RequestKind[]> {
   const tokens = await inTurn(AGENTS, () => newToken(baseUrl));
   const mcpTokens = await inTurn(AGENTS, () => newToken(baseUrl, { resource: `${baseUrl}/mcp` }));
@@ -50,13 +50,13 @@ async function inTurn<T>(times: number, make: () => Promise<T>): Promise<readonl
   return made;
 }
 
-/** A request without a body. */
+/** A raw GET request. */
 export const get = (path: string, token?: string): Buffer =>
   Buffer.from(
     `GET ${path} HTTP/1.1\r\nHost: load.test\r\n${token ? `Authorization: Bearer ${token}\r\n` : ""}\r\n`,
   );
 
-/** A request with a body. */
+/** A raw POST request. */
 export function post(
   path: string,
   body: string,

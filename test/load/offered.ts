@@ -2,50 +2,53 @@ import { setTimeout as pause } from "node:timers/promises";
 import { type AnsweredRequest, type CallerManners, createCallers } from "./callers.ts";
 import { get, type RequestKind } from "./mix.ts";
 
-/** Interval between groups of requests, in milliseconds. */
+/** Interval at which due requests are sent, in milliseconds. */
 const TICK_MS = 2;
 
-/** Time after which an answer counts as lost, in milliseconds. */
+/** Maximum wait for the last answers, in milliseconds. */
 const GIVEN_UP_MS = 30_000;
 
 /** Pause between two requests to /api/health, in milliseconds. */
 const HEALTH_MS = 20;
 
-/** Number of agents. When all of them wait for an answer or a retry time, a due request is skipped. */
+/**
+ * Maximum number of agents. While all of them wait for an answer or for Retry-After, due requests
+ * are skipped.
+ */
 const AGENTS = 3_000;
 
-/** An answer to a request of one kind. */
+/** The result of a request, with its kind. */
 interface Outcome extends AnsweredRequest {
   readonly kind: RequestKind;
-  /** When the answer came, in milliseconds by `performance.now`. */
+  /** Arrival of the answer, in milliseconds by `performance.now`. */
   readonly at: number;
 }
 
 /** Result of a load. */
 export interface OfferedLoadResult {
-  /** First and last instant of the full load, in milliseconds by `performance.now`. */
+  /** Start and end of the steady load, in milliseconds by `performance.now`. */
   readonly from: number;
   readonly to: number;
-  /** Answers to all that was sent, in the order in which they came. */
+  /** Results of all requests in order of arrival. */
   readonly outcomes: readonly Outcome[];
-  /** Milliseconds that each answer of /api/health took; infinite for any but 200. */
+  /** Response times of /api/health in milliseconds; infinite for a status other than 200. */
   readonly health: readonly number[];
 }
 
-/** A load that is the same all the time. */
+/** A constant load. */
 interface Load {
   readonly port: number;
   readonly kinds: readonly RequestKind[];
-  /** How long it lasts, in milliseconds, once it has become steady. */
+  /** Duration of the steady load, in milliseconds. */
   readonly ms: number;
-  /** Time until then, in milliseconds, in which callers connect and queues fill. */
+  /** Warm-up before the steady load, in milliseconds, in which callers connect and queues fill. */
   readonly riseMs?: number;
   readonly manners?: CallerManners;
-  /** Told when it is steady, and when it ends. */
+  /** Called when the load becomes steady, and when it ends. */
   readonly onTime?: () => void;
 }
 
-/** Sends requests of independent agents at a steady rate, whatever the answers. */
+/** Sends requests of independent agents at a constant rate, without waiting for the answers. */
 export async function offerLoad(
   load: Load & { readonly perSecond: number },
 ): Promise<OfferedLoadResult> {
@@ -61,7 +64,7 @@ export async function offerLoad(
   });
 }
 
-/** Runs callers, each of which sends its next request as soon as it has its answer. */
+/** Runs callers that each send the next request as soon as the answer arrives. */
 export async function saturate(
   load: Load & { readonly callers: number },
 ): Promise<OfferedLoadResult> {
@@ -97,7 +100,7 @@ async function during(
   return { from, to: from + ms, outcomes, health: await health.stop() };
 }
 
-/** Kinds in their shares, spread evenly. */
+/** Returns the kinds in proportion to their shares, spread evenly. */
 function inShares(kinds: readonly RequestKind[]): () => RequestKind {
   const total = kinds.reduce((sum, { share }) => sum + share, 0);
   const owed = kinds.map((kind) => ({ kind, points: 0 }));
@@ -109,7 +112,7 @@ function inShares(kinds: readonly RequestKind[]): () => RequestKind {
   };
 }
 
-/** Asks again and again how a process is. */
+/** Requests /api/health repeatedly until `stop`. */
 export function watchHealth(port: number) {
   const callers = createCallers(port, { max: 2, manners: "polite" });
   const health: number[] = [];

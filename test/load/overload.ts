@@ -5,48 +5,52 @@ import { type OfferedLoadResult, offerLoad, saturate } from "./offered.ts";
 import { startLoaded } from "./service.ts";
 
 /*
- * What the service does when more is asked of it than it can do: offered load against goodput.
+ * Measures the service under more load than it can handle: goodput against offered load.
  *
- * All is counted by the time that its process had of the processor, not by the clock: who else uses
- * the machine changes how much that is, not what becomes of it. Capacity is what callers get who wait
- * for each answer. `offered` and `goodput` are multiples of it.
+ * Rates are per second of the service's CPU time, not of wall-clock time, because other processes
+ * on the machine change how much CPU it gets, but not what it does with it. The capacity is the
+ * goodput of callers that wait for each answer. The report shows `offered` and `goodput` relative
+ * to the capacity.
  */
 
-/** Load, as a multiple of what the service could do just before. */
+/** Offered loads, as multiples of the capacity that was measured just before. */
 const FACTORS = (process.env.FACTORS ?? "0.5,1,2,3,5,8").split(",").map(Number);
 
-/** Callers for measuring capacity: enough to saturate the service, too few to cause rejections. */
+/**
+ * Number of callers in a capacity measurement: enough to saturate the service, too few to cause
+ * rejections.
+ */
 const CALLERS = 64;
 
-/** Time of one measurement, in milliseconds. */
+/** Duration of one measurement, in milliseconds. */
 const ROUND_MS = Number(process.env.ROUND_MS ?? 6_000);
 
-/** Time until a load is steady, in milliseconds: queues are full, and everybody is connected. */
+/** Warm-up of a load in milliseconds, until queues are full and all callers are connected. */
 const RISE_MS = 3_000;
 
-/** Number of measurements of each load; the median counts. */
+/** Number of measurements of each load; the median is reported. */
 const ROUNDS = Number(process.env.ROUNDS ?? 5);
 
-/** How long a caller waits, in milliseconds: a later answer does not count. */
+/** Maximum response time in milliseconds; later answers do not count as good. */
 const PATIENCE_MS = 5_000;
 
-/** Whether agents wait as long as they are told; the server holds up those that do not. */
+/** Whether agents wait for Retry-After; the server delays those that do not. */
 const MANNERS: CallerManners = process.env.MANNERS === "rude" ? "rude" : "polite";
 
-/** Measurements of one load. */
+/** Result of one measurement. */
 interface Row {
-  /** Requests that came, and good answers, for each second of the processor. */
+  /** Requests, and good answers, per second of CPU time. */
   readonly offered: number;
   readonly goodput: number;
-  /** Time of the processor that the good answers take by themselves, as a part of all that was used. */
+  /** Part of the CPU time that the good answers need by themselves, from 0 to 1. */
   readonly work: number;
   readonly goodP99: number;
   readonly refusedP50: number;
   readonly refusedP99: number;
   readonly healthP99: number;
-  /** Answers that are neither 200 nor refusals in good order. */
+  /** Number of answers that are neither good nor a rejection with 429 or 503. */
   readonly wrong: number;
-  /** Good answers for each second of the clock. */
+  /** Good answers per second of wall-clock time. */
   readonly perSecond: number;
 }
 
@@ -57,7 +61,7 @@ try {
   const load = { port, kinds, ms: ROUND_MS, riseMs: RISE_MS, manners: MANNERS };
   await saturate({ ...load, callers: CALLERS });
   const costs = await costsOf(kinds);
-  for (const [{ name }, ms] of costs) say(`${name}: ${ms.toFixed(2)} ms of the processor`);
+  for (const [{ name }, ms] of costs) say(`${name}: ${ms.toFixed(2)} ms of CPU`);
   const rows = new Map<string, Row[]>();
   for (let round = 0; round < ROUNDS; round++) {
     for (const factor of FACTORS) {
@@ -77,7 +81,7 @@ try {
   await service.stop();
 }
 
-/** Time of the processor for one request of each kind, in milliseconds. */
+/** CPU time per request of each kind, in milliseconds. */
 async function costsOf(kinds: readonly RequestKind[]): Promise<ReadonlyMap<RequestKind, number>> {
   const costs = new Map<RequestKind, number>();
   for (const kind of kinds) {
@@ -123,7 +127,7 @@ function report(rows: ReadonlyMap<string, readonly Row[]>): void {
   const of = (name: string, key: keyof Row) => median((rows.get(name) ?? []).map((r) => r[key]));
   const peak = of("capacity", "goodput");
   const peakWork = of("capacity", "work");
-  say(`\nMedians; capacity ${peak.toFixed(0)} for each second of the processor:`);
+  say(`\nMedians; capacity ${peak.toFixed(0)} good answers per second of CPU time:`);
   for (const name of rows.keys()) {
     const percent = (part: number) => `${(100 * part).toFixed(0)} %`;
     const ms = (key: keyof Row) => `${of(name, key).toFixed(1)} ms`;

@@ -9,16 +9,18 @@ import { quotas } from "../../src/limits/quotas.ts";
 
 const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 
-/** Ticks of `utime` and `stime` in /proc, in milliseconds (USER_HZ is 100 on Linux). */
+/** Length of a tick of `utime` and `stime` in /proc, in milliseconds (USER_HZ is 100 on Linux). */
 const TICK_MS = 10;
 
-/** No limit is met, as the setting is written. */
+/** Value of `RATE_LIMITS` with limits that are never reached. */
 const NO_LIMITS = Object.keys(quotas)
   .map((name) => `${name}=999999999/1`)
   .join(" ");
 
-/** For `node --import`: tells the delay of the event loop since it was last asked, or what of the heap
- *  is in use. */
+/**
+ * Module for `node --import`. On request, it reports the event loop delay since the last request,
+ * or the used heap.
+ */
 const TELLS = `data:text/javascript,${encodeURIComponent(`
   import { monitorEventLoopDelay } from "node:perf_hooks";
   import { setFlagsFromString } from "node:v8";
@@ -42,31 +44,31 @@ const TELLS = `data:text/javascript,${encodeURIComponent(`
   process.channel.unref();
 `)}`;
 
-/** The service as a process of its own, as it is under load. */
+/** The service in a child process, prepared for load measurements. */
 export interface LoadedService {
   readonly baseUrl: string;
   readonly port: number;
   readonly child: ChildProcess;
-  /** What the system says about it. */
+  /** Resource usage of the process, read from /proc. */
   usage(): Usage;
-  /** How long turns of its event loop took since it was last asked. */
+  /** Event loop delay since the last call. */
   loopDelay(): Promise<LoopDelay>;
-  /** Size of the heap after a garbage collection, in megabytes. */
+  /** Used heap after a garbage collection, in megabytes. */
   heapMb(): Promise<number>;
   stop(): Promise<void>;
 }
 
-/** What a process has taken. */
+/** Resource usage of a process. */
 interface Usage {
-  /** Time of the processor, in milliseconds. */
+  /** CPU time, in milliseconds. */
   readonly cpuMs: number;
-  /** Memory that it holds, in megabytes. */
+  /** Resident memory, in megabytes. */
   readonly rssMb: number;
-  /** Files and sockets that are open. */
+  /** Number of open files and sockets. */
   readonly files: number;
 }
 
-/** How long turns of an event loop took, in milliseconds. */
+/** Event loop delay: 99th percentile and maximum, in milliseconds. */
 interface LoopDelay {
   readonly p99Ms: number;
   readonly maxMs: number;
@@ -88,7 +90,9 @@ export async function startLoaded(
   const lines = createInterface({ input: child.stdout ?? process.stdin });
   const [line] = await Promise.race([
     once(lines, "line"),
-    once(child, "exit").then(([code]) => Promise.reject(new Error(`ended with ${code}`))),
+    once(child, "exit").then(([code]) =>
+      Promise.reject(new Error(`the service exited with ${code}`)),
+    ),
   ]);
   const { baseUrl } = JSON.parse(String(line)) as { readonly baseUrl: string };
   const pid = child.pid ?? 0;
@@ -112,7 +116,10 @@ export async function startLoaded(
   };
 }
 
-/** The name of the program stands in brackets and may hold anything. */
+/**
+ * Splits after the last `) `, because the program name is enclosed in parentheses and may contain
+ * anything.
+ */
 function cpuMsOf(pid: number): number {
   const fields = readFileSync(`/proc/${pid}/stat`, "latin1").split(") ").at(-1)?.split(" ") ?? [];
   return (Number(fields[11]) + Number(fields[12])) * TICK_MS;

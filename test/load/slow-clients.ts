@@ -7,8 +7,8 @@ import { startLoaded } from "./service.ts";
 import { dripBytes, type HostileSocket, openSockets } from "./sockets.ts";
 
 /*
- * Clients that send little, slowly, nothing, or far too much: while each kind does its worst, how long
- * the event loop is held up, whether the service answers, and whether everything it took comes back.
+ * Clients that send little, slowly, nothing, or far too much. For each kind, measures how long the
+ * event loop is blocked, whether the service still answers, and whether it releases all resources.
  */
 
 const IDLE = Number(process.env.IDLE ?? 10_000);
@@ -18,7 +18,7 @@ const RUDE = 200;
 /** Pause between two bytes of a slow client, in milliseconds. */
 const DRIP_MS = 500;
 
-/** Longer than any bound of the server. */
+/** Maximum wait in milliseconds, longer than any timeout of the server. */
 const LONGEST_MS = 45_000;
 
 const service = await startLoaded();
@@ -33,7 +33,7 @@ try {
   await stage(`${SLOW} dripping bodies`, SLOW, (one) =>
     dripBytes(one, beginning(token, own.client_id), DRIP_MS),
   );
-  await stage(`${IDLE} saying nothing`, IDLE, () => {});
+  await stage(`${IDLE} sending nothing`, IDLE, () => {});
   await stage(`${IDLE} idle after a request`, IDLE, ({ socket }) => {
     socket.write(get("/api/health"));
   });
@@ -41,14 +41,18 @@ try {
     socket.write(`GET / HTTP/1.1\r\n${`X-A: ${"a".repeat(1000)}\r\n`.repeat(1000)}\r\n`);
   });
   const [deep, wide] = [nested(64), `[${"{},".repeat(30_000)}{}]`];
-  await stage(`${RUDE} sending JSON 64 deep`, RUDE, send("/mcp", deep, token));
-  await stage(`${RUDE} sending a list of 30,000`, RUDE, send("/mcp", wide, token));
-  await stage(`${RUDE} registering with JSON 64 deep`, RUDE, send("/oauth/register", deep, token));
+  await stage(`${RUDE} sending JSON 64 levels deep`, RUDE, send("/mcp", deep, token));
+  await stage(`${RUDE} sending a JSON list of 30,000 items`, RUDE, send("/mcp", wide, token));
+  await stage(
+    `${RUDE} registering with JSON 64 levels deep`,
+    RUDE,
+    send("/oauth/register", deep, token),
+  );
 } finally {
   await service.stop();
 }
 
-/** Makes what every process makes once, so that it is not taken for what clients leave behind. */
+/** Sends requests until all one-time allocations are made, so that they do not look like leaks. */
 async function warmUp(): Promise<void> {
   for (let time = 0; time < 200; time++) await fetch(`${baseUrl}/api/health`).then((a) => a.text());
   await service.loopDelay();

@@ -4,22 +4,25 @@ import { median } from "./numbers.ts";
 import { offerLoad } from "./offered.ts";
 import { type LoadedService, startLoaded } from "./service.ts";
 
-/** Mixed requests a second, from agents that do not wait for each other. */
+/** Number of mixed requests per second, from independent agents. */
 const PER_SECOND = 300;
 
-/** How long a look at the service is after the one before, in milliseconds. */
+/** Interval of the measurements, in milliseconds. */
 const LOOK_MS = 20_000;
 
-/** The first part is warm-up: caches fill and code is compiled. */
+/** Part of the run that counts as warm-up, in which caches fill and code is compiled. */
 const WARM_UP = 0.25;
 
-/** Maximum growth of the heap in ten minutes, in megabytes, and of the number of open files. */
+/**
+ * Maximum growth of the heap in ten minutes, in megabytes, and maximum growth of the number of open
+ * files.
+ */
 const MOST = { heapMb: 1, files: 10 };
 
 const { values } = parseArgs({ options: { minutes: { type: "string", default: "10" } } });
 const ms = Number(values.minutes) * 60_000;
 
-/** The service at one moment. */
+/** One measurement of the service. */
 interface Look {
   readonly minute: number;
   readonly heapMb: number;
@@ -27,7 +30,7 @@ interface Look {
   readonly files: number;
 }
 
-/** Looks until the time is over. */
+/** Measures repeatedly until the time is over. */
 async function watch(service: LoadedService, endsAt: number): Promise<readonly Look[]> {
   const startedAt = performance.now();
   const looks: Look[] = [];
@@ -45,7 +48,10 @@ async function watch(service: LoadedService, endsAt: number): Promise<readonly L
   return looks;
 }
 
-/** Median slope between all pairs of looks (Theil-Sen), which single outliers do not move. */
+/**
+ * Median slope over all pairs of measurements (Theil-Sen estimator), which is robust against
+ * outliers.
+ */
 function slopePerMinute(looks: readonly Look[], of: (look: Look) => number): number {
   const slopes = looks.flatMap((one, index) =>
     looks.slice(index + 1).map((other) => (of(other) - of(one)) / (other.minute - one.minute)),
@@ -55,7 +61,8 @@ function slopePerMinute(looks: readonly Look[], of: (look: Look) => number): num
 
 const service = await startLoaded();
 try {
-  // Tokens live for an hour, so that issuing them fills the store as it should.
+  // Token requests are left out: tokens live for an hour, so issued tokens would make the heap grow
+  // without a leak.
   const kinds = (await mixFor(service.baseUrl)).filter(({ name }) => name !== "token");
   const watching = watch(service, performance.now() + ms);
   const { outcomes, health } = await offerLoad({ ...service, kinds, perSecond: PER_SECOND, ms });
@@ -63,14 +70,14 @@ try {
   const steady = looks.slice(Math.floor(looks.length * WARM_UP));
   const heapIn10 = 10 * slopePerMinute(steady, ({ heapMb }) => heapMb);
   const filesGrown = (steady.at(-1)?.files ?? 0) - (steady[0]?.files ?? 0);
-  // A machine that others keep busy makes the service refuse some, in good order.
+  // On a machine with other load, the service may reject some requests with 503.
   const refused = outcomes.filter(({ status }) => status === 503);
   const failed = outcomes.filter(({ status }) => status !== 200 && status !== 503);
   const unwell = health.filter((took) => !Number.isFinite(took));
   process.stdout.write(
     `${outcomes.length} answers in ${values.minutes} min, ${refused.length} refused, ${failed.length} wrong or lost; ` +
-      `heap ${heapIn10.toFixed(2)} MB in 10 min (at most ${MOST.heapMb}), ` +
-      `files ${filesGrown} more; health failed ${unwell.length} times\n`,
+      `heap growth ${heapIn10.toFixed(2)} MB in 10 min (at most ${MOST.heapMb}), ` +
+      `${filesGrown} more open files (at most ${MOST.files}); /api/health failed ${unwell.length} times\n`,
   );
   const isWell =
     heapIn10 < MOST.heapMb && filesGrown <= MOST.files && failed.length + unwell.length === 0;

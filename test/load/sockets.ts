@@ -1,19 +1,21 @@
 import { once } from "node:events";
 import { connect, type Socket } from "node:net";
 
-/** Connections that are opened at a time, so that none waits for the system to accept it. */
+/**
+ * Number of connections that are opened at once, small enough for the accept queue of the system.
+ */
 const AT_A_TIME = 200;
 
-/** A connection of an attacker to the service. */
+/** A connection of a hostile client. */
 export interface HostileSocket {
   readonly socket: Socket;
-  /** Bytes received so far, as text. */
+  /** The first 4096 bytes received, as text. */
   said(): string;
-  /** How long it lasted, in milliseconds, once the service has ended it. */
+  /** Resolves with the lifetime in milliseconds once the connection is closed. */
   readonly lasted: Promise<number>;
 }
 
-/** Opens connections to a port of this machine. */
+/** Opens connections to a loopback port. */
 export async function openSockets(port: number, count: number): Promise<readonly HostileSocket[]> {
   const opened: HostileSocket[] = [];
   while (opened.length < count) {
@@ -36,7 +38,10 @@ async function openSocket(port: number): Promise<HostileSocket> {
   return { socket, said: () => said, lasted };
 }
 
-/** Sends the beginning of a request, then a byte now and then. @param everyMs Pause between two. */
+/**
+ * Sends the beginning of a request, then a byte at a fixed interval. @param everyMs Interval in
+ * milliseconds.
+ */
 export function dripBytes(
   { socket }: HostileSocket,
   start: string | Buffer,

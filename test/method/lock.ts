@@ -2,8 +2,10 @@ import { readFile, writeFile } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
 import { candidateLock, currentLock, methodOutputs } from "./outputs.ts";
 
-/** Compares the method and the candidate with their locks, or writes the locks: `npm run method`,
- *  `npm run method:lock`. */
+/**
+ * Compares the method and the candidate with their lock files (`npm run method`), or writes the
+ * lock files (`npm run method:lock`).
+ */
 
 const outputs = methodOutputs();
 const current = currentLock(outputs);

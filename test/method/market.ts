@@ -12,26 +12,27 @@ import type {
 } from "../../src/market/records.ts";
 
 /**
- * An invented market of 1300 days that brings every factor into every status and uses every rule of
- * the method. The pinned hash of the method is made on it: a change here changes `methodHash`.
+ * A synthetic market of 1300 days that brings every factor into every status and exercises every
+ * rule of the method. The pinned hash of the method is computed from it: a change here changes
+ * `methodHash`.
  */
 
 const DAY_MS = 86_400_000;
-/** Sessions are days; the last 90 are scored. */
+/** Number of the last day, and of the first scored one. Every day is a session. */
 export const DAYS = 1300;
 export const SCORED_FROM = 1210;
-/** Sessions close at 21:00 UTC of their day, counted from 2001-01-01. */
+/** 2001-01-01 in Unix milliseconds, the start of day 0. Sessions close at 21:00 UTC. */
 const EPOCH = 978_307_200_000;
 export const closeOf = (day: number): number => EPOCH + day * DAY_MS + 21 * 3_600_000;
 const instantOf = (day: number, hour: number): number =>
   EPOCH + day * DAY_MS + Math.round(hour * 3_600_000);
 const label = (day: number): string => `D${String(day).padStart(4, "0")}`;
 
-/** Days on which no feed but bars says anything, so that feeds become stale. */
+/** Days on which only bars have new data, so that the other feeds become stale. */
 const SILENCE = { from: 1250, to: 1258 } as const;
 const isSilent = (day: number): boolean => day >= SILENCE.from && day <= SILENCE.to;
 
-/** A number in [0, 1) that depends on its arguments alone, in integer arithmetic. */
+/** A pseudorandom number in [0, 1) that depends only on the arguments, in integer arithmetic. */
 function chance(...keys: readonly number[]): number {
   let state = 2_166_136_261;
   for (const key of keys) {
@@ -42,19 +43,19 @@ function chance(...keys: readonly number[]): number {
   return (state >>> 0) / 2 ** 32;
 }
 
-/** About N(0,1): the sum of four uniform numbers, scaled. */
+/** Approximately N(0,1): the scaled sum of four uniform numbers. */
 const bell = (...keys: readonly number[]): number =>
   (chance(...keys, 1) + chance(...keys, 2) + chance(...keys, 3) + chance(...keys, 4) - 2) * 1.732;
 
 const rounded = (value: number, decimals: number): number => Number(value.toFixed(decimals));
 
-/** What an instrument lacks or does differently. */
+/** Peculiarities of an instrument. */
 interface Traits {
   /** First and last day with a bar. */
   readonly listed?: number;
   readonly lastBar?: number;
   readonly feeds?: "all" | "none" | "shorts" | "quiet";
-  /** Quarters after this one are not filed. */
+  /** Last quarter with a filing. */
   readonly lastQuarter?: number;
   readonly hasFilings?: boolean;
   readonly hasEbitda?: boolean;
@@ -62,7 +63,7 @@ interface Traits {
 
 const SECTORS = ["Health Care", "Energy", "Financials"] as const;
 
-/** Traits by number of the stock. */
+/** Peculiarities by number of the stock. */
 const TRAITS: Readonly<Record<number, Traits>> = {
   1: { feeds: "none", hasFilings: false },
   2: { feeds: "quiet" },
@@ -78,18 +79,21 @@ const TRAITS: Readonly<Record<number, Traits>> = {
 const STOCKS = 36;
 const SPLIT_STOCK = 10;
 const JUMP_STOCK = 11;
-/** Trends up and down that are strong enough for LONG and SHORT. */
+/** Daily drift, positive or negative, strong enough for LONG and SHORT. */
 const driftOf = (index: number): number => ((index % 7) - 3) * 0.0006;
 
 function instrument(symbol: string, assetClass: AssetClass, sector: string | null): Instrument {
   return { symbol, name: symbol, assetClass, exchange: null, currency: "USD", sector };
 }
 
-/** A halt of one day, and one of three. */
+/** Whether trading is halted: one day for some stocks, three days for one. */
 const isHalted = (index: number, day: number): boolean =>
   (day === 1230 + (index % 20) && index % 3 === 0) || (index === 12 && day >= 1270 && day < 1273);
 
-/** Return of a day: drift, a market that becomes wild at the end, and shocks of single stocks. */
+/**
+ * Simple return of a day: drift, a market move that becomes volatile at the end, and a shock of
+ * some stocks.
+ */
 function moveOf(index: number, day: number, volatility: number): number {
   const shock = index % 5 === 0 && day === 1220 + index ? 9 : 1;
   const market = 0.004 * bell(7, day) * (day > 1275 ? 6 : 1);
@@ -125,7 +129,7 @@ function barsOf(index: number, { listed = 0, lastBar = DAYS }: Traits, volatilit
   return bars;
 }
 
-/** Days from the end of a quarter to its filing; one is filed too late to count. */
+/** Days from the end of a quarter to its filing; one filing is too late to count. */
 const lagOf = (index: number, quarter: number): number =>
   index % 11 === 5 && quarter === 11 ? 190 : 25 + (index % 20);
 
@@ -170,7 +174,7 @@ const WORDS = [
   "terrible loss, avoid",
 ] as const;
 
-/** Messages of a day; few at the end of some instruments, many at the end of others. */
+/** Number of messages of a day; towards the end very few for some instruments, many for others. */
 function messageCount(index: number, day: number): number {
   if (index % 10 === 4 && day > 1265) return 1;
   const crowd = index % 8 === 3 && day > 1270 ? 4 : 1;
@@ -182,7 +186,10 @@ function stanceOf(luck: number): Mention["stance"] {
   return luck < 0.1 ? "bearish" : null;
 }
 
-/** One of the messages of a day: authors with and without reach, repetitions, bots and tags. */
+/**
+ * One message of a day. Authors have different reach, and some messages are copies, come from new
+ * accounts, or tag many symbols.
+ */
 function mentionOf(index: number, day: number, number: number): Mention {
   const luck = chance(index, day, number, 22);
   const mood = Math.floor(WORDS.length * ((luck + 0.15 * (index % 4)) % 1));
@@ -199,7 +206,7 @@ function mentionOf(index: number, day: number, number: number): Mention {
   };
 }
 
-/** Messages since day 1120. */
+/** Messages from day 1120 on. */
 function mentionsOf(index: number, isQuiet: boolean): Mention[] {
   const mentions: Mention[] = [];
   for (let day = 1120; day <= DAYS; day++) {
@@ -211,7 +218,7 @@ function mentionsOf(index: number, isQuiet: boolean): Mention[] {
   return mentions.sort((a, b) => a.availableAt - b.availableAt);
 }
 
-/** 60 messages of one author, all alike. */
+/** 60 identical messages of one author. */
 const spam = (index: number, day: number): readonly Mention[] =>
   Array.from({ length: 60 }, (_, number) => ({
     id: `${index}.${day}.s${number}`,
@@ -223,7 +230,7 @@ const spam = (index: number, day: number): readonly Mention[] =>
     stance: null,
   }));
 
-/** Prints since day 1130: blocks with and without a side, small ones, canceled ones. */
+/** Prints from day 1130 on: blocks with and without a side, small prints and canceled prints. */
 function printsOf(index: number, bars: readonly Bar[]): Print[] {
   return bars.flatMap(({ session, close }, position) => {
     const day = Number(session.slice(1));
@@ -297,7 +304,10 @@ function stock(index: number): InstrumentRecords {
   };
 }
 
-/** Three funds are too few peers: sub-signals are used in their absolute form. */
+/**
+ * Three funds are too few peers for cross-sectional ranks, so their sub-signals are used in
+ * absolute form.
+ */
 const fund = (index: number): InstrumentRecords => {
   const bars = barsOf(index, {}, 0.007);
   return {
@@ -327,7 +337,7 @@ const records: readonly InstrumentRecords[] = [
   coin(63),
 ];
 
-/** The market of the fixture. */
+/** The synthetic market of the method's fixture. */
 export const METHOD_MARKET: Market = {
   mode: "files",
   source: { id: "method", name: "Fixture of the method", terms: "Invented.", simulated: true },

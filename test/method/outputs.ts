@@ -8,23 +8,26 @@ import { signalShift, volatilityAlert } from "../../src/score/shift-and-volatili
 import { METHOD_RELEASE, type Snapshot } from "../../src/score/snapshot.ts";
 import { closeOf, DAYS, METHOD_MARKET, SCORED_FROM } from "./market.ts";
 
-/** Significant digits of the outputs that are hashed: rounding of the last bits is no change. */
+/**
+ * Significant digits of the hashed outputs, so that rounding errors in the last bits change
+ * nothing.
+ */
 const DIGITS = 12;
 
-/** Hours after a close at which scores are brought up to date in between. */
+/** Hours after a close at which interim scores are computed. */
 const INTERIM_HOURS = [1.5, 9, 19];
 
-/** Everything that the method says about the fixture. */
+/** All outputs of the method for the fixture. */
 export interface MethodOutputs {
-  /** By session and symbol, in the order of sessions. */
+  /** Snapshots at closes, in the order of sessions. */
   readonly closed: readonly Snapshot[];
-  /** Between two closes. */
+  /** Snapshots between two closes. */
   readonly interim: readonly Snapshot[];
   readonly events: readonly unknown[];
   readonly volatility: readonly unknown[];
 }
 
-/** Scores the fixture. */
+/** Scores the fixture with the current code. */
 export function methodOutputs(): MethodOutputs {
   const closed: Snapshot[] = [];
   const newest = new Map<string, Snapshot>();
@@ -72,8 +75,10 @@ function eventsOf(closed: readonly Snapshot[]) {
   return { events, volatility };
 }
 
-/** A value with numbers of twelve significant digits, maps and lazy members written out. The series is said
- *  of the records, not by the method. */
+/**
+ * Copies a value for hashing: numbers have twelve significant digits, and maps and lazy members are
+ * written out. It omits `series`, which describes the records, not the method.
+ */
 function plain(value: unknown): unknown {
   if (typeof value === "number") {
     return Number.isFinite(value) ? Number(value.toPrecision(DIGITS)) : String(value);
@@ -93,25 +98,25 @@ const sha256 = (value: unknown): string =>
     .update(canonicalize(value) as string)
     .digest("hex");
 
-/** The identity of the method: what `method.lock.json` pins. */
+/** Identity of the method, as pinned in `method.lock.json`. */
 export interface MethodLock {
-  /** Version of the method, for people. */
+  /** Version of the method for human readers. */
   readonly version: string;
-  /** SHA-256 of the canonical JSON (RFC 8785) of the two below. */
+  /** SHA-256 of the canonical JSON (RFC 8785) of `constants` and `outputs`. */
   readonly methodHash: string;
   /** SHA-256 of the canonical JSON of every constant of the method. */
   readonly constants: string;
-  /** SHA-256 over what the method says about the fixture. */
+  /** SHA-256 of the method's outputs for the fixture. */
   readonly outputs: string;
 }
 
-/** The lock of the method as the code is now. */
+/** The lock of the method in the current code. */
 export function currentLock({ closed, interim, events, volatility }: MethodOutputs): MethodLock {
   const { version: _version, methodHash: _hash, ...parameters } = METHOD;
   const tables = new Set([...closed, ...interim].map((snapshot) => snapshot.tables));
   const digest = createHash("sha256");
   const said = (snapshot: Snapshot) => {
-    // The candidate has a lock of its own.
+    // The candidate method has its own lock.
     const { instrument, tables: _, candidate: __, ...rest } = snapshot;
     return { symbol: instrument.symbol, ...rest };
   };
@@ -127,9 +132,9 @@ export function currentLock({ closed, interim, events, volatility }: MethodOutpu
   };
 }
 
-/** The identity of the candidate method, pinned in `candidate.lock.json`. */
+/** Identity of the candidate method, as pinned in `candidate.lock.json`. */
 export interface CandidateLock {
-  /** Registration date, ISO. */
+  /** Registration date, ISO 8601. */
   readonly registered: string;
   /** As in `MethodLock`. */
   readonly methodHash: string;
@@ -137,7 +142,7 @@ export interface CandidateLock {
   readonly outputs: string;
 }
 
-/** The lock of the candidate method as the code is now. */
+/** The lock of the candidate method in the current code. */
 export function candidateLock({ closed }: Pick<MethodOutputs, "closed">): CandidateLock {
   const { name, registered, rule } = CANDIDATE;
   const constants = sha256(plain({ name, registered, rule, rules: CANDIDATE_RULES }));

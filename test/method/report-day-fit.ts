@@ -9,26 +9,33 @@ import { sessionsToReport } from "../../src/risk/report-days.ts";
 import type { ReportDays } from "../../src/risk/table.ts";
 
 /**
- * Sessions before and after an expected report that get a factor of their own: before 2020 each of
- * these factors is above 1 with t over 2, and none further away is (docs/method-and-backtest.md).
+ * Sessions before and after an expected report that have their own factor. Before 2020 each of
+ * these factors is above 1 with a t-statistic above 2; none further away is
+ * (docs/method-and-backtest.md).
  */
 const REPORT_REACH = { before: 10, after: 5 } as const;
 
-/** When a report was expected at the close of a forecast, and what followed. */
+/**
+ * Sessions from a forecast to the next expected report, and the returns that followed the forecast.
+ */
 export interface ReportOutcome {
   /** ISO date of the last session of the horizon. */
   readonly end: string;
-  /** From `sessionsToReport`. */
+  /**
+   * Sessions from the forecast to the expected report, from `sessionsToReport`; `null`: unknown.
+   */
   readonly reportIn: number | null;
-  /** Squared returns of the horizon's sessions over the forecast variance of one; `NaN` without a
-   *  bar. */
+  /**
+   * Squared return of each session of the horizon, divided by the forecast variance of one session;
+   * `NaN` without a bar.
+   */
   readonly ratios: Float64Array;
 }
 
-/** Reports are looked up, whatever the factors. */
+/** Options that make `sessionsToReport` look up the report without any factors. */
 const KNOWN_REPORTS = { reportDays: { before: 0, factors: [] } } as const;
 
-/** What followed every forecast from the last known close. */
+/** Expected report and realized returns of every forecast over a horizon. */
 export function reportOutcomes(risk: RiskGrid, horizon: number): readonly ReportOutcome[] {
   const { grid, records } = risk;
   const bySymbol = new Map(records.map((one) => [one.instrument.symbol, one] as const));
@@ -48,10 +55,10 @@ export function reportOutcomes(risk: RiskGrid, horizon: number): readonly Report
 
 /**
  * Fits the factors of `HorizonQuantiles.reportDays`: the mean ratio at each distance from the
- * expected report, over that of all sessions further away.
+ * expected report, divided by the mean ratio of all sessions further away.
  *
- * @param before ISO date or its beginning: horizons that end later do not count.
- * @returns 1 at distances without a session.
+ * @param before ISO date or prefix of one: horizons that end on or after it are left out.
+ * @returns The factors; 1 at distances without a session.
  */
 export function fitReportDays(outcomes: readonly ReportOutcome[], before: string): ReportDays {
   const { before: reach, after } = REPORT_REACH;

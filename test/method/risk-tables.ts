@@ -15,7 +15,10 @@ import type { HorizonTable, ReportDays, RiskTable } from "../../src/risk/table.t
 import { createSandbox } from "../../src/sources/sandbox/sandbox.ts";
 import { fitReportDays, reportOutcomes } from "./report-day-fit.ts";
 
-/** Sessions ahead of a forecast, and the fall in percent whose chance is forecast there. */
+/**
+ * Horizons of a forecast in sessions, each with the price fall in percent whose probability is
+ * forecast.
+ */
 const HORIZONS = {
   stock: [
     [5, 5],
@@ -33,38 +36,51 @@ const HORIZONS = {
   Record<AssetClass, readonly (readonly [horizon: number, HorizonTable["fallPercent"]])[]>
 >;
 
-/** The horizon of stocks whose forecast knows of the next report: over 21 sessions QLIKE did not fall
- *  significantly in both periods (docs/method-and-backtest.md). */
+/**
+ * The only horizon of stocks whose forecast uses the next report: over 21 sessions, QLIKE did not
+ * fall significantly in both periods (docs/method-and-backtest.md).
+ */
 const REPORT_HORIZON = 5;
-/** First forecast on which factors of report days are fitted: bars of stocks begin in 2013, and a
- *  forecast needs 252 of them. */
+/**
+ * Date of the first forecast from which the report day factors are fitted: bars of stocks begin in
+ * 2013, and a forecast needs 252 of them.
+ */
 const REPORTS_FROM = "2014-01-01";
-/** The year from which the table's own factors forecast. */
+/** First year that is forecast with the factors in the table itself. */
 const FITTED_YEAR = Number(FITTED_BEFORE.slice(0, 4));
 
-/** Time span of the recorded market: ISO dates of the first forecast and of the last outcome. */
+/** Period of the recorded market: ISO dates of the first forecast and of the last outcome. */
 const RECORDED = { from: "2015-01-01", to: "2024-12-31" } as const;
 
-/** Seeds of the simulated markets on which the quantiles are fitted, and on which they are tested. */
+/**
+ * Seeds of the simulated markets on which the quantiles are fitted, and of those on which they are
+ * tested.
+ */
 const SIMULATED = { fitted: [1, 2, 3, 4, 5], tested: [6, 7, 8, 9, 10] } as const;
 const SIMULATED_CLASSES = ["stock", "crypto"] as const;
 const SIMULATED_DAY_MS = 60_000;
 const SIMULATED_UNTIL = Date.UTC(2026, 10, 21, 4);
-/** Sessions of a simulated market from one forecast to the next. */
+/** Number of sessions between two forecasts in a simulated market. */
 const SIMULATED_STEP = 5;
-/** Dates that stand for the simulated markets of either side of the fit. */
+/** Artificial dates that put the simulated markets before or after the date of the fit. */
 const SIDES = { fitted: "0001-01-01", before: "0002-01-01", tested: "0003-01-01" } as const;
-/** More than a market has rows or sessions: each market has numbers of its own. */
+/**
+ * Offset between the row and session numbers of two simulated markets; larger than any such number.
+ */
 const APART = 1_000_000;
 
-/** What the service forecasts recorded and live markets with. */
+/** The tables with which the service forecasts recorded and live markets. */
 export interface RecordedTables {
   readonly table: RiskTable;
-  /** Factors of report days by year, before the date of the fit. */
+  /** Report day factors of the years before the date of the fit, by year. */
   readonly earlierReportDays: Readonly<Record<string, ReportDays>>;
 }
 
-/** Measures the tables of recorded markets on the records of a folder. */
+/**
+ * Measures the risk tables of recorded markets.
+ *
+ * @param records Records of a market folder.
+ */
 export function recordedRiskTables(records: readonly InstrumentRecords[]): RecordedTables {
   const { [String(FITTED_YEAR)]: current = null, ...earlierReportDays } = fittedReportDays(records);
   const measured = AssetClass.options.map((assetClass) => {
@@ -85,7 +101,7 @@ export function recordedRiskTables(records: readonly InstrumentRecords[]): Recor
   return { table: rounded({ fitted, tested, classes: { stock, etf, crypto } }), earlierReportDays };
 }
 
-/** Factors of report days for each year, fitted on the outcomes before it. */
+/** Report day factors of each year, fitted on the outcomes before that year. */
 function fittedReportDays(
   records: readonly InstrumentRecords[],
 ): Readonly<Record<string, ReportDays>> {
@@ -109,7 +125,7 @@ function recordedGrid(
   return { grid, records, graded, places: gradedDates(grid, { from, pace: "week" }) };
 }
 
-/** What the simulated market is forecast with, measured on simulated markets of other seeds. */
+/** Measures the risk table of the sandbox on simulated markets with other seeds. */
 export function simulatedRiskTable(): RiskTable {
   const markets = [...SIMULATED.fitted, ...SIMULATED.tested].map((seed) => {
     const sandbox = createSandbox({ seed, sessionSeconds: SIMULATED_DAY_MS / 1000 });
@@ -150,14 +166,14 @@ function simulatedGrid(
   return { seed, date: isFitted ? SIDES.fitted : SIDES.tested, risk };
 }
 
-/** Forecasts over one horizon with their outcomes. */
+/** Forecasts over one horizon and their outcomes. */
 interface Observed {
-  /** The factors of report days with which they were forecast. */
+  /** Report day factors that the forecasts used; `null`: none. */
   readonly reportDays: ReportDays | null;
   readonly observations: readonly RiskObservation[];
 }
 
-/** Fits and tests every horizon of a class. */
+/** Fits and tests the forecast of every horizon of an asset class. */
 function measureHorizons(
   assetClass: AssetClass,
   { before, step }: { readonly before: string; readonly step: number },
@@ -184,7 +200,7 @@ function measureHorizons(
 const dayBefore = (date: string): string =>
   new Date(Date.parse(date) - 86_400_000).toISOString().slice(0, 10);
 
-/** The same with four decimals. */
+/** Copies a value with all numbers rounded to four decimals. */
 const rounded = <T>(value: T): T =>
   JSON.parse(JSON.stringify(value), (_, member) =>
     typeof member === "number" ? Number(member.toFixed(4)) : member,

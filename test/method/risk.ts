@@ -11,9 +11,9 @@ import { readMarketFolder } from "../../src/sources/files/market-folder.ts";
 import { recordedRiskTables, simulatedRiskTable } from "./risk-tables.ts";
 
 /**
- * Measures the risk tables again and compares them with src/risk/measured-table.ts, or writes them:
- * `npm run risk-tables -- [--write] [market folder]`. Without a folder the table of recorded markets
- * stays as it is.
+ * Measures the risk tables and compares them with src/risk/measured-table.ts, or writes them there:
+ * `npm run risk-tables -- [--write] [market folder]`. Without a folder, the table of recorded
+ * markets is left as it is.
  */
 
 const path = fileURLToPath(new URL("../../src/risk/measured-table.ts", import.meta.url));
@@ -47,7 +47,7 @@ if (process.argv.includes("--write")) {
   }
 }
 
-/** The module with one table in place of the one that it has. */
+/** Replaces one table in the source text of the module. */
 function withTable(module: string, name: string, table: object): string {
   const declared = module.indexOf(`export const ${name}: `);
   const from = module.indexOf(" = ", declared) + " = ".length;

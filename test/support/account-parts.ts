@@ -12,10 +12,10 @@ import { put } from "../../src/store/port/operations.ts";
 import { collection, type Records } from "../../src/store/port/records.ts";
 import type { TestStore } from "./stores.ts";
 
-/** Something that was issued to a client or a person. */
+/** Access tokens, an example of something that is issued to a client or a person. */
 export const tokens = collection<object>("oidc:AccessToken");
 
-/** The parts that people need, on the clock and the records of a store. */
+/** Creates the account components on the records of a store, with the clock of a store. */
 export function peopleOf({ clock }: Pick<TestStore, "clock">, records: Records) {
   const now = () => new Date(clock.now);
   const audit = createAuditor({ hashAddress: (address) => `hash of ${address}`, now });
@@ -26,14 +26,14 @@ export function peopleOf({ clock }: Pick<TestStore, "clock">, records: Records) 
   return { now, audit, lastUse, accounts: new Accounts({ records, now, audit, lastUse }) };
 }
 
-/** What the audit says, oldest first: action, actor and target. */
+/** Reads the unsealed audit rows, oldest first, as action, actor and target. */
 export async function auditOf({ records }: Pick<TestStore, "records">) {
   const rows = await records.list(unsealedAudit, { limit: 1_000 });
   const entries = rows.map(({ value }) => value.body as Readonly<Record<string, unknown>>);
   return entries.map(({ action, actor, target }) => ({ action, actor, target }));
 }
 
-/** Stores an agent that an account owns, and a token of the agent. */
+/** Stores an agent that an account owns, with a token of the agent. */
 export async function claimedAgent(
   { records, clock }: Pick<TestStore, "records" | "clock">,
   { accountId, agentId }: { readonly accountId: string; readonly agentId: string },

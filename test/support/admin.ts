@@ -1,11 +1,11 @@
 import { execFile } from "node:child_process";
 import { PROGRAM } from "./program.ts";
 
-/** Runs an `admin` command in a process of its own. @returns Exit code and what it said. */
+/** Runs an `admin` command in a child process. @returns Exit code and output. */
 export const admin = (env: Readonly<Record<string, string>>, ...argv: readonly string[]) =>
   marketSignal(env, "admin", ...argv);
 
-/** Runs `market-signal` in a process of its own. @returns Exit code and what it said. */
+/** Runs `market-signal` in a child process. @returns Exit code and output. */
 export function marketSignal(
   env: Readonly<Record<string, string>>,
   ...argv: readonly string[]
@@ -20,7 +20,7 @@ export function marketSignal(
   });
 }
 
-/** Makes a key with scopes, as the operator does. */
+/** Creates an API key with scopes through the admin command. */
 export async function newKey(env: Readonly<Record<string, string>>, scopes: string) {
   const { out } = await admin(env, "key", "create", "--name", "Test", "--scopes", scopes, "--json");
   return (JSON.parse(out) as { readonly key: string }).key;

@@ -1,4 +1,4 @@
-/** The registration body that the interface shows. */
+/** The registration request of the interface description's example. */
 export const EXAMPLE_REGISTRATION = {
   client_name: "Example Agent",
   redirect_uris: ["https://agent.example/callback"],
@@ -8,7 +8,7 @@ export const EXAMPLE_REGISTRATION = {
   token_endpoint_auth_method: "client_secret_post",
 };
 
-/** What a registration is answered with, as far as tests use it. */
+/** The members of a registration response that tests use. */
 export interface RegisteredAgent {
   readonly client_id: string;
   readonly client_secret: string;
@@ -26,7 +26,7 @@ export async function register(base: string, changes: object = {}): Promise<Regi
   return (await response.json()) as RegisteredAgent;
 }
 
-/** Exchanges a client's secret for an access token. */
+/** Gets an access token for a client by client credentials. */
 export async function tokenOf(
   base: string,
   { client_id, client_secret }: RegisteredAgent,
@@ -43,7 +43,7 @@ export async function tokenOf(
   return body.access_token;
 }
 
-/** Registers a client and gets it a token. */
+/** Registers a client and gets an access token for it. */
 export async function newToken(
   base: string,
   parameters: Readonly<Record<string, string>> = {},
@@ -61,6 +61,6 @@ export const postJson = (url: string, body: unknown, headers: Record<string, str
 export const postForm = (url: string, form: Readonly<Record<string, string>>) =>
   fetch(url, { method: "POST", body: new URLSearchParams(form) });
 
-/** Reads an address with a bearer token. */
+/** Sends a GET request with a bearer token. */
 export const getWith = (token: string, url: string) =>
   fetch(url, { headers: { authorization: `Bearer ${token}` } });

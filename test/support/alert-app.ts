@@ -31,29 +31,32 @@ const LISTED = ["ALDER.SIM", "BRINE.SIM"].map((symbol) =>
   namedInstrument(symbol, `The ${symbol} company`),
 );
 
-/** Options of the application in a test. */
+/** Options of the application under test. */
 interface Choice extends Partial<Pick<AppOptions, "onSignal">> {
   readonly limits?: Readonly<Partial<Record<QuotaName, Quota>>>;
 }
 
-/** The application over a service, without accounts and tokens: a caller's token is their name. */
+/**
+ * The HTTP application with an alert service, but without OAuth: the name of a caller is their
+ * token.
+ */
 export interface AlertApp extends Pick<TestStore, "records" | "archive" | "clock"> {
   readonly base: string;
   readonly callers: Readonly<Record<string, Caller>>;
-  /** Sends a request with the token of a caller. */
+  /** Sends a request as the named caller. */
   as(name: string, path: string, init?: Init): Promise<Response>;
-  /** Failures that were not the caller's. */
+  /** Reported errors that are not the fault of the caller. */
   readonly failures: readonly unknown[];
 }
 
-/** A request; a body that is no text is sent as JSON. */
+/** Options of a request. A body other than a string is sent as JSON. */
 interface Init {
   readonly method?: string;
   readonly body?: unknown;
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** Starts the application; it stops when the tests of the file have run. */
+/** Starts the application; it stops after the last test of the file. */
 export async function startAlertApp({
   limits = {},
   onSignal = () => () => {},
@@ -119,7 +122,10 @@ export async function startAlertApp({
   return { base, callers, as, failures, records, archive, clock };
 }
 
-/** A market of two instruments without data: tools of alerts need no more. */
+/**
+ * Context of the tools: a market with two instruments and no data, which is enough for the alert
+ * tools.
+ */
 const contextOf = (dependencies: AlertDependencies): ToolContext => {
   const unknown = () => {
     throw new Error("nothing is known");

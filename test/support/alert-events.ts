@@ -11,10 +11,10 @@ import { type OpenStream, openStream } from "./event-stream.ts";
 import type { Person } from "./person.ts";
 import type { TestService } from "./test-service.ts";
 
-/** An agent as it is registered, with its claim code. */
+/** The registration response of an agent, with its claim code. */
 export type Claimable = RegisteredAgent & { readonly claim: { readonly code: string } };
 
-/** Registers an agent that a person then claims. */
+/** Registers an agent and lets a person claim it. */
 export async function claimedAgent(
   { base }: Pick<TestService, "base">,
   person: Person,
@@ -25,13 +25,13 @@ export async function claimedAgent(
   return { agent, token: await tokenOf(base, agent) };
 }
 
-/** What a request sends to say who it is. */
+/** Credential headers of a request. */
 export type Headers = Readonly<Record<string, string>>;
 
-/** The header for a token. */
+/** The Authorization header for a token. */
 export const bearer = (token: string): Headers => ({ authorization: `Bearer ${token}` });
 
-/** Makes an alert. @returns Its id. */
+/** Creates an alert. @returns Its id. */
 export async function makeAlert(
   { base }: Pick<TestService, "base">,
   headers: Headers,
@@ -44,16 +44,16 @@ export async function makeAlert(
   return id;
 }
 
-/** An alert and the credential of its owner. */
+/** An alert, and the credential of its owner. */
 export interface Watcher {
   readonly headers: Headers;
   readonly alertId: string;
   readonly owner: Owner;
-  /** Opens the stream of its events. */
+  /** Opens the event stream of the owner. */
   open(path?: string, more?: Headers): Promise<OpenStream>;
 }
 
-/** Makes an alert to write events of. */
+/** Creates an alert for which a test can write events. */
 export async function watcherIn(testService: TestService, headers: Headers): Promise<Watcher> {
   const alertId = await makeAlert(testService, headers);
   const alert = await testService.service.state.store.records.get(alerts, alertId);
@@ -65,8 +65,12 @@ export async function watcherIn(testService: TestService, headers: Headers): Pro
   };
 }
 
-/** Writes events as the leader decides them, in one commit. @param ats Their instants, rising.
- *  @param data Further members of the payloads. */
+/**
+ * Writes events in one commit, as the leader does.
+ *
+ * @param ats Instants of the events, ascending, Unix milliseconds.
+ * @param data Additional members of each payload.
+ */
 export async function writeEvents(
   { service }: Pick<TestService, "service">,
   { alertId, owner }: Pick<Watcher, "alertId" | "owner">,

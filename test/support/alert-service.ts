@@ -27,21 +27,21 @@ import { vault } from "./webhook-alerts.ts";
 
 const LOOSE: Quota = { points: 100_000, windowSeconds: 3_600 };
 
-/** Some limits; all others are out of reach. */
+/** Low limits for a test; all other limits are never reached. */
 type SomeLimits = Readonly<Partial<Record<QuotaName, Quota>>>;
 
-/** Options of the service in a test. */
+/** Options of the service under test. */
 interface Choice extends Partial<Pick<AlertDependencies, "records" | "standsStill">> {
   readonly limits?: SomeLimits;
 }
 
-/** Limits that a test sets low; all others are out of reach. */
+/** Creates limits that are never reached, except for the given ones. */
 export function looseLimits(overrides: SomeLimits = {}): Limits {
   const loose = Object.fromEntries(Object.keys(quotas).map((name) => [name, LOOSE]));
   return createLimits({ overrides: { ...loose, ...overrides } });
 }
 
-/** Dependencies of a service on a store; the clock of the store is also the wall clock. */
+/** Dependencies of an alert service on a store, with the clock of the store as wall clock. */
 export function alertDependencies(
   { records, archive, clock }: Pick<TestStore, "records" | "archive" | "clock">,
   { limits, ...choice }: Choice = {},
@@ -56,13 +56,13 @@ export function alertDependencies(
   };
 }
 
-/** A service on a store. */
+/** Creates an alert service on a store. */
 export const alertServiceOn = (
   store: Parameters<typeof alertDependencies>[0],
   choice: Choice = {},
 ): AlertService => new AlertService(alertDependencies(store, choice));
 
-/** A caller with every scope. */
+/** Creates a caller with every scope. */
 const caller = (kind: Caller["kind"], id: string, accountId: string | undefined): Caller => ({
   ...{ kind, id, accountId },
   clientId: kind === "agent" ? id : undefined,
@@ -71,17 +71,17 @@ const caller = (kind: Caller["kind"], id: string, accountId: string | undefined)
   signedInAt: undefined,
 });
 
-/** Metadata with every scope. */
+/** Client metadata with every scope. */
 const metadata = { scope: allScopes.join(" ") };
 
-/** Makes a person's account. */
+/** Stores a person's account. @returns The person as a caller. */
 export async function newPerson(records: Records, id: string): Promise<Caller> {
   const value = { label: id, createdAt: 0 };
   await records.commit([insert(accounts, { key: id, value, groups: [accountRecordsGroup(id)] })]);
   return throughClient(records, id, `app-of-${id}`);
 }
 
-/** Lets a client act for a person who has an account. */
+/** Authorizes a client for a person who has an account. */
 async function throughClient(
   records: Records,
   accountId: string,
@@ -98,7 +98,7 @@ async function throughClient(
   return { ...caller("user", accountId, accountId), clientId, scopes: new Set(scopes) };
 }
 
-/** Stores an agent that a person owns. */
+/** Stores an agent that a person owns. @returns The agent as a caller. */
 export async function newAgent(
   records: Records,
   id: string,
@@ -110,7 +110,7 @@ export async function newAgent(
   return caller("agent", id, accountId);
 }
 
-/** Makes an API key. */
+/** Stores an API key. @returns Its holder as a caller. */
 export async function newKeyHolder(
   records: Records,
   id: string,
@@ -128,7 +128,7 @@ export async function newKeyHolder(
   return caller("service", id, accountId);
 }
 
-/** An alert that is polled. */
+/** Request for an alert without a webhook, whose events are polled. */
 export const ALERT_WITH_POLLING: NewAlert = {
   ...{ label: null, kinds: ["signal_shift", "volatility"], url: undefined },
   watched: { by: "symbols", symbols: ["ALDER.SIM"] },
@@ -136,26 +136,26 @@ export const ALERT_WITH_POLLING: NewAlert = {
   ...{ expiresAt: null, snoozedUntil: null },
 };
 
-/** An alert with a webhook. */
+/** Request for an alert with a webhook. */
 export const ALERT_WITH_WEBHOOK: NewAlert = {
   ...ALERT_WITH_POLLING,
   url: "https://hooks.example.com/in",
 };
 
-/** Makes an alert. */
+/** Creates an alert. */
 export const createTestAlert = (
   service: AlertService,
   by: Caller,
   wanted: NewAlert = ALERT_WITH_WEBHOOK,
 ) => service.register(by, { wanted, idempotencyKey: undefined });
 
-/** The entries of the audit log, in order. */
+/** The entries of the audit log, oldest first. */
 export async function auditEntriesIn(records: Records): Promise<readonly AuditEntry[]> {
   const rows = await readAll(records, unsealedAudit);
   return rows.map(({ value }) => value.body as AuditEntry);
 }
 
-/** Puts an event into the archive as the leader does. @returns Its id. */
+/** Appends an event to the archive, as the leader does. @returns Its id. */
 export async function storedEvent(
   { archive }: Pick<TestStore, "archive">,
   { owner, alertId, at }: { readonly owner: OwnerIdentity; alertId: string; at: number },
@@ -171,7 +171,7 @@ export async function storedEvent(
   return id;
 }
 
-/** Puts an attempt into the archive as the worker does. */
+/** Appends a delivery attempt to the archive, as the delivery worker does. */
 export async function archiveTestAttempt(
   { archive }: Pick<TestStore, "archive">,
   {

@@ -1,9 +1,12 @@
 import { AppBridge, PostMessageTransport } from "@modelcontextprotocol/ext-apps/app-bridge";
 
-/** What the app asked of the host, oldest first. */
+/** Requests from the app to the host, oldest first. */
 const asked = [];
 
-/** Shows an app in a sandbox of another origin, by the official bridge. Tools are called by the test. */
+/**
+ * Shows an app through the official bridge, in a sandbox of another origin. The test answers its
+ * tool calls.
+ */
 async function openApp({ html, sandbox, context, capabilities }) {
   const frame = document.createElement("iframe");
   frame.title = "sandbox";
@@ -32,7 +35,10 @@ async function openApp({ html, sandbox, context, capabilities }) {
   Object.assign(globalThis, { bridge, frame });
 }
 
-/** Sends something by the bridge, and waits until the app has taken it: messages keep their order. */
+/**
+ * Sends a message through the bridge and waits until the app has processed it. Messages keep their
+ * order, so that the answer to a later ping proves it.
+ */
 async function send(method, params) {
   await globalThis.bridge[method](params);
   const id = `after-${method}`;

@@ -6,42 +6,52 @@ import { rolldown } from "rolldown";
 import { atFileEnd } from "./file-end.ts";
 import { listenLocally } from "./local-server.ts";
 
-/** Policy that hosts must use for an app that declares no domains (MCP Apps 2026-01-26). */
+/**
+ * Content security policy that hosts must enforce for an app that declares no domains (MCP Apps
+ * 2026-01-26).
+ */
 const APP_POLICY =
   "default-src 'none'; script-src 'self' 'unsafe-inline'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; media-src 'self' data:; connect-src 'none'; object-src 'none'; base-uri 'self'";
 
-/** A page that runs a script and shows frames. */
+/** An HTML page that runs a script and leaves room for frames. */
 const pageWith = (
   script: string,
 ): string => `<!doctype html><html lang="en"><head><title>Host</title>
 <meta charset="utf-8"><style>body{margin:0}iframe{border:0;width:100%;display:block}iframe[title=app]{height:100vh}</style>
 <link rel="icon" href="data:,"></head><body><script src="${script}"></script></body></html>`;
 
-/** Options of a host in a test. */
+/** Options of the host. */
 export interface HostChoice {
   readonly html: string;
   readonly context?: Readonly<Record<string, unknown>>;
   readonly capabilities?: Readonly<Record<string, object>>;
-  /** Calls a tool of the server for the app. */
+  /** Answers the app's tool calls. */
   readonly callServer?: (call: { readonly name: string; readonly arguments: object }) => unknown;
   readonly width?: number;
 }
 
-/** An app that a host shows. */
+/** An app that is displayed by a host. */
 export interface ShownApp {
   readonly page: Page;
-  /** The document of the app. */
+  /** The frame of the app. */
   readonly app: Frame;
-  /** Errors and warnings of the browser, and requests to elsewhere. */
+  /** Console messages and errors of the browser, and requests to other origins. */
   readonly complaints: readonly string[];
-  /** Requests of the app to the host, by name, with their parameters. */
+  /** Parameters of the app's requests to the host, by name of the request. */
   asked(name: string): Promise<readonly Readonly<Record<string, unknown>>[]>;
-  /** Lets the host send something by a method of its bridge, and waits until the app has taken it. */
+  /**
+   * Sends a message from the host by a method of its bridge; resolves once the app has processed
+   * it.
+   */
   send(method: string, params: object): Promise<void>;
 }
 
-/** Starts a web page that shows apps with the official bridge, in a sandbox from another origin.
- *  @returns A function that shows one. */
+/**
+ * Starts a host page that displays apps through the official bridge, in a sandbox of another
+ * origin.
+ *
+ * @returns A function that displays an app.
+ */
 export async function startAppHost(
   browser: Browser,
 ): Promise<(choice: HostChoice) => Promise<ShownApp>> {
@@ -51,7 +61,7 @@ export async function startAppHost(
   return (choice) => show(browser, { host, sandbox }, choice);
 }
 
-/** Serves a script and a page that runs it. @returns The origin. */
+/** Serves a script, and a page that runs it. @returns The origin. */
 async function serveScript(script: string, policy?: string): Promise<string> {
   const server = createServer((req, res) => {
     const isScript = req.url === "/script.js";
@@ -66,7 +76,7 @@ async function serveScript(script: string, policy?: string): Promise<string> {
   return listenLocally(server);
 }
 
-/** The official bridge with what it imports, as a script for browsers. */
+/** Bundles the official bridge into a script for browsers. */
 async function bridgeScript(): Promise<string> {
   const input = join(import.meta.dirname, "app-host.js");
   const build = await rolldown({ input, platform: "browser", logLevel: "silent" });
@@ -84,7 +94,7 @@ async function show(
   const { html, context = {}, capabilities = CAPABILITIES, callServer, width = 640 } = choice;
   const page = await browser.newPage({ viewport: { width, height: 900 } });
   const complaints: string[] = [];
-  // The bridge itself tells of every message, for debugging.
+  // The bridge logs every message as `debug`.
   page.on("console", (message) => message.type() !== "debug" && complaints.push(message.text()));
   page.on("pageerror", (error) => complaints.push(error.message));
   const known: readonly string[] = Object.values(origins);

@@ -1,5 +1,5 @@
-// The sandbox proxy that a host on the web puts around an app, from another origin (MCP Apps
-// 2026-01-26, section Sandbox proxy). The app inherits the policy of this page.
+// The sandbox proxy that a web host puts around an app, on another origin (MCP Apps 2026-01-26,
+// section Sandbox proxy). The app inherits the content security policy of this page.
 
 const READY = "ui/notifications/sandbox-proxy-ready";
 const RESOURCE = "ui/notifications/sandbox-resource-ready";

@@ -6,14 +6,14 @@ import { startBrowser } from "./browser.ts";
 import { mcpAsks, resultOf } from "./mcp-messages.ts";
 import { startTestService } from "./test-service.ts";
 
-/** A result of a tool. */
+/** The result of a tool call. */
 export interface ToolResult {
   readonly content: readonly { readonly type: string; readonly text: string }[];
   readonly structuredContent?: Readonly<Record<string, unknown>>;
   readonly isError?: boolean;
 }
 
-/** The document of the app as a resource. */
+/** The answer to resources/read for the app's document. */
 export interface AppResource {
   readonly contents: readonly {
     readonly uri: string;
@@ -23,8 +23,10 @@ export interface AppResource {
   }[];
 }
 
-/** Starts a service, and a host that shows its app. After each test, the browser must have complained of
- *  nothing. */
+/**
+ * Starts the service, and a host that displays its app. After each test, fails on any complaint of
+ * the browser.
+ */
 export async function startAppService() {
   const openApp = await startAppHost(await startBrowser());
   const { base, person } = await startTestService();
@@ -49,13 +51,13 @@ export async function startAppService() {
     shown = undefined;
   });
 
-  /** Shows the app in a host whose tools are those of the service. */
+  /** Displays the app in a host that passes tool calls on to the service. */
   async function showApp(choice: Partial<HostChoice> = {}): Promise<ShownApp> {
     shown = await openApp({ html, callServer, ...choice });
     return shown;
   }
 
-  /** Shows the result of a tool, as a host does. */
+  /** Displays the app with the result of a tool call. */
   async function showResult(
     name: string,
     given: object,
@@ -74,7 +76,7 @@ export async function startAppService() {
   return { base, html, ...asks, call, showApp, showResult };
 }
 
-/** Waits until the host has followed the height of the content. */
+/** Waits until the host has adopted the height of the content. */
 export const waitUntilSettled = async ({ page, app }: ShownApp): Promise<void> => {
   await expect
     .poll(async () => {
@@ -86,6 +88,6 @@ export const waitUntilSettled = async ({ page, app }: ShownApp): Promise<void> =
     .toBeLessThanOrEqual(0);
 };
 
-/** The text of the view that the app shows. */
+/** The text of the app's current view. */
 export const viewText = ({ app }: Pick<ShownApp, "app">): Promise<string> =>
   app.locator("#view").innerText();

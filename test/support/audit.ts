@@ -7,16 +7,16 @@ import { keyUses } from "../../src/store/keys/key-uses.ts";
 import type { DumpRow, Store } from "../../src/store/port/store.ts";
 import type { TestStore } from "./stores.ts";
 
-/** Keys that sign a log. */
+/** Creates a key for signing a log. */
 export const newSigningKeys = (): SigningKeys => {
   const key = { ...keyUses["log-signing"].generate(), kid: "key" };
   return { keys: () => [{ jwk: key }] } as unknown as SigningKeys;
 };
 
-/** The keys of every store that is sealed here. */
+/** Keys that sign the audit log of every store in these tests. */
 export const AUDIT_KEYS = newSigningKeys();
 
-/** Seals all audit rows that wait. */
+/** Seals all audit rows that are not sealed yet. */
 export async function sealAll({ records, clock }: Pick<TestStore, "records" | "clock">) {
   const sealing = { records, keyring: AUDIT_KEYS };
   while ((await sealAudit(sealing, () => clock.now)) > 0);
@@ -29,8 +29,8 @@ export const auditOf = (
 ) => verifyAudit(store, { now: () => 0, ...look });
 
 /**
- * A store of the version before the tree: rows 3 to 12 in a hash chain, of which retention removed two, and
- * two rows that wait. It is a backup that this version wrote, one line a row between header and footer.
+ * Rows of a backup from the version before the Merkle tree, without header and footer: rows 3 to 12
+ * of a hash chain, two of which were removed by retention, and two unsealed rows.
  */
 export function chainedStore(): readonly DumpRow[] {
   const path = join(import.meta.dirname, "../fixtures/audit-chain.jsonl");

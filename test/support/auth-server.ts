@@ -30,13 +30,13 @@ import type { Records } from "../../src/store/port/records.ts";
 import { atFileEnd } from "./file-end.ts";
 import { listenerOf, problemHandler } from "./route-listener.ts";
 
-/** Keys as the authorization server takes them. */
+/** Keys of the authorization server. */
 interface AuthServerKeys {
   readonly signing: readonly JWK[];
   readonly cookies: readonly string[];
 }
 
-/** One key of each kind, in front of those that were there before. */
+/** Creates one key of each kind, followed by the previous keys. */
 export async function newKeys(before?: AuthServerKeys): Promise<AuthServerKeys> {
   const signing = await Promise.all(["ES256", "RS256"].map(newSigningKey));
   const cookie = crypto.randomUUID();
@@ -55,20 +55,22 @@ async function newSigningKey(alg: string): Promise<JWK> {
 interface AuthServerOptions {
   readonly records: Records;
   readonly now: () => Date;
-  /** Public URL; absent: the address where it listens. */
+  /** Public URL; absent: the URL where it listens. */
   readonly publicUrl?: string;
-  /** Limits that a test runs into; all others are out of reach. */
+  /** Low limits for a test; all other limits are never reached. */
   readonly limits?: Readonly<Partial<Record<QuotaName, Quota>>>;
-  /** Fetches the URLs that clients name; absent: every fetch fails. */
+  /** Fetches the URLs in client metadata; absent: every fetch fails. */
   readonly fetch?: typeof fetch;
   readonly issuers?: readonly TrustedIssuer[];
-  /** Capacity for agents that nobody has claimed; absent: that of the service. */
+  /** Capacity for unclaimed agents; absent: that of the service. */
   readonly capacity?: number;
-  /** Reverse proxies in front, so that a test can ask from many addresses; absent: none. */
+  /**
+   * Number of trusted reverse proxies, which lets a test simulate client addresses; absent: none.
+   */
   readonly proxyHops?: number;
 }
 
-/** The parts behind an authorization server. */
+/** The components behind the authorization server. */
 interface Parts {
   readonly accounts: Accounts;
   readonly sessions: BrowserSessions;
@@ -77,20 +79,22 @@ interface Parts {
   readonly limits: Limits;
 }
 
-/** The OAuth endpoints alone, on a socket of their own, with two resources that they protect and, as
- *  the page of an interaction, its data. */
+/**
+ * The OAuth endpoints on their own socket, with two protected resources. The page of an interaction
+ * is replaced by the interaction's data as JSON.
+ */
 export interface AuthServer extends Parts {
-  /** URL where it listens. */
+  /** Base URL of the socket. */
   readonly local: string;
   readonly port: number;
   /** The current authorization server. */
   provider(): Provider;
   keys(): AuthServerKeys;
-  /** Replaces the authorization server by one with other keys. */
+  /** Replaces the authorization server by one with the given keys. */
   useKeys(keys: AuthServerKeys): void;
-  /** Counts of agents that were evicted or rejected for lack of capacity. */
+  /** Numbers of agents that were evicted or rejected for lack of capacity. */
   capacityTally(): CapacityCounts;
-  /** Failures that were not the caller's, newest last. */
+  /** Reported errors that are not the fault of the caller, oldest first. */
   readonly failures: readonly unknown[];
 }
 
@@ -98,7 +102,7 @@ const OUT_OF_REACH: Quota = { points: 1_000_000, windowSeconds: 60 };
 
 const hashAddress = (address: string): string => `hash of ${address}`;
 
-/** Starts an authorization server on a free port; it stops when the tests of the file have run. */
+/** Starts an authorization server on a free port; it stops after the last test of the file. */
 export async function startAuthServer(options: AuthServerOptions): Promise<AuthServer> {
   const server = createServer();
   atFileEnd(() => {
@@ -224,7 +228,10 @@ function appOf(parts: Mounted): RequestListener {
   return listenerOf(routes, { proxyHops: parts.proxyHops, fallback: app });
 }
 
-/** The pages of an interaction without any page: what it is about, and a form to answer it. */
+/**
+ * Mounts the interaction endpoints without pages: GET returns the interaction as JSON, POST answers
+ * it.
+ */
 function mountInteraction(
   app: Express,
   interactions: Interactions,
@@ -253,7 +260,7 @@ function goOn(res: Response, address: string | undefined): void {
   else res.redirect(303, address);
 }
 
-/** A way to sign in that asks for nothing but the address. */
+/** Mounts a sign-in that needs only an email address. */
 function mountSignIn(app: Express, { accounts, sessions }: Parts): void {
   app.post("/sign-in", express.urlencoded({ extended: false }), async (req, res) => {
     const { id } = await accounts.findOrCreateByEmail(req.body.email);

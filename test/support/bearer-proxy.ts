@@ -3,11 +3,11 @@ import { atFileEnd } from "./file-end.ts";
 import { listenLocally } from "./local-server.ts";
 
 /**
- * A proxy in front of a service, for a program that cannot send credentials: it adds a token to
- * each request and forwards the rest unchanged, including `Host` and `Origin`. Ends with the file's
- * tests.
+ * Starts a proxy in front of a service, for programs that cannot send credentials. It adds a token
+ * to each request and forwards the rest unchanged, including `Host` and `Origin`. It stops after
+ * the last test of the file.
  *
- * @returns Where it listens.
+ * @returns Its base URL.
  */
 export async function startBearerProxy(base: string, token: string): Promise<string> {
   const { hostname, port } = new URL(base);

@@ -7,22 +7,23 @@ import chromium, { inflate } from "@sparticuz/chromium";
 import { type Browser, chromium as playwright } from "playwright-core";
 import { atFileEnd } from "./file-end.ts";
 
-/** Where the browser and what it needs were unpacked to. */
+/** The unpacked browser, with the environment that it needs. */
 interface Unpacked {
   readonly executablePath: string;
   readonly env: Readonly<Record<string, string>>;
 }
 
 /**
- * Starts a Chromium that `npm ci` brings along, with its own libraries and fonts, so that nothing but
- * the kernel of the machine counts. It ends with the tests of the file.
+ * Starts the Chromium that `npm ci` installs, with its own libraries and fonts, so that results
+ * depend only on the machine's kernel. It stops after the last test of the file.
  *
- * @throws {Error} When it cannot be started here; a test without it would prove nothing.
+ * @throws {Error} When it cannot start on this machine; without a browser, a test would prove
+ * nothing.
  */
 export async function startBrowser(): Promise<Browser> {
   try {
     const { executablePath, env } = await unpack();
-    // Not the arguments of the package: they switch off what keeps sites apart.
+    // The package's own arguments are not used, because they disable site isolation.
     const args = ["--no-sandbox", "--font-render-hinting=none"];
     const browser = await playwright.launch({ executablePath, args, env });
     atFileEnd(() => browser.close());
@@ -39,8 +40,10 @@ const require = createRequire(import.meta.url);
 const PACKAGE = join(dirname(require.resolve("@sparticuz/chromium")), "..");
 const { version } = require(join(PACKAGE, "package.json"));
 
-/** Unpacks once for all tests of the machine. The package looks only at whether a file is there: it
- *  gets a folder of its own, which takes its place as a whole. */
+/**
+ * Unpacks the browser once per machine. The package only checks whether its files exist, so it
+ * unpacks into a temporary folder, which is then renamed atomically.
+ */
 async function unpack(): Promise<Unpacked> {
   const home = join(process.env.MACHINE_FOLDER ?? tmpdir(), `market-signal-chromium-${version}`);
   if (!existsSync(home)) {
@@ -60,7 +63,10 @@ async function unpack(): Promise<Unpacked> {
   };
 }
 
-/** The package asks for the temporary directory at each call, and before it waits for anything. */
+/**
+ * Unpacks the browser into a folder. The package reads TMPDIR at each call before its first
+ * `await`, so the variable can be restored at once.
+ */
 async function unpackTo(folder: string): Promise<void> {
   const before = process.env.TMPDIR;
   process.env.TMPDIR = folder;
@@ -70,7 +76,7 @@ async function unpackTo(folder: string): Promise<void> {
   await Promise.all(parts);
 }
 
-/** The fonts of the package and no others, so that every machine shows the same. */
+/** Fontconfig settings with only the package's fonts, so that every machine renders alike. */
 const fontSettings = (home: string): string => `<?xml version="1.0"?>
 <fontconfig>
   <dir>${home}/fonts</dir>

@@ -1,18 +1,22 @@
 import { generateKeyPairSync, randomBytes, sign } from "node:crypto";
 import { isIPv4 } from "node:net";
 
-/** A server's certificate, which is its own authority, and its key; both PEM. */
+/** A self-signed certificate of a server, and its private key, both as PEM. */
 export interface Certificate {
   readonly cert: string;
   readonly key: string;
 }
 
-/** Makes a certificate for hosts, valid from 2020 to 2049. @param hosts Names and IPv4 addresses. */
+/**
+ * Creates a self-signed certificate that is valid from 2020 to 2049.
+ *
+ * @param hosts DNS names and IPv4 addresses.
+ */
 export function createCertificate(...hosts: readonly string[]): Certificate {
   const { privateKey, publicKey } = generateKeyPairSync("ec", { namedCurve: "P-256" });
   const algorithm = sequence(OID.ecdsaWithSha256);
   const name = sequence(set(sequence(OID.commonName, der(0x0c, Buffer.from("test")))));
-  // RFC 5280 section 4.1; version 3.
+  // TBSCertificate, version 3 (RFC 5280 section 4.1).
   const content = sequence(
     der(0xa0, der(0x02, Buffer.of(2))),
     der(0x02, Buffer.concat([Buffer.of(1), randomBytes(8)])),
@@ -32,12 +36,14 @@ export function createCertificate(...hosts: readonly string[]): Certificate {
   };
 }
 
-/** An element of ITU-T X.690. */
+/** Encodes an element in DER (ITU-T X.690). */
 function der(tag: number, content: Buffer): Buffer {
   return Buffer.concat([Buffer.of(tag, ...lengthOf(content)), content]);
 }
 
-/** The shortest form is the only one (section 10.1). */
+/**
+ * Encodes a length in the shortest form, the only one that DER allows (ITU-T X.690 section 10.1).
+ */
 function lengthOf({ length }: Buffer): readonly number[] {
   if (length < 0x80) return [length];
   return length < 0x100 ? [0x81, length] : [0x82, length >> 8, length & 0xff];

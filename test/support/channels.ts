@@ -25,11 +25,14 @@ import type { Vault } from "../../src/store/keys/vault.ts";
 import { insert } from "../../src/store/port/operations.ts";
 import type { Operation } from "../../src/store/port/records.ts";
 
-/** Origin of the service that sends in tests. */
+/** Base URL of the simulated service. */
 const BASE_URL = "https://signals.test";
 
-/** Dependencies of sending messages to channels. @param telegramUrl Origin of the server of the Bot
- *  API. */
+/**
+ * Dependencies of channel deliveries.
+ *
+ * @param telegramUrl Base URL of the Telegram Bot API.
+ */
 export const outletsOn = (
   vault: Vault,
   now: () => Date = () => new Date(),
@@ -42,7 +45,7 @@ export const outletsOn = (
   unsubscribeUrl: (channelId) => `${BASE_URL}/unsubscribe/${channelId}`,
 });
 
-/** Options of a channel in a test. */
+/** Options of a channel. */
 export interface MadeUpChannel {
   readonly target: ChannelTarget;
   readonly vault: Vault;
@@ -53,15 +56,15 @@ export interface MadeUpChannel {
   readonly state?: ChannelState;
 }
 
-/** A channel and an alert of its person that sends to it. */
+/** A channel, and an alert of the same account that sends to it. */
 export interface ChannelAlert {
   readonly channel: Pick<StoredChannel, "key" | "value" | "groups">;
   readonly alert: AlertRecord;
-  /** Stores both. */
+  /** Operations that store the channel and the alert. */
   readonly steps: readonly Operation[];
 }
 
-/** Makes up a channel with an alert. */
+/** Creates a channel and its alert. */
 export function channelAlert(options: MadeUpChannel): ChannelAlert {
   const { target, vault, accountId = "acc_of_channels", name = "mine", schedule } = options;
   const { state = { is: "active", since: 0 } } = options;
@@ -80,7 +83,7 @@ export function channelAlert(options: MadeUpChannel): ChannelAlert {
   };
 }
 
-/** An alert that sends to a channel. */
+/** Creates an alert that sends to a channel. */
 function alertThrough(channelId: string, owner: Owner, label: string | null = "test") {
   const key = newAlertId();
   const value: Alert = {
@@ -93,7 +96,7 @@ function alertThrough(channelId: string, owner: Owner, label: string | null = "t
   return { key, value, groups: groupsOfAlert(key, owner) } satisfies AlertRecord;
 }
 
-/** The payload of a shift of a signal. */
+/** Payload of a signal.shift event. */
 export function shiftBody(symbol: string, at = 0): string {
   const asOf = new Date(at).toISOString();
   const point = (signal: string, score: number) => ({ snapshotId: "s", asOf, signal, score });
@@ -105,7 +108,7 @@ export function shiftBody(symbol: string, at = 0): string {
   return JSON.stringify({ type: "signal.shift", timestamp: asOf, data });
 }
 
-/** The steps that queue an event about an instrument. */
+/** Operations that queue a signal.shift event for an alert. */
 export const queuedShift = (to: AlertRecord, symbol: string, at = 0): readonly Operation[] =>
   enqueueDelivery(to, {
     ...{ eventId: newMessageId(at), type: "signal.shift", body: shiftBody(symbol, at) },

@@ -8,9 +8,11 @@ import type { ChannelTarget, ChatKind } from "../../src/alerts/channels/channel.
 import type { ChannelTargetInput } from "../../src/alerts/channels/targets.ts";
 import type { Certificate } from "./certificate.ts";
 
-/** What a chat service does with a message, a number being a status of trouble at its side: `limited`
- *  answers 429 in the form of the service, `gone` that the target does not exist, `moved` that a group of
- *  Telegram has another number, `redirect` names `location`; the others are those of `ReceiverOptions`. */
+/**
+ * Reaction of a chat service to a message. A number is an HTTP error status. `limited`: 429 in the
+ * service's own form. `gone`: the target does not exist. `moved`: a Telegram group has become a
+ * supergroup. `redirect`: 307 to `location`. The others are those of `ReceiverOptions`.
+ */
 export type ChatBehavior =
   | "takes"
   | "limited"
@@ -23,73 +25,73 @@ export type ChatBehavior =
   | "endless"
   | number;
 
-/** A message that a chat service took. */
+/** A message that the chat service accepted. */
 interface TakenMessage {
-  /** As its readers see it. */
+  /** Text of the message as its readers see it. */
   readonly text: string;
-  /** The request as it came. */
+  /** Body of the request. */
   readonly body: Readonly<Record<string, unknown>>;
 }
 
 /** Options of a chat service. */
 interface ChatOptions {
   readonly behavior?: ChatBehavior;
-  /** Behaviors in turn, request by request, in place of one. */
+  /** Reactions to successive requests, used instead of `behavior`. */
   readonly inTurn?: readonly ChatBehavior[];
-  /** Where redirects lead. */
+  /** Target of redirects. */
   readonly location?: string;
   /** Delay of the answer, in milliseconds. Default: 0. */
   readonly thinksMs?: number;
-  /** Called with each request, before it is answered. */
+  /** Called for each request before the answer. */
   readonly onAsked?: () => Promise<void>;
   readonly onTaken?: (message: TakenMessage) => void;
-  /** Answers by TLS. */
+  /** Certificate for HTTPS; absent: HTTP. */
   readonly tls?: Certificate;
 }
 
-/** A local server that behaves like a chat service. */
+/** A local server that simulates a chat service. */
 export interface ChatServer {
   readonly kind: ChatKind;
   readonly origin: string;
-  /** Target of its channel. */
+  /** Channel target that points to this server. */
   readonly target: ChannelTarget;
-  /** The same, as a person types it. */
+  /** The same channel target, as a person enters it. */
   readonly typed: ChannelTargetInput;
-  /** The messages that it took. */
+  /** The messages that it accepted. */
   readonly taken: readonly TakenMessage[];
-  /** Requests in all. */
+  /** Total number of requests. */
   readonly requests: number;
   behavior: ChatBehavior;
-  /** Behaviors in turn, in place of one. */
+  /** Reactions to successive requests, used instead of `behavior`. */
   inTurn: readonly ChatBehavior[] | undefined;
-  /** Resolves when this many messages were taken. */
+  /** Resolves once at least this many messages are accepted. */
   took(count: number): Promise<readonly TakenMessage[]>;
   close(): Promise<void>;
 }
 
-/** How a service answers. */
+/** An HTTP answer of a chat service. */
 interface Answer {
   readonly status: number;
   readonly headers?: Readonly<Record<string, string>>;
   readonly body: string | object;
 }
 
-/** The wire format of a service, from its documentation. */
+/** Request and response format of a chat service, from its documentation. */
 interface ChatFormat {
   readonly path: string;
   typed(origin: string): Pick<ChannelTargetInput, "to" | "token">;
   target(origin: string): ChannelTarget;
-  /** The message as readers see it, or the answer that refuses it. */
+  /** Reads a request. @returns The message as its readers see it, or an error answer. */
   read(body: Readonly<Record<string, unknown>>, req: IncomingMessage): string | Answer;
   readonly taken: Answer;
   readonly limited: Answer;
   readonly gone: Answer;
 }
 
-/** Seconds that a limited service asks for. */
+/** Value of Retry-After in the `limited` answer, in seconds. */
 export const LIMITED_SECONDS = 42;
 
-/** Number of a group of Telegram, and of the supergroup that it becomes. */
+/** Chat id of a Telegram group, and of the supergroup that it becomes. */
 const GROUP = "-1001234567890";
 export const SUPERGROUP = "-1009876543210";
 
@@ -198,12 +200,12 @@ const formats: Readonly<Record<ChatKind, ChatFormat>> = {
       headers: { "retry-after": String(LIMITED_SECONDS) },
       body: { code: 42901, http: 429, error: "limit reached: too many requests" },
     },
-    // A topic is never gone; a server that forbids it is the nearest.
+    // ntfy topics are never gone; the closest error is that the server forbids the topic.
     gone: { status: 403, body: { code: 40301, http: 403, error: "forbidden" } },
   },
 };
 
-/** The answer of Telegram for a group that became a supergroup. */
+/** Telegram's answer for a group that became a supergroup. */
 const MOVED: Answer = {
   status: 400,
   body: {

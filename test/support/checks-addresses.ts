@@ -1,16 +1,16 @@
 import type { Get } from "./checks-links.ts";
 
-/** An address of the interface, and how it answers strangers. */
+/** A public path of the interface, and its answer to an anonymous GET. */
 interface Address {
   readonly path: string;
-  /** Status of GET and HEAD; 200 unless said. */
+  /** Status of GET and HEAD; default: 200. */
   readonly status?: number;
   readonly type: string;
-  /** What else it can be sent as. */
+  /** Media types that the path can also send, by Accept. */
   readonly otherTypes?: readonly string[];
-  /** Whether a reader that has it is told so; yes unless said. */
+  /** Whether the answer has a validator and supports conditional requests; default: yes. */
   readonly isValidated?: false;
-  /** Whether web pages of any origin may read it; yes unless said. */
+  /** Whether pages of any origin may read it (CORS); default: yes. */
   readonly isOpen?: false;
 }
 
@@ -21,10 +21,10 @@ const MARKDOWN = "text/markdown";
 const SKILLS = "/.well-known/agent-skills";
 
 const metadata = { type: JSON_TYPE } as const;
-/** Pages read what they are shown; other pages do not. */
+/** HTML pages are for people; scripts of other origins cannot read them. */
 const page = { type: "text/html", otherTypes: [MARKDOWN], isOpen: false } as const;
 
-/** The addresses of the interface (section 4.10), and those that discovery needs beside them. */
+/** The paths of the interface (section 4.10), and further paths for discovery. */
 const addresses: readonly Address[] = [
   { path: "/.well-known/oauth-authorization-server", ...metadata },
   { path: "/.well-known/openid-configuration", ...metadata },
@@ -63,10 +63,10 @@ const addresses: readonly Address[] = [
   },
 ];
 
-/** Paths of all of them. */
+/** The public paths without their expectations. */
 export const addressPaths: readonly string[] = addresses.map(({ path }) => path);
 
-/** What is wrong with the answer at any of them, to GET, HEAD, a condition and a preflight. */
+/** Faults of the answers on all public paths, to GET, HEAD, conditional requests and preflights. */
 export async function addressFaults(base: string, get: Get): Promise<readonly string[]> {
   const all = await Promise.all(addresses.map((address) => faultsAt(address, base, get)));
   return all.flat();
@@ -74,7 +74,8 @@ export async function addressFaults(base: string, get: Get): Promise<readonly st
 
 async function faultsAt(address: Address, base: string, get: Get): Promise<readonly string[]> {
   const { path, status = 200, type, otherTypes = [] } = address;
-  // The length of a compressed body is not that of what `fetch` hands on.
+  // Requests identity encoding, because `fetch` decompresses the body, whose length would differ from
+  // Content-Length.
   const ask = (init?: RequestInit) => {
     const headers = new Headers(init?.headers);
     headers.set("accept-encoding", "identity");
@@ -112,7 +113,7 @@ const isOfType = (sent: string, type: string): boolean =>
 const varies = ({ headers }: Response): boolean =>
   /(^|,)\s*accept\s*(,|$)/i.test(headers.get("vary") ?? "");
 
-/** Fields that say something of the connection, or change from one request to the next. */
+/** Response headers that describe the connection or differ between requests. */
 const passing = [
   ...["date", "connection", "keep-alive", "transfer-encoding", "set-cookie"],
   ...["x-request-id", "ratelimit", "ratelimit-policy"],
@@ -123,7 +124,7 @@ function fieldsOf({ headers }: Response): string {
 }
 
 async function headRules(first: Response, body: Uint8Array, head: Response): Promise<Rules> {
-  // A refusal names the method, so that its length may differ.
+  // The text of an error contains the method, so that the lengths for HEAD and GET may differ.
   const isAlike = first.ok ? fieldsOf(head) === fieldsOf(first) : typeOf(head) === typeOf(first);
   return {
     "answers HEAD as GET": head.status === first.status && isAlike,

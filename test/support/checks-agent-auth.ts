@@ -1,24 +1,29 @@
 type Members = Readonly<Record<string, unknown>>;
 
-/** What a scan read. */
+/** The documents that the checks compare. */
 export interface AgentAuthScan {
-  /** Origin of the scanned service, without a trailing slash. */
+  /** Origin of the service, without a trailing slash. */
   readonly origin: string;
-  /** Metadata of the authorization server, where `agent_auth` is a member. */
+  /** Metadata of the authorization server, which contains `agent_auth`. */
   readonly server: Members;
   /** Metadata of the protected resource. */
   readonly resource: Members;
-  /** The prose at `/auth.md`. */
+  /** The text at `/auth.md`. */
   readonly prose: string;
 }
 
-/** Who looks for a member: readers of the first version, of those after it, or scanners. */
+/**
+ * Clients that read a member: those of the first auth.md version, those of later versions, or
+ * scanners.
+ */
 type Reader = "first" | "later" | "scanner";
 
 type Kind = "url" | "names" | "credentials" | "assertions";
 
-/** Every member of `agent_auth` in its generations, and who misses it (auth.md 0.1 to 0.7, and what the
- *  scanner of isitagentready.com was seen to ask for). */
+/**
+ * Every member of `agent_auth` in any version, and the clients that read it (auth.md 0.1 to 0.7,
+ * and the observed requests of the scanner of isitagentready.com).
+ */
 const members: Readonly<Record<string, { readonly kind: Kind; readonly by: readonly Reader[] }>> = {
   skill: { kind: "url", by: ["first", "later", "scanner"] },
   register_uri: { kind: "url", by: ["first", "scanner"] },
@@ -31,17 +36,17 @@ const members: Readonly<Record<string, { readonly kind: Kind; readonly by: reado
   identity_assertion: { kind: "assertions", by: ["first", "later", "scanner"] },
 };
 
-/** Members that mean the same in two generations. */
+/** Members of the first version, with their later names for the same URL. */
 const renamed = { register_uri: "identity_endpoint", claim_uri: "claim_endpoint" } as const;
 
-/** What only a service may say that receives events. */
+/** Members that only a service with an events endpoint may have. */
 const events = ["events_endpoint", "events_supported"];
 
-/** Names that were tried and are read by nobody, and what no metadata may tell (ID-JAG section 5). */
+/** Names that no client reads, and members that no metadata may disclose (ID-JAG section 5). */
 const strange =
   /^(supported_identity_types|credential_types|registration_endpoint|trusted_.*|.*issuers.*)$/;
 
-/** The scanner's and the specifications' rules that are broken, each with who is at a loss. */
+/** Violated rules of the scanner and the specifications, each with the clients that it affects. */
 export function agentAuthFaults(scan: AgentAuthScan): readonly string[] {
   const auth = membersOf(scan.server.agent_auth);
   return [...memberFaults(auth, scan.origin), ...sameFaults(auth, scan), ...chainFaults(scan)];
@@ -56,7 +61,7 @@ const isNames = (value: unknown): value is readonly string[] =>
   value.every((one) => typeof one === "string" && one !== "") &&
   new Set(value).size === value.length;
 
-/** What a member of a kind must look like. */
+/** Whether the value of a member has the form that its kind requires. */
 function isOfKind(kind: Kind, value: unknown, origin: string): boolean {
   const { credential_types_supported, assertion_types_supported } = membersOf(value);
   switch (kind) {
@@ -89,7 +94,7 @@ function memberFaults(auth: Members, origin: string): readonly string[] {
   ];
 }
 
-/** Faults in facts that the metadata states twice differently. */
+/** Contradictions between facts that the metadata states twice. */
 function sameFaults(auth: Members, { origin, server }: AgentAuthScan): readonly string[] {
   const types = isNames(auth.identity_types_supported) ? auth.identity_types_supported : [];
   const accepted = auth.credential_types_supported;
@@ -115,7 +120,10 @@ function sameFaults(auth: Members, { origin, server }: AgentAuthScan): readonly 
   return broken(rules);
 }
 
-/** A 401 leads to the resource, the resource to the server, the server to the prose. */
+/**
+ * Faults in the chain from a 401 to the resource metadata, from there to the authorization server,
+ * and from there to the text at `/auth.md`.
+ */
 function chainFaults({ origin, server, resource, prose }: AgentAuthScan): readonly string[] {
   const { authorization_servers, scopes_supported, bearer_methods_supported } = resource;
   const [title = ""] = /^# .*$/m.exec(prose) ?? [];

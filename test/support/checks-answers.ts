@@ -2,13 +2,13 @@ import { Ajv2020 } from "ajv/dist/2020.js";
 import addFormats from "ajv-formats";
 import type { Scope } from "../../src/auth/scopes.ts";
 
-/** What an operation can answer with one status. */
+/** A response of an operation in the OpenAPI document. */
 interface DescribedAnswer {
   readonly $ref?: string;
   readonly content?: Readonly<Record<string, object>>;
 }
 
-/** The description of an operation. */
+/** An operation in the OpenAPI document. */
 interface Operation {
   readonly operationId: string;
   readonly security: readonly { readonly oauth2?: readonly Scope[] }[];
@@ -16,20 +16,20 @@ interface Operation {
   readonly responses: Readonly<Record<string, DescribedAnswer>>;
 }
 
-/** The parts of an OpenAPI document that answers are compared with. */
+/** The parts of an OpenAPI document that the checks use. */
 export interface Description {
   readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>;
   readonly components: { readonly responses: Readonly<Record<string, DescribedAnswer>> };
 }
 
-/** An operation and where it is. */
+/** An operation with its method and path. */
 export interface Described {
   readonly method: string;
   readonly path: string;
   readonly operation: Operation;
 }
 
-/** Everything that is described. */
+/** All operations of the document. */
 export const describedIn = ({ paths }: Description): readonly Described[] =>
   Object.entries(paths).flatMap(([path, methods]) =>
     Object.entries(methods).map(([method, operation]) => ({
@@ -39,19 +39,19 @@ export const describedIn = ({ paths }: Description): readonly Described[] =>
     })),
   );
 
-/** Compares answers with their description, and remembers which were seen. */
+/** Compares answers with the OpenAPI document, and records which responses occurred. */
 export interface Witness {
   /** Checks an answer without consuming its body. */
   saw(one: Described, response: Response): Promise<void>;
-  /** Records an answer that was checked elsewhere. */
+  /** Records that a response occurred and was checked elsewhere. */
   knows(operationId: string, status: number): void;
-  /** Answers that are not as described. */
+  /** Differences between answers and the document. */
   readonly faults: () => readonly string[];
-  /** Statuses that are described and were not seen, as `operation status`. */
+  /** Responses in the document that did not occur, as `operation status`. */
   readonly unseen: () => readonly string[];
 }
 
-/** Creates a witness for a description. */
+/** Creates a witness for an OpenAPI document. */
 export function createWitness(document: Description): Witness {
   const ajv = new Ajv2020({ strict: false, allErrors: true });
   addFormats.default(ajv);
@@ -60,7 +60,7 @@ export function createWitness(document: Description): Witness {
   const seen = new Set<string>();
   const faults = new Set<string>();
 
-  /** The description of an answer, and its place in the document. */
+  /** The described response, and its JSON pointer in the document. */
   function saidOf({ method, path, operation }: Described, status: number) {
     const answer = operation.responses[status];
     const { $ref } = answer ?? {};
@@ -101,11 +101,11 @@ export function createWitness(document: Description): Witness {
   };
 }
 
-/** Media type of a body, without its parameters; empty where there is none. */
+/** Media type of the response without its parameters; empty without a content type. */
 const typeOf = ({ headers }: Response): string =>
   (headers.get("content-type") ?? "").split(";")[0] ?? "";
 
-/** A pointer into a document (RFC 6901) as part of an address. */
+/** A JSON pointer (RFC 6901) in the form of a URI fragment. */
 const pointer = (...steps: readonly string[]): string =>
   steps
     .map((step) => `/${encodeURIComponent(step.replace(/~/g, "~0").replace(/\//g, "~1"))}`)

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 
-/** The parts of JSON Schema that are read here. */
+/** The keywords of JSON Schema that the checks use. */
 export interface Schema {
   readonly type?: string;
   readonly const?: unknown;
@@ -23,16 +23,16 @@ export type Arguments = Readonly<Record<string, unknown>>;
 
 const HOUR_MS = 3_600_000;
 
-/** Values that answers had under a name are remembered up to this many. */
+/** Maximum number of remembered values per name. */
 const MOST_PER_NAME = 20;
 
-/** What is in a value, with its name; items of a list have that of the list. */
+/** The members of an object, or the items of an array under the array's name. */
 function membersIn(name: string, value: unknown): readonly (readonly [string, unknown])[] {
   if (Array.isArray(value)) return value.slice(0, MOST_PER_NAME).map((one) => [name, one]);
   return typeof value === "object" && value !== null ? Object.entries(value) : [];
 }
 
-/** Remembers what answers said, by the name of the member. */
+/** Creates a memory of the strings in answers, by the name of their member. */
 export function createMemory() {
   const seen = new Map<string, readonly string[]>();
 
@@ -44,9 +44,9 @@ export function createMemory() {
   }
 
   return {
-    /** Remembers everything in an answer. */
+    /** Remembers all strings in an answer. */
     remember: (answer: unknown) => note("", answer),
-    /** The newest value of a name, of its singular, or of one that ends as it does. */
+    /** The newest value of this name, or else of its singular, or of a name that ends like it. */
     recall(name: string): string | undefined {
       const names = [...seen.keys()];
       const isEndOf = (long: string, short: string) =>
@@ -58,22 +58,24 @@ export function createMemory() {
       ];
       return candidates.map((one) => seen.get(one)?.[0]).find((value) => value !== undefined);
     },
-    /** Everything that was remembered under a name. */
+    /** All remembered values of this name, newest first. */
     all: (name: string): readonly string[] => seen.get(name) ?? [],
   };
 }
 
-/** What answers said. */
+/** A memory of the strings in answers. */
 export type Memory = ReturnType<typeof createMemory>;
 
-/** The least that a schema asks for. */
+/** Arguments with only the required members. */
 export function leastArguments({ properties = {}, required = [] }: Schema, memory: Memory) {
   const entries = required.map((name) => [name, valuesFor(name, properties[name], memory)[0]]);
   return Object.fromEntries(entries) as Arguments;
 }
 
-/** The least with, one at a time, everything that the schema allows beside it. What has the most
- *  choices comes last: one of them may end what the others need. */
+/**
+ * Variants of the minimal arguments, each with one value of one member added or replaced. Members
+ * with few values come first, because a later value may delete what earlier ones need.
+ */
 export function moreArguments(schema: Schema, memory: Memory): readonly Arguments[] {
   const least = leastArguments(schema, memory);
   return Object.entries(schema.properties ?? {})
@@ -82,7 +84,7 @@ export function moreArguments(schema: Schema, memory: Memory): readonly Argument
     .flatMap(({ name, values }) => values.map((value) => ({ ...least, [name]: value })));
 }
 
-/** What was sent, with one at a time of the members that a refusal of it names. */
+/** Variants of the sent arguments, each with one more member that the error text mentions. */
 export function advisedArguments(
   { properties = {} }: Schema,
   { sent, words }: { readonly sent: Arguments; readonly words: string },
@@ -94,7 +96,7 @@ export function advisedArguments(
     .map((name) => ({ ...sent, [name]: valuesFor(name, properties[name], memory)[0] }));
 }
 
-/** Values of a schema that are worth a try: every choice, and else what its rules give. */
+/** Values to try for a schema: every alternative, or else values that its keywords suggest. */
 function valuesFor(name: string, schema: Schema = {}, memory: Memory): readonly unknown[] {
   const choices = [...(schema.oneOf ?? []), ...(schema.anyOf ?? [])];
   if (choices.length > 0) return choices.flatMap((choice) => valuesFor(name, choice, memory));
@@ -127,13 +129,13 @@ function texts(name: string, { format, pattern }: Schema, memory: Memory): reado
   const instants = [now - HOUR_MS, now + HOUR_MS].map((at) => new Date(at).toISOString());
   const known = memory.recall(name);
   if (format === "date-time") {
-    // Other members may end as this name does.
+    // A remembered value may belong to a member with a similar name, so that it need not be an instant.
     const isInstant = known !== undefined && !Number.isNaN(Date.parse(known));
     return isInstant ? [known, ...instants] : instants;
   }
   return [known ?? sampled(pattern)];
 }
 
-/** A text that a pattern allows; the same one every time. */
+/** A string that matches a pattern; always the same one. */
 const sampled = (pattern = "^[a-z]{8}$"): string =>
   fc.sample(fc.stringMatching(new RegExp(pattern, "u")), { seed: 1, numRuns: 1 })[0] ?? "";

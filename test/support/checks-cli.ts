@@ -5,17 +5,20 @@ import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { temporaryFolder } from "./process.ts";
 
-/** What a checker said. */
+/** Result of running a checker. */
 interface Said {
   /** Exit code. */
   readonly code: number;
-  /** On standard output; what is on standard error is for people. */
+  /** Standard output; standard error is for people and is ignored. */
   readonly printed: string;
-  /** Hosts that it tried to connect to; every connection is blocked, since no check needs one. */
+  /** Hosts that it tried to connect to. Every connection is blocked, because no check needs one. */
   readonly calls: readonly string[];
 }
 
-/** Ends every connection of a program and of its children before it begins, and keeps a list. */
+/**
+ * Module for `node --import`. It blocks every connection of a program and its children, and records
+ * the hosts.
+ */
 const NO_CONNECTIONS = `data:text/javascript,${encodeURIComponent(`
   import { appendFileSync } from "node:fs";
   import dns from "node:dns";
@@ -34,8 +37,9 @@ const NO_CONNECTIONS = `data:text/javascript,${encodeURIComponent(`
 /** Environment variables that disable the telemetry of the programs. */
 const OPT_OUT = { REDOCLY_TELEMETRY: "off", REDOCLY_SUPPRESS_UPDATE_NOTICE: "true" };
 
-/** Runs a checker of another project in a folder of its own, where nothing is set up for it and nobody
- *  can be called. */
+/**
+ * Runs a third-party checker in an empty folder, without configuration and without network access.
+ */
 export async function runChecker(program: string, args: readonly string[]): Promise<Said> {
   const home = temporaryFolder();
   const calls = join(home, "calls");

@@ -1,6 +1,6 @@
 import * as oauth from "oauth4webapi";
 
-/** An object of JSON. */
+/** A JSON object. */
 export type Json = Readonly<Record<string, unknown>>;
 
 const insecure = { [oauth.allowInsecureRequests]: true };
@@ -13,12 +13,15 @@ async function json(address: string): Promise<Json> {
   return (await response.json()) as Json;
 }
 
-/** What describes an endpoint (RFC 8631, RFC 9264). */
+/** The descriptions of an endpoint (RFC 8631, RFC 9264). */
 interface LinkContext {
   readonly "service-desc"?: readonly { readonly href: string; readonly type: string }[];
 }
 
-/** RFC 9727: the catalog names what describes each endpoint. */
+/**
+ * Reads the API catalog (RFC 9727). @returns The server card and the OpenAPI document that it links
+ * to.
+ */
 export async function discoverDescriptions(baseUrl: string, steps: string[]) {
   const catalog = new URL("/.well-known/api-catalog", baseUrl).href;
   const { linkset } = (await json(catalog)) as { linkset: readonly LinkContext[] };
@@ -29,7 +32,10 @@ export async function discoverDescriptions(baseUrl: string, steps: string[]) {
   return { card: await json(card), description: JSON.stringify(await json(description)) };
 }
 
-/** From a refusal to a client that gets tokens for the resource that refused. */
+/**
+ * Follows the challenge of a 401 to the authorization server and registers a client there. @returns
+ * A function that gets tokens for the refusing resource, and what was found on the way.
+ */
 export async function authorizeByChallenge(endpoint: string, steps: string[]) {
   const refused = await fetch(endpoint, { method: "POST" });
   const challenge = refused.headers.get("www-authenticate") ?? "";

@@ -1,33 +1,34 @@
 /** Fetches a URL from the tested service. */
 export type Get = (address: string, init?: RequestInit) => Promise<Response>;
 
-/** A link. */
+/** A link and the page that contains it. */
 interface Found {
   readonly address: string;
   /** URL of the page that has the link. */
   readonly on: string;
 }
 
-/** An address of the tested origin, and how it answered. */
+/** A link within the tested origin, with the response. */
 interface Visited extends Found {
   readonly status: number;
   readonly mediaType: string;
 }
 
-/** Everything that links lead to. */
+/** The result of following all links. */
 export interface Crawl {
   readonly visited: readonly Visited[];
   /** Links to other origins, which are not fetched. */
   readonly elsewhere: readonly Found[];
 }
 
-/** What an OpenAPI document says is served. */
+/** The paths of an OpenAPI document. */
 interface Described {
   readonly paths?: Readonly<Record<string, object>>;
 }
 
-/** Links to nothing. An address that does not take GET is one, unless the interface has it for other
- *  methods. */
+/**
+ * Broken links. A 405 counts as broken, unless the OpenAPI document has the path for other methods.
+ */
 export function deadLinks({ visited }: Crawl, { paths = {} }: Described): readonly Visited[] {
   const endpoints = Object.entries(paths).filter(([, methods]) => !("get" in methods));
   const patterns = endpoints.map(([path]) => new RegExp(`^${path.replace(/\{\w+\}/g, "[^/]+")}$`));
@@ -39,26 +40,28 @@ export function deadLinks({ visited }: Crawl, { paths = {} }: Described): readon
   );
 }
 
-/** Texts that links stand in; scripts and styles have none. */
+/** Media types whose text may contain links; scripts and styles are left out. */
 const READABLE = /^(text\/(html|markdown|plain)|application\/([\w.-]+\+)?(json|xml))/;
 
-/** How many addresses are followed that differ only in a symbol or in the values of their query: one
- *  template writes all of them. */
+/**
+ * Maximum number of followed URLs that differ only in a symbol or in query values; one template
+ * produces all of them.
+ */
 const EACH_KIND = 50;
 
-/** An address without the symbol and the values of its query. */
+/** The pattern of a URL: its path without symbols, and the names of its query parameters. */
 function kindOf(address: string): string {
   const { pathname, searchParams } = new URL(address);
   const path = pathname.replace(/\/[A-Z0-9]+[.-][A-Z]+/g, "/*");
   return [path, ...[...new Set(searchParams.keys())].sort()].join(" ");
 }
 
-/** Follows the links of an origin, without a credential, until there is nothing new. */
+/** Follows all links of an origin without a credential until no new URL appears. */
 export async function crawl(origin: string, seeds: readonly string[], get: Get): Promise<Crawl> {
   const visited = new Map<string, Visited>();
   const elsewhere = new Map<string, Found>();
   const followed = new Map<string, number>();
-  /** Counts an address. */
+  /** Whether the limit of URLs with the same pattern is not reached yet; counts this URL. */
   const isWanted = (address: string) => {
     const kind = kindOf(address);
     const count = followed.get(kind) ?? 0;
@@ -98,20 +101,24 @@ async function linksAt(address: string, get: Get) {
   return { response, links: links.flatMap((link) => resolved(link, address)) };
 }
 
-/** The URL of a link, in a list; empty for a template, which cannot be followed. */
+/**
+ * Resolves a link against its page; an empty list for a URI template or a scheme other than HTTP.
+ */
 function resolved(link: string, base: string): readonly string[] {
   if (/[${}]|%7B/.test(link)) return [];
   const url = URL.parse(link, base);
   return url !== null && /^https?:$/.test(url.protocol) ? [url.href] : [];
 }
 
-/** Addresses in a text; what ends a sentence does not belong to them. */
+/** Absolute URLs in a text, without punctuation at their end. */
 export const addressesIn = (text: string): readonly string[] =>
   Array.from(text.matchAll(/\bhttps?:\/\/[^\s"'`<>\\|]+/g), ([address]) =>
     address.replace(/[.,;:!?)\]*]+$/, ""),
   );
 
-/** Absolute addresses, links of Markdown, and members of JSON that name an address. */
+/**
+ * Links in a text: absolute URLs, Markdown links, and the members `url`, `href` and `src` of JSON.
+ */
 function linksOfText(text: string): readonly string[] {
   const relative = [
     ...text.matchAll(/\]\((\/[^)\s]*)\)/g),

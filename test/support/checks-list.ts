@@ -3,33 +3,35 @@ export function printLines(lines: readonly string[]): void {
   process.stdout.write(`${["", ...lines, ""].join("\n")}\n`);
 }
 
-/** A check: a name and a function. */
+/** A check with a name. */
 export interface Check {
   readonly name: string;
-  /** @returns What is wrong, one line each; or, in `note`, what is worth telling. */
+  /**
+   * Runs the check. @returns Its faults, one line each; `note` is printed even if there are none.
+   */
   readonly run: () => Promise<CheckResult>;
 }
 
-/** What a check found. */
+/** Result of a check. */
 export interface CheckResult {
   readonly faults: readonly string[];
   readonly note?: string;
 }
 
-/** A check that was made. */
+/** Result of a check, with its name and duration. */
 export interface CheckOutcome extends CheckResult {
   readonly name: string;
   readonly seconds: number;
 }
 
-/** Makes one check; a failure of the check itself is a fault. */
+/** Runs one check; an exception counts as a fault. */
 export async function runCheck({ name, run }: Check): Promise<CheckOutcome> {
   const begun = performance.now();
   const result = await run().catch((error: unknown) => ({ faults: [String(error)] }));
   return { name, ...result, seconds: (performance.now() - begun) / 1000 };
 }
 
-/** Prints all checks with their outcome, and how many passed. */
+/** Prints the result of every check, and the number of passed checks. */
 export function printCheckOutcomes(outcomes: readonly CheckOutcome[]): void {
   const failed = outcomes.filter(({ faults }) => faults.length > 0);
   const lines = outcomes.flatMap(({ name, faults, note, seconds }) => [

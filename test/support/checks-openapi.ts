@@ -11,7 +11,7 @@ const SPECTRAL = require.resolve("@stoplight/spectral-cli/dist/index.js");
 
 type Part = { readonly [name: string]: unknown };
 
-/** A warning of Redocly. */
+/** A problem that Redocly reports. */
 interface Warning {
   readonly ruleId: string;
   readonly severity: string;
@@ -19,10 +19,10 @@ interface Warning {
   readonly location: readonly { readonly pointer: string }[];
 }
 
-/** A warning that says nothing against the description: why, and what must be so for that. */
+/** A justified warning: the reason, and the condition under which the reason applies. */
 interface Explanation {
   readonly why: string;
-  /** @param path Steps of the pointer to what the warning is about. */
+  /** Whether the reason applies. @param path Steps of the JSON pointer of the warning. */
   readonly holds: (description: Part, path: readonly string[]) => boolean;
 }
 
@@ -63,7 +63,7 @@ const explanations: Readonly<Record<string, Explanation>> = {
   },
 };
 
-/** The part at a pointer (RFC 6901). */
+/** The part of the document at a JSON pointer (RFC 6901). */
 function partAt(description: Part, path: readonly string[]): Part {
   return path.reduce<Part>((part, step) => (part[step] ?? {}) as Part, description);
 }
@@ -80,7 +80,7 @@ async function saved(description: Part): Promise<string> {
   return file;
 }
 
-/** What Redocly says with its recommended rules. */
+/** Runs Redocly with its recommended rules. */
 export async function redoclyFaults(description: Part): Promise<CheckResult> {
   const file = await saved(description);
   const { code, printed, calls } = await runChecker(REDOCLY, ["lint", file, "--format=json"]);
@@ -105,7 +105,7 @@ export async function redoclyFaults(description: Part): Promise<CheckResult> {
   };
 }
 
-/** What Spectral says with its recommended rules for OpenAPI, down to hints. */
+/** Runs Spectral with its recommended OpenAPI rules, including hints. */
 export async function spectralFaults(description: Part): Promise<CheckResult> {
   const file = await saved(description);
   const rules = join(temporaryFolder(), "rules.json");
@@ -115,8 +115,8 @@ export async function spectralFaults(description: Part): Promise<CheckResult> {
     ...["--fail-severity", "hint"],
   ]);
   const found = JSON.parse(printed) as readonly Part[];
-  // The scopes of OpenID Connect are in its discovery document; the description has no place for
-  // them (OpenAPI 3.1, Security Scheme Object), and Spectral looks for them all the same.
+  // Spectral looks for the scopes of OpenID Connect in the document, but OpenAPI 3.1 (Security Scheme
+  // Object) has no place for them; they are in the discovery document.
   const isExplained = (rule: unknown, path: readonly string[]): boolean =>
     rule === "oas3-unused-component"
       ? explanations["no-unused-components"]?.holds(description, path) === true

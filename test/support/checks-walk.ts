@@ -12,7 +12,7 @@ import {
 } from "./checks-arguments.ts";
 import { authorizeByChallenge, discoverDescriptions, type Json } from "./checks-finding.ts";
 
-/** A tool as a server lists it. */
+/** A tool in a tools/list result. */
 interface ListedTool {
   readonly name: string;
   readonly inputSchema: Schema;
@@ -20,41 +20,43 @@ interface ListedTool {
   readonly annotations?: { readonly readOnlyHint?: boolean; readonly destructiveHint?: boolean };
 }
 
-/** A call and its result. */
+/** A tool call and its result. */
 export interface WalkedCall {
   readonly tool: string;
   readonly sent: Arguments;
-  /** `refused`: by the tool, in words; `forbidden`: for lack of scopes that a person can grant. */
+  /**
+   * `refused`: the tool answered with an error. `forbidden`: a person must claim the agent first.
+   */
   readonly outcome: "ok" | "refused" | "forbidden";
-  /** Whether the call followed the advice of a refusal. */
+  /** Whether the call added an argument that an earlier error mentioned. */
   readonly isAdvised: boolean;
-  /** What a refusal says. */
+  /** Text of an error; empty without one. */
   readonly words: string;
-  /** Scopes that a refusal requires. */
+  /** Scopes that a `forbidden` result requires. */
   readonly scopes: readonly string[];
 }
 
-/** What a walk found. */
+/** Result of a walk. */
 export interface Walk {
   /** Descriptions of the steps taken, in order. */
   readonly steps: readonly string[];
   readonly tools: readonly ListedTool[];
-  /** What the agent could do by itself. */
+  /** Calls of the agent before it was claimed. */
   readonly alone: readonly WalkedCall[];
-  /** Calls of the agent after a person had claimed it. */
+  /** Calls of the agent after it was claimed. */
   readonly claimed: readonly WalkedCall[];
-  /** The description of the interface, as text. */
+  /** The OpenAPI document, as text. */
   readonly description: string;
-  /** The prose on access that the metadata name. */
+  /** The text that `agent_auth.skill` links to. */
   readonly advice: string;
-  /** Everything that answers said under a name. */
+  /** All strings that answers had under a name. */
   readonly said: Memory["all"];
 }
 
-/** Who starts a walk. */
+/** Options of a walk. */
 export interface WalkOptions {
   readonly baseUrl: string;
-  /** Answers for the agent, once they have read the answer to its registration. */
+  /** Acts as the person who claims the agent, given its registration response. */
   readonly person: (registration: Json) => Promise<unknown>;
 }
 
@@ -63,7 +65,10 @@ const REVISION = "2026-07-28";
 const ajv = new Ajv2020({ strict: false, allErrors: true });
 addFormats.default(ajv);
 
-/** Knows standards (RFC 9727, 9728, 8414, 7591, 6749, 8707, MCP) and nothing of who is there. */
+/**
+ * Walks through a service like an agent that knows only the standards (RFC 9727, 9728, 8414, 7591,
+ * 6749, 8707, MCP) and the base URL.
+ */
 export async function walk({ baseUrl, person }: WalkOptions): Promise<Walk> {
   const steps: string[] = [];
   const memory = createMemory();
@@ -84,7 +89,7 @@ export async function walk({ baseUrl, person }: WalkOptions): Promise<Walk> {
   await person(way.registration);
   const token = await way.token([...way.scopes, ...wanted].join(" "));
   steps.push("claimed by a person, who allows more");
-  // What one round makes, the next can ask for.
+  // The second round can use what the first one created.
   const claimed = [
     ...(await callAll({ ...round, token })),
     ...(await callAll({ ...round, token })),
@@ -94,7 +99,7 @@ export async function walk({ baseUrl, person }: WalkOptions): Promise<Walk> {
 
 type Rpc = (token: string, method: string, params?: Json) => Promise<Response>;
 
-/** Sends one message of MCP. */
+/** Creates a function that sends one MCP message. */
 function remote(endpoint: string): Rpc {
   const _meta = {
     "io.modelcontextprotocol/protocolVersion": REVISION,
@@ -121,7 +126,10 @@ async function resultOf(response: Response): Promise<Json> {
   return result;
 }
 
-/** The tools, those that change nothing first, and of them those that ask for the least. */
+/**
+ * The tools in calling order: read-only before writing before destructive ones, then by number of
+ * required arguments.
+ */
 async function listed(rpc: Rpc, token: string): Promise<readonly ListedTool[]> {
   const { tools } = await resultOf(await rpc(token, "tools/list"));
   const rank = ({ annotations = {}, inputSchema }: ListedTool) =>
@@ -138,7 +146,9 @@ interface Round {
   readonly token: string;
 }
 
-/** Calls every tool in every way that its schema, and then its refusals, suggest. */
+/**
+ * Calls every tool with all variants of its arguments, and then with those that its errors suggest.
+ */
 async function callAll({ tools, memory, ...way }: Round): Promise<readonly WalkedCall[]> {
   const calls: WalkedCall[] = [];
   const call = async (tool: ListedTool, sent: Arguments, isAdvised = false) => {
@@ -157,7 +167,7 @@ async function callAll({ tools, memory, ...way }: Round): Promise<readonly Walke
     return first.outcome;
   };
   for (const tool of tools) {
-    // Whatever is sent, the scope is missing.
+    // No arguments can replace the missing scope.
     if ((await insist(tool, leastArguments(tool.inputSchema, memory))) === "forbidden") continue;
     for (const sent of moreArguments(tool.inputSchema, memory)) await insist(tool, sent);
   }
@@ -174,7 +184,11 @@ async function called(
   return outcomeOf(response, tool);
 }
 
-/** @throws {Error} When the answer is none that the standards know, or not what was announced. */
+/**
+ * Classifies the response of a tool call.
+ *
+ * @throws {Error} When the response is a protocol error or does not match the output schema.
+ */
 async function outcomeOf(response: Response, tool: ListedTool) {
   const { isError, content, structuredContent } = await resultOf(response);
   const [{ text: words }] = content as [{ text: string }];

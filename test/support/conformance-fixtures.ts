@@ -9,10 +9,10 @@ import { z } from "zod";
 import type { McpExtension } from "../../src/http/mcp/server-factory.ts";
 import { codec, registerRounds } from "./conformance-rounds.ts";
 
-/** The smallest PNG, one pixel. */
+/** A PNG with one pixel. */
 const PNG =
   "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8BQDwAEhQGAhKmMIQAAAABJRU5ErkJggg==";
-/** The smallest WAV: a header without a sound. */
+/** A WAV file without samples. */
 const WAV = Buffer.concat([
   Buffer.from("RIFF$\0\0\0WAVEfmt \x10\0\0\0\x01\0\x01\0", "latin1"),
   Buffer.from("\x40\x1f\0\0\x40\x1f\0\0\x01\0\x08\0data\0\0\0\0", "latin1"),
@@ -26,8 +26,8 @@ const embedded = (uri: string, mimeType: string, words: string) => ({
 });
 
 /**
- * What the MCP conformance kit calls by name, each as the kit describes it: tools, resources and
- * prompts that a product has no use for.
+ * Tools, resources and prompts that the MCP conformance kit requires by name, as the kit describes
+ * them; the product itself does not need them.
  */
 export const fixtures: McpExtension = {
   options: { requestState: { verify: codec.verify } },
@@ -42,7 +42,7 @@ export const fixtures: McpExtension = {
   },
 };
 
-/** Tools that answer with each kind of content. */
+/** Registers tools that answer with each kind of content. */
 function registerContents(server: McpServer): void {
   const contents = {
     test_simple_text: [text("This is a simple text response for testing.")],
@@ -66,7 +66,7 @@ function registerContents(server: McpServer): void {
   });
 }
 
-/** Tools with unusual input schemas. */
+/** Registers tools with unusual input schemas. */
 function registerSchemas(server: McpServer): void {
   const answer = () => ({ content: [text("ok")] });
   const region = { type: "string" as const, "x-mcp-header": "Region" };
@@ -111,7 +111,7 @@ function registerSchemas(server: McpServer): void {
   );
 }
 
-/** Tools that tell something while they work. */
+/** Registers tools that send notifications while they run. */
 function registerNotices(server: McpServer): void {
   server.registerTool(
     "test_tool_with_progress",

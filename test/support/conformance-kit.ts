@@ -11,27 +11,27 @@ const KIT = fileURLToPath(
   new URL("../../node_modules/@modelcontextprotocol/conformance/dist/index.js", import.meta.url),
 );
 
-/** One check of the kit. */
+/** One check of a scenario. */
 interface Check {
   readonly id: string;
   readonly status: string;
   readonly errorMessage?: string;
 }
 
-/** What the kit tried, with the checks of it. */
+/** A scenario of the kit with its checks. */
 interface Scenario {
   readonly name: string;
   readonly checks: readonly Check[];
 }
 
-/** The MCP conformance kit at work. */
+/** A running MCP conformance kit. */
 interface RunningKit {
   readonly process: ChildProcessByStdio<null, Readable, null>;
-  /** Its exit code, and what it found. */
+  /** Resolves with the exit code and the results. */
   readonly ended: Promise<{ readonly code: number; readonly scenarios: readonly Scenario[] }>;
 }
 
-/** Starts a command of the kit. It reaches this machine alone. */
+/** Starts a command of the kit, with connections only to the loopback address. */
 export function startKit(...command: readonly string[]): RunningKit {
   const folder = temporaryFolder();
   const kit = spawn(
@@ -39,7 +39,7 @@ export function startKit(...command: readonly string[]): RunningKit {
     ["--import", ONLY_LOOPBACK, KIT, ...command, "--output-dir", folder],
     { env: { PATH: process.env.PATH ?? "" }, stdio: ["ignore", "pipe", "inherit"] },
   );
-  // Whoever reads along sees it too; a pipe that nobody reads would fill up and stop the kit.
+  // Consumes the output: a full pipe would block the kit. Other listeners still receive the data.
   kit.stdout.resume();
   const closed = once(kit, "close");
   return {
@@ -48,7 +48,7 @@ export function startKit(...command: readonly string[]): RunningKit {
   };
 }
 
-/** A folder of results has the name of its scenario between the kind of the scenario and the time. */
+/** Name of a result folder: the kind and the name of the scenario, then the time. */
 const RESULT = /^(?:server-)?(.+?)-\d{4}-\d{2}-\d{2}T[\w-]+$/;
 
 function scenariosIn(folder: string): readonly Scenario[] {
@@ -71,21 +71,21 @@ const checksWith = (wanted: string, { checks }: Scenario): readonly Check[] =>
 
 const failuresIn = (scenario: Scenario) => checksWith("FAILURE", scenario);
 
-/** The names of the scenarios that ask for something that a server should do and need not. */
+/** Names of scenarios with a warning: a SHOULD of the specification is not met. */
 export const warnedScenarios = (scenarios: readonly Scenario[]): readonly string[] =>
   scenarios
     .filter((scenario) => checksWith("WARNING", scenario).length > 0)
     .map(({ name }) => name);
 
-/** The names of the scenarios in which every check succeeded, or did not apply. */
+/** Names of scenarios without a failed check. */
 export const passedScenarios = (scenarios: readonly Scenario[]): readonly string[] =>
   scenarios.filter((scenario) => failuresIn(scenario).length === 0).map(({ name }) => name);
 
-/** The names of the others. */
+/** Names of scenarios with a failed check. */
 export const failedScenarios = (scenarios: readonly Scenario[]): readonly string[] =>
   scenarios.filter((scenario) => failuresIn(scenario).length > 0).map(({ name }) => name);
 
-/** The scenarios that a revision of MCP requires of a server, as the kit lists them. */
+/** Names of the server scenarios that a revision of MCP requires, as listed by the kit. */
 export function requiredBy(revision: string): readonly string[] {
   const list = readFileSync(join(dirname(KIT), `../requirements/${revision}.yaml`), "utf8");
   const [, server = ""] = /^server:\n((?: {2}- .+\n)+)/m.exec(list) ?? [];
@@ -93,9 +93,9 @@ export function requiredBy(revision: string): readonly string[] {
 }
 
 /**
- * Shows whoever runs the tests what the kit found.
+ * Prints the results of scenarios.
  *
- * @param excuseOf Why a scenario may fail, if it may.
+ * @param excuseOf Returns why a scenario may fail, or `undefined`.
  */
 export function printScenarios(
   title: string,

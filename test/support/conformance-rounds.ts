@@ -9,33 +9,33 @@ import {
 } from "@modelcontextprotocol/server";
 import { z } from "zod";
 
-/** Where a tool is between two rounds. */
+/** State of a tool between two rounds. */
 interface State {
   readonly step: number;
 }
 
-/** Seals what a client carries from round to round. */
+/** Signs the state that a client sends back in the next round. */
 export const codec = createRequestStateCodec<State>({ key: new Uint8Array(32).fill(1) });
 
 const text = (words: string) => ({ content: [{ type: "text" as const, text: words }] });
 
 type Field = { type: "string" } | { type: "boolean" };
 
-/** Asks for one member of a form. */
+/** An elicitation request with one field. */
 const form = (message: string, member: string, field: Field = { type: "string" }) =>
   inputRequired.elicit({
     message,
     requestedSchema: { type: "object", properties: { [member]: field }, required: [member] },
   });
 
-/** Asks the model of the client. */
+/** A sampling request to the client's model. */
 const sample = (question: string, maxTokens: number) =>
   inputRequired.createMessage({
     messages: [{ role: "user", content: { type: "text", text: question } }],
     maxTokens,
   });
 
-/** Asks for what a tool needs, until the client has answered it all. */
+/** Repeats the input requests until the client has answered all of them. */
 const untilAnswered = (inputRequests: InputRequests) => (context: ServerContext) => {
   const given = context.mcpReq.inputResponses ?? {};
   const isAnswered = Object.keys(inputRequests).every((key) => key in given);
@@ -51,7 +51,7 @@ const everything = {
   client_roots: inputRequired.listRoots(),
 };
 
-/** Goes through steps, each with a question; what it says at the end. */
+/** Sends the input requests of one step per round, and answers with `end` after the last step. */
 const inSteps =
   (steps: readonly InputRequests[], end: string) => async (context: ServerContext) => {
     const state = context.mcpReq.requestState<State>();
@@ -61,10 +61,10 @@ const inSteps =
     return inputRequired({ inputRequests, requestState: await codec.mint({ step: next }) });
   };
 
-/** What a request says of its client; the SDK's type does not. */
+/** The request envelope with the client's capabilities, which the SDK's type lacks. */
 type Envelope = Readonly<Partial<Record<typeof CLIENT_CAPABILITIES_META_KEY, object>>>;
 
-/** Asks for what the client says it can be asked for, and nothing else. */
+/** Sends only input requests that the client's capabilities allow. */
 const withinCapabilities: Round = ({ mcpReq }) => {
   if (mcpReq.inputResponses !== undefined) return text("done");
   const { [CLIENT_CAPABILITIES_META_KEY]: able = {} } = mcpReq.envelope as Envelope;
@@ -84,7 +84,7 @@ const greet: Round = ({ mcpReq }) => {
 
 const asked = untilAnswered({ asked: form("What is your name?", "name") });
 
-/** Tools that ask their questions within one call: before 2026-07-28 that needs a session. */
+/** Tools that request input during a call, which needs a session in revisions before 2026-07-28. */
 const needingSessions = {
   test_sampling: untilAnswered({ sampled: sample("Are you there?", 100) }),
   test_elicitation: asked,
@@ -92,7 +92,7 @@ const needingSessions = {
   test_elicitation_sep1330_enums: asked,
 };
 
-/** Tools and a prompt that need more than one round (SEP-2322). */
+/** Registers tools and a prompt that need several rounds (SEP-2322). */
 export function registerRounds(server: McpServer): void {
   const named = (name: string) => `test_input_required_result_${name}`;
   const rounds = {

@@ -14,31 +14,31 @@ import { outletsOn } from "./channels.ts";
 import { type Receiver, type ReceiverOptions, startReceiver } from "./receivers.ts";
 import { loopbackSender, vault } from "./webhook-alerts.ts";
 
-/** Starts a receiver that ends with the test. */
+/** Starts a receiver; it stops after the test. */
 export async function receiver(options: ReceiverOptions = {}): Promise<Receiver> {
   const started = await startReceiver(options);
   onTestFinished(started.close);
   return started;
 }
 
-/** A worker at work. */
+/** A running delivery worker. */
 export interface RunningWorker {
   /** Errors that the worker reported. */
   readonly errors: unknown[];
   readonly stop: () => Promise<void>;
-  /** Resolves when nothing is under way. */
+  /** Resolves when no store or send operation is pending. */
   quiet(): Promise<void>;
-  /** Makes the worker check for due deliveries; resolves when none is left. */
+  /** Makes the worker check for due deliveries; resolves when all due ones have been handled. */
   look(): Promise<void>;
 }
 
-/** What a worker needs of a store and its clock. */
+/** The parts of a store that the worker uses. */
 interface WorkerStore {
   readonly records: Records;
   readonly clock: { readonly now: number };
 }
 
-/** Starts a worker that ends with the test; all of its time is the clock of the store. */
+/** Starts a delivery worker on the clock of the store; it stops after the test. */
 export function startWorker(
   { records, clock }: WorkerStore,
   options: Partial<DeliveryWorkerOptions> = {},
@@ -69,13 +69,13 @@ export function startWorker(
   return { errors, stop: () => worker.stop(), quiet: watch.quiet, look: watch.look };
 }
 
-/** Records and a sender that count their pending operations. */
+/** Wraps records and a sender so that their pending operations are counted. */
 function watching(records: Records, sender: Pick<WebhookSender, "send">) {
   const events = new EventEmitter().setMaxListeners(0);
   let pending = 0;
-  /** Calls so far, and the one that last found, sent or changed something. */
+  /** Number of calls so far, and number of the last call that found, sent or changed something. */
   let [calls, busy] = [0, 0];
-  /** When the last look began that found no more than it could take. */
+  /** Number of the last claim that returned fewer deliveries than it could take. */
   let last = 0;
   const watched = async <T>(call: (at: number) => Promise<T>): Promise<T> => {
     pending += 1;
@@ -93,7 +93,7 @@ function watching(records: Records, sender: Pick<WebhookSender, "send">) {
     list: (from, selection) => watched(() => records.list(from, selection)),
     commit: (operations) =>
       watched((at) => {
-        // It may make deliveries due, of which another connection of the store tells later.
+        // A commit may make deliveries due; other connections to the store are notified only later.
         busy = at;
         return records.commit(operations);
       }),

@@ -1,11 +1,11 @@
-/** A panel of a figure as the page has it. */
+/** The HTML of one panel of a figure. */
 export interface DrawnPanel {
   readonly html: string;
   /** Height in CSS pixels. */
   readonly height: number;
 }
 
-/** The points of the line of a class: from 0 to 1 000 across the panel and down. */
+/** The points of a line, found by its class. Both coordinates go from 0 to 1000; y points down. */
 export function pointsOf(
   { html }: Pick<DrawnPanel, "html">,
   name: string,
@@ -21,8 +21,10 @@ export function pointsOf(
   });
 }
 
-/** The labels of the axis that stand at their values, from the top: those with a class may be moved out of
- *  each other's way. */
+/**
+ * Axis labels that are drawn exactly at their values, from top to bottom. Labels with a class are
+ * left out, because they may be shifted to avoid overlap.
+ */
 export const plainLabels = (
   html: string,
 ): readonly { readonly y: number; readonly text: string }[] =>
@@ -32,10 +34,10 @@ export const plainLabels = (
   ).toSorted((a, b) => a.y - b.y);
 
 /**
- * Where values should be drawn by the labels of the axis, in CSS pixels from the top of the panel.
+ * Expected heights of values according to the axis labels, in CSS pixels from the top of the panel.
  *
- * @param values In the unit of the labels.
- * @param transform The scale of the axis: the logarithm, or the value itself.
+ * @param values Values in the unit of the labels.
+ * @param transform Scale of the axis: the logarithm, or the identity.
  */
 export function heightsByAxis(
   { html, height }: DrawnPanel,
@@ -51,6 +53,6 @@ export function heightsByAxis(
   return values.map((value) => ((top.y + slope * (transform(value) - top.at)) * height) / 100);
 }
 
-/** The number of a label, such as `1,234.5` or `−0.5 %`. */
+/** Parses the number of a label, such as `1,234.5` or `−0.5 %`. */
 const numberIn = (text: string): number =>
   Number(text.replaceAll(",", "").replace("−", "-").replace(/\s*%$/u, ""));

@@ -1,9 +1,9 @@
 import { DuckDBInstance } from "@duckdb/node-api";
 
-/** A row that DuckDB answers. */
+/** A row of a DuckDB result. */
 type DuckRow = Readonly<Record<string, unknown>>;
 
-/** Runs statements of DuckDB one after another. @returns The rows of the last one, as JSON has them. */
+/** Runs DuckDB statements in order. @returns The rows of the last one, with JSON values. */
 export async function duckdb(...statements: readonly string[]): Promise<readonly DuckRow[]> {
   const instance = await DuckDBInstance.create(":memory:");
   const connection = await instance.connect();

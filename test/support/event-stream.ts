@@ -1,6 +1,6 @@
 import { atFileEnd } from "./file-end.ts";
 
-/** A block of a stream of server-sent events (WHATWG HTML, section 9.2.5). */
+/** An event of an event stream (WHATWG HTML, section 9.2.5). */
 interface Block {
   readonly id: string | undefined;
   readonly event: string | undefined;
@@ -8,26 +8,26 @@ interface Block {
   readonly comment: string | undefined;
 }
 
-/** A stream that is open. */
+/** An open event stream. */
 export interface OpenStream {
   readonly response: Response;
   /** Events received so far. */
   readonly blocks: readonly Block[];
-  /** Received text so far. */
+  /** All text received so far. */
   text(): string;
-  /** The ids of the events among it. */
+  /** Ids of the events received so far. */
   ids(): readonly string[];
-  /** Resolves when this many events have come; rejects when the stream ends before. */
+  /** Resolves once this many events have arrived; rejects when the stream ends earlier. */
   until(events: number): Promise<void>;
-  /** Resolves when something has come of which this is true. */
+  /** Resolves with the first event that fulfills the condition. */
   untilBlock(isIt: (block: Block) => boolean): Promise<Block>;
-  /** Resolves when the stream has ended, in good order or not. */
+  /** Resolves when the stream ends: normally (`ended`), or by a broken connection (`cut`). */
   readonly ended: Promise<"ended" | "cut">;
   /** Closes the connection. */
   leave(): void;
 }
 
-/** Opens a stream, which is closed after the tests of the file. */
+/** Opens an event stream; it is closed after the last test of the file. */
 export async function openStream(
   url: string,
   headers: Readonly<Record<string, string>> = {},

@@ -4,14 +4,14 @@ import type { ExampleRequest, RecordedExchange } from "../../src/openapi/exchang
 
 const FOLDER = new URL("../../src/openapi/fixtures/", import.meta.url);
 
-/** Members that differ from run to run, but mean the same thing wherever they stand. */
+/** Members whose values differ between runs, but are used consistently within one run. */
 const VOLATILE: ReadonlySet<string> = new Set([
   ...["client_id", "client_secret", "registration_access_token", "code", "verification_uri"],
   ...["access_token", "subject", "id", "secret", "eventId", "challenge", "queueToken"],
   ...["reference", "kid", "x", "public_key", "requestId"],
 ]);
 
-/** Members that tell how fast something was, or the time by the clock of the machine. */
+/** Members with a measured value or a time of the machine's clock. */
 const MEASURED: ReadonlySet<string> = new Set([
   "client_id_issued_at",
   "latencyMs",
@@ -22,7 +22,7 @@ const MEASURED: ReadonlySet<string> = new Set([
 const HINT =
   "An answer is not what its example says. If it is meant to be, run with UPDATE_EXAMPLES=1.";
 
-/** What of an OpenAPI document is used to make requests. */
+/** The parts of an OpenAPI document that are needed to build requests. */
 export interface Described {
   readonly paths: Readonly<Record<string, Readonly<Record<string, DescribedOperation>>>>;
 }
@@ -32,19 +32,19 @@ interface DescribedOperation {
   readonly requestBody?: { readonly content: Readonly<Record<string, unknown>> };
 }
 
-/** Plays the examples of the description against a running service. */
+/** Sends the recorded example requests to a running service and compares the answers. */
 export interface Player {
-  /** Sends the request of an example. @returns What came back, once it is what the example says. */
+  /** Sends the request of an example and compares the answer. @returns The answer. */
   play(id: string, name: string, token?: string): Promise<Readonly<Record<string, string>>>;
-  /** Sends the request that is answered with a failure. */
+  /** Sends the example request that causes a problem, and compares the answer. */
   fail(code: string, token?: string): Promise<void>;
-  /** Compares what a webhook got. */
+  /** Compares the payload of a webhook with its example. */
   deliver(type: string, body: unknown): void;
-  /** Registers the actual value for a value of the examples. */
+  /** Maps a value of the examples to the actual value of this run. */
   learn(example: string, actual: string): void;
-  /** Examples that nothing was compared with, by file. */
+  /** Examples that were not compared. */
   readonly left: () => readonly string[];
-  /** Writes the received values into the files. */
+  /** Writes the received values into the example files. */
   keep(): void;
 }
 
@@ -54,11 +54,11 @@ interface Failure extends Omit<RecordedExchange, "summary"> {
 }
 
 /**
- * Creates a player. Secrets and ids are new in every run: they may differ from the example as long
- * as the same one stands wherever the example has the same.
+ * Creates a player. Secrets and ids differ in every run: they may differ from the example if the
+ * same example value always corresponds to the same actual value.
  *
- * @param base Where the service listens.
- * @param isRecorded Whether what comes takes the place of the examples.
+ * @param base Base URL of the service.
+ * @param isRecorded Whether the answers replace the examples instead of being compared with them.
  */
 export function createPlayer(base: string, document: Described, isRecorded: boolean): Player {
   const files = new Map(
@@ -147,7 +147,7 @@ export function createPlayer(base: string, document: Described, isRecorded: bool
   };
 }
 
-/** A request as `fetch` takes it. */
+/** Builds the `fetch` options of an example request. */
 function requestOf(document: Described, id: string, request: ExampleRequest) {
   const { path, method, operation } = placeOf(document, id);
   const query = Object.entries(request.query ?? {}).flatMap(([name, value]) =>
@@ -179,7 +179,7 @@ const bodyAs = (mediaType: string, body: unknown): string =>
     ? JSON.stringify(body)
     : String(new URLSearchParams(body as Record<string, string>));
 
-/** Texts that stand for each other in two values, as far as they have the same shape. */
+/** Pairs of example value and actual value for the volatile members that two values share. */
 function pairsIn(
   example: unknown,
   actual: unknown,
@@ -194,14 +194,17 @@ function pairsIn(
   );
 }
 
-/** A value without measured figures, which differ from run to run. */
+/** Copies a value with every measured figure replaced by its type. */
 function steady(value: unknown): unknown {
   return JSON.parse(
     JSON.stringify(value ?? null, (name, one) => (MEASURED.has(name) ? typeof one : one)),
   );
 }
 
-/** A value with the measured figures of before, so that only real changes differ. */
+/**
+ * Copies a value, but keeps the measured figures of the old example, so that a new recording
+ * differs only where something changed.
+ */
 function withMeasuresOf(before: unknown, value: unknown, member = ""): unknown {
   if (MEASURED.has(member) && before !== undefined) return before;
   if (typeof value !== "object" || value === null) return value;
@@ -213,7 +216,7 @@ function withMeasuresOf(before: unknown, value: unknown, member = ""): unknown {
   return Array.isArray(value) ? entries.map(([, one]) => one) : Object.fromEntries(entries);
 }
 
-/** A value in which texts were put in the place of others, the longest first. */
+/** Replaces strings within a value, the longest ones first. */
 function replaced<T>(value: T, pairs: readonly (readonly [string, string])[]): T {
   if (value === undefined) return value;
   const longestFirst = pairs.toSorted(([a], [b]) => b.length - a.length);

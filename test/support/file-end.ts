@@ -1,16 +1,16 @@
-/** Cleanup functions of the current test file, in the order of the starts. */
+/** Cleanup functions of the current test file, in order of registration. */
 const endings: (() => unknown)[] = [];
 
 /**
- * Ends something when the tests of the present file have run, the newest first. Use it in place of
- * `afterAll` at the top of a helper: files of one worker share a helper's module, so that its top
- * runs for the first of them alone.
+ * Registers a cleanup function that runs after the last test of the current file; the newest runs
+ * first. Helpers use it instead of a top-level `afterAll`: the files of a worker share a helper's
+ * module, so its top-level code runs only for the first of them.
  */
 export function atFileEnd(end: () => unknown): void {
   endings.push(end);
 }
 
-/** Ends everything, also after a failure. Throws the first failure. */
+/** Runs all cleanup functions, even if one of them fails. @throws The first failure. */
 export async function endFile(): Promise<void> {
   const failures: unknown[] = [];
   for (let end = endings.pop(); end !== undefined; end = endings.pop()) {

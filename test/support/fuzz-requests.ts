@@ -2,7 +2,7 @@ import fc from "fast-check";
 import type { Described, Description } from "./checks-answers.ts";
 import { oddText, oddValue, type Resolve, type Schema, valueFor } from "./fuzz-values.ts";
 
-/** A request that is made of what a description says, or against it. */
+/** A generated request, which may violate the OpenAPI document. */
 export interface FuzzedRequest {
   readonly one: Described;
   readonly path: string;
@@ -10,7 +10,7 @@ export interface FuzzedRequest {
   readonly body: string | undefined;
 }
 
-/** The input of an operation according to its description. */
+/** The input that an operation accepts according to the OpenAPI document. */
 interface Taken {
   readonly parameters?: readonly {
     readonly name: string;
@@ -27,16 +27,16 @@ interface Taken {
 export interface FuzzOptions {
   readonly document: Description;
   readonly described: readonly Described[];
-  /** Headers of callers of every kind. */
+  /** Credential headers, one set for each kind of caller. */
   readonly callers: readonly Readonly<Record<string, string>>[];
-  /** Ids of things that are there, for the parts of paths that vary. */
+  /** Ids of existing things, for path parameters. */
   readonly ids: readonly string[];
 }
 
-/** One in this many parts of a request is not as described. */
+/** One in this many parts of a request violates the document. */
 const ODD_ONE_IN = 4;
 
-/** How much more often an operation is asked that takes something. */
+/** Weight of operations that accept input or need a credential, relative to all others. */
 const OFTEN = 8;
 
 const mostly = <T>(usual: fc.Arbitrary<T>, odd: fc.Arbitrary<T>): fc.Arbitrary<T> =>
@@ -45,7 +45,7 @@ const mostly = <T>(usual: fc.Arbitrary<T>, odd: fc.Arbitrary<T>): fc.Arbitrary<T
 const text = (value: unknown): string =>
   typeof value === "string" ? value : (JSON.stringify(value) ?? "undefined");
 
-/** Headers that change how a request is read. */
+/** Headers that change how a server interprets a request. */
 const oddHeaders: fc.Arbitrary<Readonly<Record<string, string>>> = fc.constantFrom(
   { accept: "text/html" },
   { accept: "image/*;q=0.1, */*;q=0" },
@@ -65,7 +65,7 @@ const oddHeaders: fc.Arbitrary<Readonly<Record<string, string>>> = fc.constantFr
   { range: "bytes=0-0" },
 );
 
-/** Requests to all operations; those that take nothing and serve everybody are asked less often. */
+/** Generates requests to all operations, less often to public ones without input. */
 export function fuzzedRequest(options: FuzzOptions): fc.Arbitrary<FuzzedRequest> {
   const weighed = options.described.map((one) => ({
     arbitrary: requestTo(one, options),
@@ -98,7 +98,7 @@ function requestTo(one: Described, options: FuzzOptions): fc.Arbitrary<FuzzedReq
     }));
 }
 
-/** Finds what a pointer names (RFC 6901). */
+/** Creates a function that resolves a `$ref` (JSON pointer, RFC 6901) in the document. */
 function resolver(document: Description): Resolve {
   return (ref) =>
     ref
@@ -117,7 +117,10 @@ function pathOf(path: string, ids: readonly string[]): fc.Arbitrary<string> {
   return fc.tuple(...arbitraries).map((all) => all.join(""));
 }
 
-/** Halves of pairs cannot be sent; a segment that is empty or dots would be another address. */
+/**
+ * Percent-encodes a path segment. Lone surrogates are replaced, and empty or dot segments are
+ * avoided, because they would change the path.
+ */
 function encoded(segment: string): string {
   const part = encodeURIComponent(segment.toWellFormed());
   return /^\.{0,2}$/.test(part) ? "%00" : part;
@@ -155,7 +158,7 @@ function bodyOf({ requestBody }: Taken, resolve: Resolve): fc.Arbitrary<Sent> {
   return mostly(fc.oneof(...usual), oddBody(types));
 }
 
-/** As it is, or with one member that it should not have so. */
+/** Generates the value itself, or a copy with one member replaced, added or removed. */
 function mutated(value: fc.Arbitrary<unknown>): fc.Arbitrary<unknown> {
   const changed = fc
     .tuple(value, fc.nat(), oddValue, fc.constantFrom("replace", "add", "remove"))

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 
-/** A JSON Schema, as far as requests are made of it. */
+/** The keywords of JSON Schema that the generators use. */
 export interface Schema {
   readonly $ref?: string;
   readonly const?: unknown;
@@ -22,14 +22,16 @@ export interface Schema {
   readonly required?: readonly string[];
 }
 
-/** Finds what a `$ref` names. */
+/** Returns the schema that a `$ref` points to. */
 export type Resolve = (ref: string) => Schema;
 
-/** Longest list that is made where the schema allows longer ones. */
+/** Maximum length of generated lists. */
 const MAX_ITEMS = 4;
 
-/** Text that has broken programs: control and direction characters, halves of pairs, markup, paths,
- *  formats, non-numbers such as NaN, names of members that every object has. */
+/**
+ * Strings that often break programs: control and bidirectional characters, lone surrogates, markup,
+ * paths, format strings, non-numbers such as NaN, and names of members that every object inherits.
+ */
 const ODD_TEXTS: readonly string[] = [
   ...["", " ", "\u0000", "a\u0000b", "\ud800", "\u202egnp.exe", "\u0007\u001b[31m", "ﬃ", "İ", "ß"],
   ...["<script>alert(1)</script>", "{{7*7}}", "#{7*7}", "%s%n%x", "' OR 1=1 --", "; rm -rf /"],
@@ -47,7 +49,7 @@ const ODD_TEXTS: readonly string[] = [
   ...["AAPL", "ALDER.SIM", "alder.sim", "x".repeat(600), "é".repeat(3_000), "\r\nX-Injected: 1"],
 ];
 
-/** Values of every kind that a member was not meant to have. */
+/** Generates values of any type, which no member expects. */
 export const oddValue: fc.Arbitrary<unknown> = fc.oneof(
   fc.constantFrom<unknown>(...ODD_TEXTS),
   fc.constantFrom<unknown>(null, true, false, 0, -1, 0.5, -0, 1e21, 2 ** 53, -(2 ** 31), 1e-7),
@@ -57,13 +59,15 @@ export const oddValue: fc.Arbitrary<unknown> = fc.oneof(
   fc.jsonValue({ maxDepth: 3 }),
 );
 
-/** Text that no parameter was meant to have. */
+/** Generates strings that no parameter expects. */
 export const oddText: fc.Arbitrary<string> = fc.oneof(
   fc.constantFrom(...ODD_TEXTS),
   fc.string({ unit: "binary", maxLength: 40 }),
 );
 
-/** Values that a schema allows, or nearly: bounds are kept, and formats that matter here. */
+/**
+ * Generates values that mostly conform to a schema: they respect its bounds and the common formats.
+ */
 export function valueFor(schema: Schema, resolve: Resolve): fc.Arbitrary<unknown> {
   if (schema.$ref !== undefined) return valueFor(resolve(schema.$ref), resolve);
   if ("const" in schema) return fc.constant(schema.const);

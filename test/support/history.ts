@@ -1,4 +1,4 @@
-/** A row of a history of `get_signal` with `detail=full`. */
+/** A row of a get_signal history with `detail=full`. */
 export interface HistoryRow {
   readonly session: string;
   readonly asOf: string;
@@ -11,13 +11,15 @@ export interface HistoryRow {
   readonly return: number | null;
 }
 
-/** A page of a history, as columns. */
+/** A page of a history, whose rows are transposed into columns. */
 interface HistoryPage {
   readonly history: Readonly<Record<string, readonly unknown[]>>;
   readonly nextCursor: string | null;
 }
 
-/** All rows of a history. @param ask Gets the JSON at an address with a query. */
+/**
+ * Reads all pages of a history. @returns Its rows. @param ask Gets the JSON at a path with a query.
+ */
 export async function historyRows(
   ask: (path: string) => Promise<HistoryPage>,
   path: string,

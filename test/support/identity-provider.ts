@@ -10,29 +10,32 @@ import {
 import { atFileEnd } from "./file-end.ts";
 import { listenLocally } from "./local-server.ts";
 
-/** Claims, right or wrong. */
+/** Claims of an identity assertion, valid or invalid. */
 export type Claims = Readonly<Record<string, unknown>>;
 
-/** An identity provider on a socket of its own that signs identity assertions (ID-JAG). */
+/** An identity provider on its own socket, which signs identity assertions (ID-JAG). */
 export interface IdentityProvider {
   readonly issuer: string;
-  /** How often its keys were fetched. */
+  /** Number of requests for its keys. */
   readonly fetches: () => number;
-  /** Published keys. */
+  /** The published keys. */
   readonly keys: readonly JWK[];
-  /** As the operator would trust it. */
+  /** The provider as an entry of the operator's trusted issuers. */
   trusted(): Promise<readonly TrustedIssuer[]>;
-  /** Publishes a key beside its own. */
+  /** Publishes a further key. */
   publish(key: JWK): void;
-  /** Signs from now on with a new key, which is published. */
+  /** Creates and publishes a key, and signs with it from now on. */
   rotate(): Promise<void>;
-  /** Stops answering. */
+  /** Stops the server, so that requests fail. */
   stop(): Promise<void>;
-  /** Signs claims; `undefined` takes a claim of the default ones away. */
+  /** Signs the claims; a claim that is `undefined` is left out of the assertion. */
   sign(claims: Claims, header?: Readonly<Record<string, unknown>>): Promise<string>;
 }
 
-/** Writes what `TRUSTED_ISSUERS` names; it goes when the tests of the file have run. */
+/**
+ * Writes a file for `TRUSTED_ISSUERS`, which is removed after the last test of the file. @returns
+ * Its path.
+ */
 export async function trustFile(content: string): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), "issuers-"));
   atFileEnd(() => rm(folder, { recursive: true }));
@@ -41,7 +44,7 @@ export async function trustFile(content: string): Promise<string> {
   return file;
 }
 
-/** An assertion for a client, as a provider fills it in. @param at Milliseconds since the epoch. */
+/** Typical claims of an assertion for a client. @param at Time of issue, Unix milliseconds. */
 export function claimsFor(audience: string, clientId: string, at: number): Claims {
   const now = Math.floor(at / 1000);
   return {
@@ -56,7 +59,7 @@ export function claimsFor(audience: string, clientId: string, at: number): Claim
   };
 }
 
-/** Starts a provider; it stops when the tests of the file have run. */
+/** Starts an identity provider; it stops after the last test of the file. */
 export async function startIdentityProvider(): Promise<IdentityProvider> {
   const keys: JWK[] = [];
   let fetched = 0;

@@ -5,15 +5,18 @@ import { join } from "node:path";
 
 const ROOT = join(import.meta.dirname, "../..");
 
-/** Makes the package in a folder. @returns Its tarball. */
+/** Builds the npm package into a folder. @returns The path of its tarball. */
 export function buildRelease(folder: string, root = ROOT): string {
   execFileSync(process.execPath, [join(root, "deploy/release.ts"), folder], { stdio: "pipe" });
   const [tarball = ""] = globSync(join(folder, "*.tgz"));
   return tarball;
 }
 
-/** Installs a tarball into an empty folder, with an empty cache and without a registry. @returns The
- *  file of the program. */
+/**
+ * Installs a tarball into an empty folder, with an empty cache and without a registry.
+ *
+ * @returns The path of the program.
+ */
 function installPackage(tarball: string, folder: string): string {
   mkdirSync(folder, { recursive: true });
   execFileSync("npm", ["install", "--offline", "--omit=dev", "--no-audit", tarball], {
@@ -24,14 +27,14 @@ function installPackage(tarball: string, folder: string): string {
   return join(folder, "node_modules/market-signal/dist/market-signal.js");
 }
 
-/** The package and where it is installed. */
+/** The npm package, and the program of its installation. */
 interface Installed {
   readonly tarball: string;
-  /** The file of the program. */
+  /** Path of the program. */
   readonly program: string;
 }
 
-/** The package that all tests of a run share: in the package tier it is there already. */
+/** The package that all tests of a run share; in the package tier, it is already installed. */
 export function installedPackage(): Installed {
   const { PACKAGE_TARBALL: tarball, INSTALLED_PROGRAM: program } = process.env;
   if (tarball !== undefined && program !== undefined) return { tarball, program };
@@ -40,7 +43,7 @@ export function installedPackage(): Installed {
   return { tarball: built, program: installPackage(built, join(folder, "installed")) };
 }
 
-/** Installs the package for the workers of a run in the package tier. */
+/** Builds and installs the package for the workers of a package tier run. */
 export function setup(): void {
   const { tarball, program } = installedPackage();
   process.env.PACKAGE_TARBALL = tarball;

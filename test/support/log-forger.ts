@@ -37,7 +37,7 @@ export const json = (content: object): string => canonicalize(content) as string
 const DAY_MS = 86_400_000;
 const START = Date.UTC(2026, 0, 5, 21);
 
-/** Random whole numbers below n from a seed (Park and Miller, 1993). */
+/** Pseudorandom whole numbers below n, from a seed (Park and Miller, 1993). */
 export function below(seed: number): (n: number) => number {
   let state = (seed % 2_147_483_646) + 1;
   return (n) => {
@@ -46,7 +46,7 @@ export function below(seed: number): (n: number) => number {
   };
 }
 
-/** A key from a seed. */
+/** Derives an Ed25519 key from a seed text. */
 function keyOf(seed: string): KeyObject {
   // PKCS #8 of an Ed25519 seed (RFC 8410 section 7).
   const prefix = Buffer.from("302e020100300506032b657004220420", "hex");
@@ -57,13 +57,13 @@ function keyOf(seed: string): KeyObject {
 const OURS = keyOf("log");
 const OTHERS = generateKeyPairSync("ed25519").privateKey;
 
-/** The key that signs, and what verifies it. */
+/** The verifier of the honest log's key. */
 export const VERIFIER = verifierText(noteSigner(ORIGIN, OURS));
 
-/** Close of the session of a day, and when its run was logged. */
+/** Close of the session of a day, Unix milliseconds; the run is logged one second later. */
 export const closeOf = (day: number) => START + day * DAY_MS;
 
-/** Horizons in sessions, short ones, so that short histories have settlements. */
+/** Horizons in sessions, so short that short histories have settlements. */
 const HORIZONS = [1, 2];
 
 const METHOD = withHorizons(
@@ -82,11 +82,14 @@ function withHorizons(method: string): string {
 /** Maximum number of instruments of a class. */
 const MOST = 4;
 
-/** Log total return of an instrument in the session of a day. */
+/** Log total return of an instrument on a day. */
 const moveOf = (symbol: string, day: number): number =>
   Math.sin(day * 12.9898 + symbol.charCodeAt(0) * 78.233 + Number(symbol.slice(1)) * 37.719) / 20;
 
-/** The prices that followed what is logged: every instrument trades every day. @param days How many. */
+/**
+ * The prices behind the logged outcomes: every instrument trades every day. @param days Number of
+ * days.
+ */
 export function pricesOver(days: number): SettlementMarket {
   const records = (["stock", "crypto"] as const).flatMap((assetClass) =>
     Array.from({ length: MOST }, (_, at) => {
@@ -104,25 +107,25 @@ function barOf(symbol: string, day: number): Bar {
   return { session, availableAt: closeOf(day), ...prices, logReturn: moveOf(symbol, day) };
 }
 
-/** A run of a history that is being made. */
+/** A run in a generated history. */
 export interface MadeRun {
   readonly index: number;
   readonly day: number;
   readonly assetClass: "stock" | "crypto";
   readonly symbols: readonly string[];
-  /** Number of horizons over which it is settled. */
+  /** Number of horizons that are already settled. */
   settled: number;
 }
 
-/** What a history tells; absent: everything. */
+/** Options of a generated history; absent: complete. */
 interface Told {
-  /** Whether a day has runs. */
+  /** Whether runs of this day are logged. */
   readonly isLogged?: (day: number) => boolean;
-  /** Whether what followed a run is told. */
+  /** Whether outcomes of this run are logged. */
   readonly isSettled?: (run: MadeRun) => boolean;
 }
 
-/** The entries of an honest log of several sessions. */
+/** Generates the entries of an honest log over several sessions. */
 export function honestEntries(
   random: (n: number) => number,
   sessions: number,
@@ -159,7 +162,7 @@ export function honestEntries(
   return entries;
 }
 
-/** Appends the settlements that are due after the last run. */
+/** Appends the settlements that the newest run makes due. */
 function settle(
   entries: string[],
   runs: readonly MadeRun[],
@@ -207,7 +210,7 @@ function resultOf(
 ): string {
   const scoreSmoothed = random(10_001) / 100;
   const signal = scoreSmoothed >= 70 ? "LONG" : scoreSmoothed <= 30 ? "SHORT" : "WAIT";
-  // Every other run is as version 1 of the leaves wrote it.
+  // Every second run uses version 1 of the leaf format.
   const tables = RISK_TABLE.classes[symbol.startsWith("s") ? "stock" : "crypto"];
   const sigmas = tables.map((table) => horizonSigma(0.01, table, random(12)));
   const [v, forecast] = run % 2 === 0 ? [1, { sigma: 0.01 }] : [2, { sigmas }];
@@ -218,10 +221,10 @@ function resultOf(
   return json({ ...place, status: "ok", ...scores, factors: hashed, inputs: hashed });
 }
 
-/** The files of a log, by path. */
+/** The served files of a log, by path. */
 export type Files = Map<string, Uint8Array>;
 
-/** Everything that a log serves. @param key Signs its checkpoint. */
+/** Creates all served files of a log. @param key Key that signs the checkpoint. */
 export function filesOf(entries: readonly string[], key: KeyObject = OURS): Files {
   const files: Files = new Map();
   const edge = new TreeEdge();
@@ -253,10 +256,10 @@ function bundleOf(entries: readonly string[]): Uint8Array {
   return Buffer.concat(parts);
 }
 
-/** Serves files of memory. */
+/** A log source that reads files from memory. */
 export const sourceOf = (files: Files): LogSource => ({ read: async (path) => files.get(path) });
 
-/** The proof of an entry, as a file. */
+/** Creates the proof file of an entry. */
 export async function proofOf(files: Files, entries: readonly string[], index: number) {
   const size = entries.length;
   const read = async (tile: Tile) => {
@@ -267,10 +270,10 @@ export async function proofOf(files: Files, entries: readonly string[], index: n
   return { index, proof, checkpoint, extra: Buffer.from(entries[index] ?? "") };
 }
 
-/** An attempt to present another history to a verifier who saw the log before. */
+/** A forged log, presented to a verifier that saw the honest log before. */
 interface Forgery {
   readonly files: Files;
-  /** The entry that has to be named; absent where no single one is to blame. */
+  /** Index of the entry that the verifier must report; absent: there is no single wrong entry. */
   readonly entry?: number;
 }
 
@@ -278,7 +281,10 @@ interface Forgery {
 interface Forged {
   /** The honest log. */
   readonly entries: readonly string[];
-  /** Its size when the victim saw it last, at the end of a run, and when that was. */
+  /**
+   * Tree size at the end of the last run that the victim saw, and the instant at which they saw it,
+   * Unix milliseconds.
+   */
   readonly seenSize: number;
   readonly seenAt: number;
   readonly random: (n: number) => number;
@@ -286,7 +292,9 @@ interface Forged {
 
 type Forger = (of: Forged) => Forgery;
 
-/** A forger without a key of the log serves changed entries below the honest tree. */
+/**
+ * Serves changed entries under the unchanged tree, as a forger without the log's key would have to.
+ */
 const servedOver = (honest: readonly string[], entries: readonly string[]): Files => {
   const files = filesOf(honest);
   for (const tile of allTiles(honest.length)) {
@@ -299,14 +307,14 @@ const servedOver = (honest: readonly string[], entries: readonly string[]): File
 
 const kindOf = (entry: string): string => JSON.parse(entry).kind;
 
-/** Indexes of the entries of a kind, from one on. */
+/** Indexes of the entries of a kind, beginning at `from`. */
 const placesOf = (entries: readonly string[], kind: string, from = 0): readonly number[] =>
   entries.flatMap((entry, at) => (at >= from && kindOf(entry) === kind ? [at] : []));
 
 const oneOf = <T>(list: readonly T[], random: (n: number) => number): T =>
   list[random(list.length)] as T;
 
-/** Another text of the same kind, still canonical. */
+/** Changes an entry, but keeps its kind and its canonical form. */
 const altered = (entry: string): string =>
   json({ ...JSON.parse(entry), ...(kindOf(entry) === "signal" ? { status: "stale" } : { x: 1 }) });
 
@@ -321,13 +329,16 @@ const changedTile = (of: Forged, change: (bytes: Buffer) => Buffer): Forgery => 
   return { files };
 };
 
-/** Changes a leaf that was not seen yet, at most. */
+/**
+ * Changes members of an entry. The forgers below apply it only to entries that the victim has not
+ * seen.
+ */
 const rewritten = (entry: string, change: (leaf: Leaf) => object): string => {
   const leaf = JSON.parse(entry);
   return json({ ...leaf, ...change(leaf) });
 };
 
-/** Members of leaves that forgers change. */
+/** Members of entries that forgers change. */
 interface Leaf {
   readonly run: number;
   readonly signal: number;
@@ -336,17 +347,17 @@ interface Leaf {
   readonly settlement: number;
 }
 
-/** A settlement that the victim has not seen, with a result at least. */
+/** Index of a random settlement that the victim has not seen. */
 const unseenSettlement = ({ entries, random, seenSize }: Forged): number =>
   oneOf(placesOf(entries, "settlement", seenSize), random);
 
-/** A settlement with its outcomes. */
+/** The entries of a settlement: its manifest and its outcomes. */
 const settlementAt = (entries: readonly string[], at: number): readonly string[] =>
   entries.slice(at, at + 1 + (JSON.parse(entries[at] ?? "") as Leaf).results);
 
 /**
- * Every kind of forgery. Those from "run without a result" on have the key of the log: who saw it before
- * finds them, or who knows the prices, or the rules.
+ * All kinds of forgery. From "run without a result" on, the forger has the log's key, so that only
+ * a verifier can detect them that saw the log before, or knows the prices or the rules.
  */
 export const forgers: Readonly<Record<string, Forger>> = {
   altered({ entries, random }) {
@@ -413,7 +424,7 @@ export const forgers: Readonly<Record<string, Forger>> = {
     const { results } = JSON.parse(entries[entry] ?? "") as Leaf;
     const at = entry + 1 + random(results);
     const other = entry + 1 + ((at - entry) % results);
-    // The outcome of one statement is attributed to another.
+    // Replaces the reference to a signal, so that the outcome of one signal is attributed to another.
     const told = (from: number, as: number) =>
       rewritten(entries[from] ?? "", ({ signal }) => ({
         signal: from === as ? signal + 1 : signal,

@@ -2,7 +2,7 @@ import { parseTilePath } from "../../src/log/tile-path.ts";
 import type { LogSource } from "../../src/log/verify/source.ts";
 import type { signalLog } from "./signal-log.ts";
 
-/** What a log serves. */
+/** Creates a log source from a log's reader. */
 export const logSourceOf = ({
   reader,
 }: Pick<ReturnType<typeof signalLog>, "reader">): LogSource => ({

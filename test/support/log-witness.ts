@@ -8,19 +8,19 @@ import { witnessServer } from "../../src/log/witness/witness-server.ts";
 import { atFileEnd } from "./file-end.ts";
 import { dataFolder } from "./signal-log.ts";
 
-/** False answers of a witness. */
+/** Overrides of the witness's answers. */
 interface Lies {
   addCheckpoint?: (() => WitnessAnswer) | undefined;
   checkpoint?: (() => WitnessAnswer) | undefined;
 }
 
-/** An answer of a witness. */
+/** Creates an answer of a witness. */
 export const witnessAnswer = (status: number, body: string): WitnessAnswer => ({
   ...{ status, body },
   type: "text/plain; charset=utf-8",
 });
 
-/** A witness on a port of this machine. @param keys The logs that it watches. */
+/** Starts a witness on a loopback port. @param keys Verifier keys of the logs that it witnesses. */
 export async function openWitness(name: string, keys: readonly string[], now: () => number) {
   const signer = cosigner(name, generateKeyPairSync("ed25519").privateKey);
   const mlDsa = cosigner(name, generateKeyPairSync("ml-dsa-44").privateKey);

@@ -6,8 +6,10 @@ import type { Page } from "playwright-core";
 
 const axe = await readFile(createRequire(import.meta.url).resolve("axe-core"), "utf8");
 
-/** Saves a screenshot in the folder that `SCREENSHOTS` names, if it is set: of the whole page, or of what
- *  the window shows. */
+/**
+ * Saves a screenshot of the whole page or of the window to the folder in `SCREENSHOTS`; does
+ * nothing if that is not set.
+ */
 export async function photograph(
   page: Page,
   name: string,
@@ -19,14 +21,18 @@ export async function photograph(
   await page.screenshot({ path: join(folder, `${name}.png`), fullPage: isWhole });
 }
 
-/** What axe-core finds wrong with the page, or a frame of it, as it stands: rule and elements.
- *  @param impacts Severities that count; all unless given. */
+/**
+ * Faults that axe-core finds in a page or frame in its current state, each with the rule and the
+ * elements.
+ * @param impacts Severities to report; default: all.
+ */
 export async function accessibilityFaults(
   page: Pick<Page, "evaluate">,
   impacts?: readonly ImpactValue[],
 ): Promise<readonly string[]> {
   if ((await page.evaluate("typeof axe")) === "undefined") await page.evaluate(axe);
-  // Only these leave the page: what axe-core says of all other elements takes seconds to send.
+  // Returns only the violations: transferring axe-core's results for all other elements would take
+  // seconds.
   const violations = (await page.evaluate(
     "axe.run(document, { resultTypes: ['violations'] }).then(({ violations }) => violations)",
   )) as AxeResults["violations"];

@@ -6,54 +6,56 @@ import type { Person, UserTokens } from "./person.ts";
 interface Holder {
   readonly kind: "agent" | "user" | "service";
   readonly scopes: readonly Scope[];
-  /** "/mcp" for a token that is good there alone. */
+  /** `/mcp` for a token that is valid only there. */
   readonly resource: "" | "/mcp";
-  /** The agent that holds it. */
+  /** Client id of the agent; absent: the holder is not an agent. */
   readonly agentId?: string;
 }
 
-/** What a request can come with. */
+/** A credential that a request can carry. */
 export interface Credential {
   readonly name: string;
   readonly headers: Readonly<Record<string, string>>;
-  /** Absent: it is good for nothing at the gate. */
+  /** Absent: protected resources reject the credential. */
   readonly holder?: Holder;
-  /** The browser that it is the cookie of. */
+  /** The person whose session cookie it is. */
   readonly browser?: Person;
-  /** The agent that it is the registration access token of. */
+  /** Client id of the agent whose registration access token it is. */
   readonly registrationOf?: string;
-  /** Whether it looks like a token or key, so that the refusal says what is wrong with it. */
+  /** Whether it has the form of a token or key, so that the challenge contains an error code. */
   readonly isPresented: boolean;
 }
 
-/** What the requests of the matrix are about; it must come out of it as it went in. */
+/** The owners of the things that the requests try to change; nothing of theirs may change. */
 export interface Victims {
-  /** An unclaimed agent, its token, and its claim code. */
+  /** An unclaimed agent with its claim code, and an access token of the agent. */
   readonly agent: RegisteredAgent & { readonly claim: { readonly code: string } };
   readonly agentToken: string;
   readonly person: Person;
 }
 
-/** Everything that the matrix is about. */
+/** All credentials and victims of the matrix. */
 export interface World {
   readonly credentials: readonly Credential[];
   readonly victims: Victims;
-  /** All issued secrets; no answer may contain one. */
+  /** All issued secrets, which no answer may contain. */
   readonly secrets: readonly string[];
 }
 
-/** The service and the clock that the credentials are created with. */
+/** Access to the service and its clock while the credentials are created. */
 interface WorldOptions {
   readonly base: string;
-  /** A new person at a new browser. */
+  /** Creates a person with a new browser. */
   readonly person: () => Person;
-  /** Moves the clock of the service. */
+  /** Advances the clock of the service, in milliseconds. */
   readonly wait: (ms: number) => void;
 }
 
 const DAY_MS = 86_400_000;
 
-/** Lifetime of an application's queue token in the sandbox and one second, in milliseconds. */
+/**
+ * Slightly more than the lifetime of an application's queue token in the sandbox, in milliseconds.
+ */
 const QUEUE_TOKEN_MS = 7 * DAY_MS + 1_000;
 
 const allScopes = Object.keys(scopeDescriptions).filter(isScope);
@@ -75,7 +77,7 @@ const good = (name: string, headers: Credential["headers"], holder: Holder): Cre
   isPresented: true,
 });
 
-/** Makes every kind of credential, the worn-out ones first. */
+/** Creates every kind of credential, the expired ones first. */
 export async function createWorld({ base, person, wait }: WorldOptions): Promise<World> {
   const expired = await createExpiring(base, person());
   wait(QUEUE_TOKEN_MS);
@@ -124,7 +126,7 @@ async function createVictims(base: string, person: Person): Promise<Victims> {
   return { agent, agentToken: await tokenOf(base, agent), person };
 }
 
-/** Revoked and otherwise ended credentials. */
+/** Creates credentials that are revoked or otherwise no longer valid. */
 async function createEnded(base: string, person: Person): Promise<readonly Credential[]> {
   const revoked = await tokenOf(base, await register(base));
   await postForm(`${base}/oauth/revoke`, { token: revoked });
@@ -160,7 +162,7 @@ async function createEnded(base: string, person: Person): Promise<readonly Crede
   ];
 }
 
-/** Secrets of other uses, shown where a token belongs. */
+/** Creates secrets of other purposes, sent in place of a token. */
 async function createStrange(
   base: string,
   person: Person,

@@ -1,30 +1,30 @@
 import { isScope, parseScopeNames, type Scope } from "../../src/auth/scopes.ts";
 import type { Credential, Victims } from "./matrix-credentials.ts";
 
-/** The answer that a cell of the matrix must get. */
+/** The expected answer to an operation with a credential. */
 export interface Answer {
-  /** Any of these. */
+  /** Allowed statuses. */
   readonly status: readonly number[];
-  /** What the WWW-Authenticate header says; absent: there is none. */
+  /** Expected WWW-Authenticate challenge; absent: none. */
   readonly challenge?: {
     readonly error: "invalid_token" | "insufficient_scope" | undefined;
-    /** Scopes that it names. */
+    /** Scopes in the challenge. */
     readonly scope?: string;
-    /** Which of the two resources it points at. */
+    /** Path of the protected resource in the challenge. */
     readonly resource: "" | "/mcp";
   };
-  /** Absent: whatever the operation answers. */
+  /** Kind of the body; absent: not checked. */
   readonly body?: "problem" | "oauth" | "page" | "empty" | "claim";
-  /** Where a redirect leads, as the start of a path. */
+  /** Beginning of the Location header. */
   readonly location?: string;
 }
 
-/** The expected answer of an operation to a caller. */
+/** Returns the expected answer of an operation to a credential. */
 export type Policy = (credential: Credential, victims: Victims) => Answer;
 
 const anonymousScopes = "signals:read factor:read darkpool:read";
 
-/** Open to everyone: a credential changes nothing, not even a bad one. */
+/** A public operation, which ignores credentials, even invalid ones. */
 export const publicPolicy =
   (...status: readonly number[]): Policy =>
   () => ({ status });
@@ -39,13 +39,13 @@ function unauthenticated({ isPresented }: Credential, resource: "" | "/mcp"): An
 /** The answer to an admitted caller. */
 const OK: Answer = { status: [200] };
 
-/** The answer to a caller who does not own the resource. */
+/** The answer to a caller who does not own the addressed thing. */
 export const NOT_OWNED: Answer = { status: [404], body: "problem" };
 
-/** Scopes as a challenge names them. */
+/** Scopes in the order in which a challenge lists them. */
 export type ScopeNames = Scope | "alerts:write signals:read";
 
-/** Behind the gate of a resource: any good credential, or one with the scopes that a challenge names. */
+/** A protected resource: any valid credential is enough, or one with the required scopes. */
 export const scopePolicy =
   (resource: "" | "/mcp", scope?: ScopeNames, answer = OK): Policy =>
   (credential) => {
@@ -59,8 +59,10 @@ export const scopePolicy =
     return { status: [403], challenge, body: "problem" };
   };
 
-/** Behind the gate of the MCP endpoint, a tool: an agent that a person must claim for it first is let
- *  in, and told so. */
+/**
+ * A tool behind the MCP endpoint. An unclaimed agent that lacks a scope which only claimed agents
+ * get is let in; its tool call then asks for a claim.
+ */
 export const toolScopePolicy =
   (scope: ScopeNames): Policy =>
   (credential, victims) => {
@@ -71,36 +73,44 @@ export const toolScopePolicy =
     return mustBeClaimed ? { status: [200], body: "claim" } : answer;
   };
 
-/** POST /oauth/revoke by possession, unless a header says that a client authenticates. */
+/**
+ * POST /oauth/revoke: possession of a token is enough, unless an Authorization header of another
+ * scheme than Bearer authenticates a client.
+ */
 export const revocation: Policy = ({ headers: { authorization = "Bearer x" } }) =>
   /^Bearer ./.test(authorization) ? { status: [200] } : { status: [400, 401], body: "oauth" };
 
-/** A page of a signed-in person. */
+/** A page that requires a signed-in person. */
 export const page: Policy = ({ browser }) =>
   browser === undefined
     ? { status: [303], location: "/sign-in?" }
     : { status: [200], body: "page" };
 
-/** A page about something of another person. */
+/** A page about something that belongs to another person. */
 export const foreignPage: Policy = ({ browser }) =>
   browser === undefined
     ? { status: [303], location: "/sign-in?" }
     : { status: [404], body: "page" };
 
-/** A form that did not come from a page of the browser. */
+/** A form that was not rendered for the sender's browser (CSRF protection). */
 export const form: Policy = () => ({ status: [403], body: "page" });
 
-/** The client's record (RFC 7592), for which only its own registration token is good. */
+/**
+ * The client configuration endpoint (RFC 7592), which accepts only the client's own registration
+ * access token.
+ */
 export const registrationToken: Policy = () => ({ status: [400, 401], body: "oauth" });
 
-/** Who the person of a token is, which no credential of the matrix was allowed to know. */
+/** The UserInfo endpoint: no credential of the matrix has the scope that it requires. */
 export const userInfo: Policy = () => ({ status: [401, 403], body: "oauth" });
 
-/** An endpoint where the client authenticates, and no request of the matrix does. */
+/** An endpoint that requires client authentication, which no request of the matrix has. */
 export const clientAuthentication: Policy = () => ({ status: [400, 401], body: "oauth" });
 
-/** Whom the claim endpoints see: an agent also by its registration token, since one that was
- *  registered for a person has no other. */
+/**
+ * The caller that the claim endpoints see. They also accept an agent's registration access token,
+ * because an agent that was registered for a person has no other credential.
+ */
 function claimant(
   credential: Credential,
 ): { readonly kind: "agent" | "user" | "service"; readonly agentId?: string } | undefined {
@@ -109,7 +119,10 @@ function claimant(
   return holder?.resource === "/mcp" ? undefined : holder;
 }
 
-/** POST /oauth/claim with a wrong code: people may try, the agent itself is not confirmed. */
+/**
+ * POST /oauth/claim with a wrong code: a person gets 400, and the agent itself gets 409, because no
+ * person has confirmed the claim yet.
+ */
 export const claim: Policy = (credential, { agent }) => {
   const { kind, agentId } = claimant(credential) ?? {};
   if (kind === undefined) return notKnown(credential);
@@ -117,18 +130,20 @@ export const claim: Policy = (credential, { agent }) => {
   return agentId === agent.client_id ? { status: [409], body: "oauth" } : notEligible;
 };
 
-/** POST /oauth/claim/start: only the agent itself. */
+/** POST /oauth/claim/start: only the agent itself may call it. */
 export const claimStart: Policy = (credential, { agent }) => {
   const { kind, agentId } = claimant(credential) ?? {};
   if (kind === undefined) return notKnown(credential);
   return agentId === agent.client_id ? { status: [200] } : notEligible;
 };
 
-/** A registration token that was tried at another record is dead (RFC 7592 section 3), so that it may
- *  not be known any more. */
+/**
+ * 401 is allowed because a registration access token that was tried at another client's record is
+ * revoked (RFC 7592 section 3).
+ */
 const notEligible: Answer = { status: [401, 403], body: "oauth" };
 
-/** The challenge of the claim endpoints; no scope would help. */
+/** The 401 of the claim endpoints. It lists no scope, because none would help. */
 function notKnown({ isPresented }: Credential): Answer {
   const error = isPresented ? "invalid_token" : undefined;
   return { status: [401], challenge: { error, resource: "" }, body: "oauth" };

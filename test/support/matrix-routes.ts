@@ -19,17 +19,17 @@ import {
   userInfo,
 } from "./matrix-policies.ts";
 
-/** What the requests of the table are made from. */
+/** Parameters of the requests in the table. */
 export interface Target {
   readonly base: string;
   readonly victims: Victims;
-  /** Ids of what belongs to the victim: a key, an agent, an application, an interaction, an alert. */
+  /** Ids of the victim's key, agent, application, interaction and alert. */
   readonly ids: Readonly<Record<"key" | "agent" | "application" | "interaction" | "alert", string>>;
 }
 
 type Init = Omit<RequestInit, "headers"> & { readonly headers?: Readonly<Record<string, string>> };
 
-/** Id of no channel. */
+/** A channel id that does not exist. */
 const UNKNOWN_CHANNEL = "chan_0000000000000000";
 
 const MODERN = {
@@ -37,7 +37,7 @@ const MODERN = {
   "io.modelcontextprotocol/clientCapabilities": {},
 };
 
-/** Posts an MCP message as a client of protocol 2026-07-28 does. */
+/** Posts an MCP message as a client of revision 2026-07-28. */
 export const postMcp = (
   base: string,
   { method, params = {} }: { readonly method: string; readonly params?: object },
@@ -57,7 +57,7 @@ export const postMcp = (
   );
 };
 
-/** The beginning of an answer that stays open; a refusal is whole. */
+/** Reads only the first chunk of an answer that stays open; a refusal is returned whole. */
 async function begun(sent: Promise<Response>): Promise<Response> {
   const response = await sent;
   const { ok, status, headers } = response;
@@ -67,8 +67,8 @@ async function begun(sent: Promise<Response>): Promise<Response> {
 }
 
 /**
- * What every route of the service asks of whoever calls it. A route that is not here fails the
- * test by name.
+ * The expected access policy of every route. A route that is missing here fails the test with its
+ * name.
  */
 export function routeTable({ base, victims, ids }: Target): Readonly<Record<string, Row>> {
   const { client_id: agentId } = victims.agent;
@@ -90,7 +90,7 @@ export function routeTable({ base, victims, ids }: Target): Readonly<Record<stri
     method: "POST",
     body: new URLSearchParams(values),
   });
-  /** A form with everything right but the token of the browser. */
+  /** A form that is complete except for the browser's CSRF token. */
   const forged = (path: string, values: Readonly<Record<string, string>> = {}) =>
     row(form, path, fields({ form_token: "x".repeat(43), ...values }));
   const client = json("PUT", { client_id: agentId, grant_types: ["client_credentials"] });
@@ -168,7 +168,7 @@ export function routeTable({ base, victims, ids }: Target): Readonly<Record<stri
     "GET /log/keys": row(publicPolicy(200), "/log/keys"),
     "GET /log/tile/:tile": row(publicPolicy(200), "/log/tile/0/000.p/1"),
     "GET /log/consistency": row(publicPolicy(200), "/log/consistency?from=1&to=2"),
-    // Simulated entries are open.
+    // Log entries of the sandbox are public, because they are simulated.
     "GET /log/tile/entries/:bundle": row(publicPolicy(200), "/log/tile/entries/000.p/1"),
     "GET /log/proof/:index": row(publicPolicy(200), "/log/proof/0"),
     "GET /api/instruments": row(scopePolicy("", "signals:read"), "/api/instruments?limit=1"),

@@ -3,14 +3,14 @@ import type { Credential, World } from "./matrix-credentials.ts";
 import type { Answer, Policy } from "./matrix-policies.ts";
 import { messageIn } from "./mcp-messages.ts";
 
-/** An operation of the service with its access policy. */
+/** An operation of the service, with its access policy. */
 export interface Row {
   readonly policy: Policy;
-  /** Sends a request that would do harm if it were let in. */
+  /** Sends a request that would cause harm if it were accepted. */
   send(credential: Credential): Promise<Response>;
 }
 
-/** What every refusal of the REST surface consists of. */
+/** Every error body of the REST API (RFC 9457). */
 const ProblemBody = z.strictObject({
   type: z.string().startsWith("urn:market-signal:problem:"),
   title: z.string(),
@@ -22,21 +22,24 @@ const ProblemBody = z.strictObject({
   requestId: z.string().regex(/^[\w.-]{1,64}$/),
 });
 
-/** What every refusal of the OAuth endpoints consists of (RFC 6749 section 5.2). */
+/** Every error body of the OAuth endpoints (RFC 6749 section 5.2). */
 const OAuthBody = z.strictObject({
   error: z.string().regex(/^[a-z_]+$/),
   error_description: z.string().optional(),
   scope: z.string().optional(),
-  /** Links of the claim: where a person claims the agent, and where the agent gets a new code. */
+  /**
+   * In claim errors: the page where a person claims the agent, and the URL where the agent gets a
+   * new code.
+   */
   page: z.string().optional(),
   start_url: z.string().optional(),
 });
 
-/** What no answer to a stranger holds: stacks, paths of the machine, words of the database. */
+/** Internals that no answer may contain: stack traces, file paths, and names of the database. */
 const INSIDE =
   /\bat (?:[^"\n]* \()?[^\s"]*[/\\][^\s"]+:\d+:\d+|node_modules|\/src\/|\.ts\b|SQLITE|oidc:|sha256:[\w-]{43}(?![\w-])/;
 
-/** Sends one operation with every credential. @returns One line per answer that is wrong. */
+/** Sends one operation with every credential. @returns One line per wrong answer. */
 export async function deviations(row: Row, world: World, base: string): Promise<readonly string[]> {
   const found: string[] = [];
   for (const credential of world.credentials) {
@@ -109,7 +112,9 @@ function wrongBody({ body }: Answer, response: Response, text: string): readonly
   }
 }
 
-/** Whether every message in an answer is a tool result that asks for a claim, and holds no data. */
+/**
+ * Whether every message in an answer is a tool result that asks for a claim and contains no data.
+ */
 function isClaimRequest(text: string): boolean {
   const members = ["code", "detail", "next", "claim"];
   return [messageIn(text)].flat().every(({ result }) => {

@@ -2,10 +2,13 @@ import { postJson } from "./agent.ts";
 import { bearer } from "./alert-events.ts";
 import { postMcp } from "./matrix-routes.ts";
 
-/** Sends a message. @param by Another token than usual. */
+/** Sends an MCP message. @param by Token to use instead of the default one. */
 type AskMcp = (method: string, params?: object, by?: string) => Promise<Response>;
 
-/** Asks a service with a token as clients of two revisions do, the older one without a session. */
+/**
+ * Creates functions that send MCP messages as clients of two revisions; the older one has no
+ * session.
+ */
 export function mcpAsks(base: string, token: string) {
   const askNew: AskMcp = (method, params = {}, by = token) =>
     postMcp(base, { method, params }, { headers: bearer(by) });
@@ -26,7 +29,7 @@ export function mcpAsks(base: string, token: string) {
   return { askNew, askOld, eras };
 }
 
-/** A message in an answer. */
+/** A JSON-RPC message in an answer. */
 interface Answer {
   readonly id?: string | number | null;
   readonly result?: Readonly<Record<string, unknown>>;
@@ -37,18 +40,18 @@ interface Answer {
   };
 }
 
-/** The message in an answer, which older clients get as an event. */
+/** Reads the message in an answer, as JSON or as a server-sent event. */
 export async function messageOf(sent: Promise<Response>): Promise<Answer> {
   return messageIn(await (await sent).text());
 }
 
-/** The message in a text, which may be an event. */
+/** Parses a message from JSON or from a server-sent event. */
 export function messageIn(text: string): Answer {
   const [, data = text] = /^data: (.*)$/m.exec(text) ?? [];
   return JSON.parse(data) as Answer;
 }
 
-/** What a message is answered with when all is well. */
+/** Reads the result of a message. @throws {Error} When it is an error. */
 export async function resultOf<T>(sent: Promise<Response>): Promise<T> {
   const { result, error } = await messageOf(sent);
   if (result === undefined) throw new Error(`refused: ${JSON.stringify(error)}`);

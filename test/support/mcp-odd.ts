@@ -3,13 +3,13 @@ import fc from "fast-check";
 import { messageIn } from "./mcp-messages.ts";
 import { type RawAnswer, sendRaw } from "./raw.ts";
 
-/** A message and the headers that it comes with, but for the credential. */
+/** A message with its headers, except for the credential. */
 export interface OddMessage {
   readonly body: unknown;
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
 }
 
-/** Mostly the usual value; sometimes another one. */
+/** Generates mostly the usual value, and sometimes a different one. */
 const mostly = <T, U>(usual: T, ...odd: U[]): fc.Arbitrary<T | U> =>
   fc.oneof(
     { weight: 12, arbitrary: fc.constant(usual) },
@@ -30,7 +30,7 @@ const SYMBOLS: readonly unknown[] = [
 ];
 const symbol = fc.oneof({ weight: 3, arbitrary: of<unknown>("ALDER.SIM") }, of(...SYMBOLS));
 
-/** Calls of methods, with valid and invalid parameters. */
+/** Generates requests with valid and invalid parameters. */
 const calls = fc.record({
   name: fc.oneof(
     {
@@ -103,10 +103,13 @@ const VERSION = "io.modelcontextprotocol/protocolVersion";
 const CAPABILITIES = "io.modelcontextprotocol/clientCapabilities";
 const CLIENT = "io.modelcontextprotocol/clientInfo";
 
-/** Members beside the usual ones, most often none. */
+/** Generates additional members, mostly none. */
 const more = (...members: object[]) => mostly({}, ...members);
 
-/** The `_meta` of a message. @param version `undefined` in messages of older clients. */
+/**
+ * Generates the `_meta` of a message. @param version Revision of the client; `undefined` for older
+ * clients.
+ */
 const metaOf = (version: string | undefined) =>
   fc
     .tuple(
@@ -139,7 +142,7 @@ const nameIn = (params: object | undefined) => {
   return [name, address].find((value) => typeof value === "string");
 };
 
-/** Messages as clients of an era send them, most of them with something odd about them. */
+/** Generates messages of one era, mostly with something unusual. */
 const messagesOf = (version: string | undefined): fc.Arbitrary<OddMessage> =>
   of(...asked)
     .chain(([method, params]) =>
@@ -188,7 +191,7 @@ const messagesOf = (version: string | undefined): fc.Arbitrary<OddMessage> =>
       };
     });
 
-/** Messages of clients of both eras, and some that are none. */
+/** Generates messages of both eras, and some that are not valid messages. */
 export const oddMessages: fc.Arbitrary<OddMessage> = fc.oneof(
   { weight: 6, arbitrary: messagesOf("2026-07-28") },
   { weight: 6, arbitrary: messagesOf(undefined) },
@@ -200,13 +203,13 @@ export const oddMessages: fc.Arbitrary<OddMessage> = fc.oneof(
     .map(([body, { headers }]) => ({ body, headers })),
 );
 
-/** Headers of an answer that matter to the caller. */
+/** Response headers that matter to the client. */
 const MEANT = [
   ...["content-type", "cache-control", "x-accel-buffering", "www-authenticate", "allow"],
   ...["ratelimit-policy", "x-content-type-options", "content-security-policy", "referrer-policy"],
 ];
 
-/** Sends a message as it is. */
+/** Sends a message without any change. */
 export const sendOddMessage = (
   base: string,
   token: string,
@@ -222,8 +225,12 @@ export const sendOddMessage = (
   });
 };
 
-/** What an answer says, and how many calls it says are left. @param base Where it came from, which
- *  does not count. */
+/**
+ * The meaning of an answer without values that differ between servers, and the remaining calls that
+ * it reports.
+ *
+ * @param base Origin of the server, which is removed from the texts.
+ */
 export function meaningOf({ status, headers, body }: RawAnswer, base: string) {
   const text = body
     .replaceAll(base, "BASE")

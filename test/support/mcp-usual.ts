@@ -2,14 +2,16 @@ import { globalAgent } from "node:http";
 import { messageIn } from "./mcp-messages.ts";
 import { sendRaw } from "./raw.ts";
 
-/** Sockets that the calls of a test share; more would only wait for the same processor. */
+/** Number of shared sockets; more of them would only compete for the same CPU. */
 globalAgent.maxSockets = 256;
 
-/** How a call reaches a tool: by the revision of the client, and in the last two with something that
- *  the fast path leaves to the SDK's handler. */
+/**
+ * How a call reaches a tool: by the client's revision, and in the last two ways with a feature that
+ * the fast path leaves to the SDK's handler.
+ */
 export const ways = ["modern", "legacy", "modern with progress", "batch"] as const;
 
-/** A call as a client sends it. */
+/** A tool call as a client sends it. */
 export interface ToolCall {
   readonly way: (typeof ways)[number];
   readonly id: string | number;
@@ -22,7 +24,9 @@ const MODERN = {
   "io.modelcontextprotocol/clientCapabilities": {},
 };
 
-/** Sends a call. @returns Its status, headers and message, or the first of the messages. */
+/**
+ * Sends a call. @returns The status, the headers and the message, or the first message of a batch.
+ */
 export async function sendCall(base: string, token: string, call: ToolCall) {
   const { way, id, method = "tools/call", params } = call;
   const isModern = way.startsWith("modern");

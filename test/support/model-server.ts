@@ -5,7 +5,7 @@ import type { Answer, Step, Task } from "../evals/task.ts";
 import { atFileEnd } from "./file-end.ts";
 import { listenLocally } from "./local-server.ts";
 
-/** A message of either format, as far as the server reads it. */
+/** The parts of a message that the server reads, in either format. */
 interface Message {
   readonly role: string;
   readonly content: string | null | readonly Block[];
@@ -34,15 +34,15 @@ interface Request {
   }[];
 }
 
-/** What the model says: calls, or a text. */
+/** An answer of the model: tool calls, or a text. */
 type Said =
   | { readonly calls: readonly (readonly [tool: string, given: object])[] }
   | { readonly text: string };
 
 /**
- * Starts a server that speaks like the address of a model, over HTTP and in one of the formats. Its
- * model knows the reference solutions of some tasks by their questions, calls what they call, and says
- * "I do not know" to any other question. A request that the format forbids is refused with 400.
+ * Starts a server with the HTTP API of a model, in one of the formats. The model recognizes some
+ * tasks by their questions, makes the calls of their reference solutions, and answers any other
+ * question with "I do not know". A request that violates the format is answered with 400.
  */
 export async function startModelServer(
   format: ModelAddress["format"],
@@ -62,7 +62,7 @@ export async function startModelServer(
   return { format, url, key, model: "reference" };
 }
 
-/** What the model says next, after all that was said. */
+/** The next answer of the model, given all messages so far. */
 function turnOf([first, ...rest]: readonly Message[], known: readonly Task[]): Said {
   const task = known.find(({ question }) => String(first?.content).startsWith(question));
   if (task === undefined) return { text: "I do not know" };
@@ -82,7 +82,7 @@ function turnOf([first, ...rest]: readonly Message[], known: readonly Task[]): S
   };
 }
 
-/** The results of calls, and the words of the person, in a message. */
+/** Tool results and replies of the person in a message. */
 function answersIn({ role, content }: Message): readonly Answer[] {
   if (role === "assistant" || content === null) return [];
   if (typeof content === "string") return [answerIn(content, content.startsWith("error: "))];
@@ -94,7 +94,7 @@ function answerIn(text: string, isError: boolean): Answer {
   return { ...figures, text, isError } as Answer;
 }
 
-/** What the chat format forbids in a request; `undefined` for nothing. */
+/** Whether a request violates the chat completions format: an error body, or `undefined`. */
 function faultOfChat(
   { url, headers }: IncomingMessage,
   { messages, tools }: Request,
@@ -112,7 +112,10 @@ function faultOfChat(
   return isFit && isInOrder && areTools && open.length === 0 ? undefined : { error: "bad request" };
 }
 
-/** The same for messages: each result follows its call in the next message, and roles alternate. */
+/**
+ * Whether a request violates the messages format: results must follow their calls in the next
+ * message, and roles must alternate.
+ */
 function faultOfMessages(
   { url, headers }: IncomingMessage,
   { messages, tools, max_tokens }: Request,

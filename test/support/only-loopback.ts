@@ -1,5 +1,4 @@
-/** For `node --import`: keeps a program on this machine. Every other connection fails before it is
- *  tried. */
+/** Module for `node --import`. Every connection outside this machine fails before it is tried. */
 export const ONLY_LOOPBACK = `data:text/javascript,${encodeURIComponent(`
   import net from "node:net";
   const { connect } = net.Socket.prototype;

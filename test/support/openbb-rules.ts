@@ -1,11 +1,16 @@
 import { z } from "zod";
 
-/** The documented rules of OpenBB Workspace for `widgets.json` and `apps.json` (docs.openbb.co,
- *  references of both files; the app builder's contract of the workspace-mcp project). Strict: a
- *  member that is not documented is a fault, since one fault stops a whole backend. */
+/**
+ * The documented rules of OpenBB Workspace for `widgets.json` and `apps.json` (docs.openbb.co,
+ * references of both files; the app builder's contract of the workspace-mcp project). An
+ * undocumented member counts as a fault, because a single fault makes Workspace reject the whole
+ * backend.
+ */
 
-/** Origins from which Workspace calls a backend: the web app, its preview, the desktop app, and the
- *  add-in for Excel. */
+/**
+ * Origins that send requests to a backend: the web app, its preview, the desktop app, and the Excel
+ * add-in.
+ */
 export const WORKSPACE_ORIGINS = [
   "https://pro.openbb.co",
   "https://pro.openbb.dev",
@@ -140,7 +145,7 @@ const Widget = z.strictObject({
   staleTime: z.number().optional(),
 });
 
-/** `widgets.json`: an object of widgets by id. */
+/** `widgets.json`: widgets by id. */
 export const WidgetsJson = z.record(z.string().regex(/^\w+$/), Widget);
 
 /** A widget of `widgets.json`. */
@@ -196,12 +201,15 @@ type App = z.infer<typeof App>;
 type Apps = z.infer<typeof AppsJson>;
 type Widgets = z.infer<typeof WidgetsJson>;
 
-/** What the members of both documents must agree on, which no schema of one says; no fault, no entry. */
+/**
+ * Contradictions within or between the two documents, which no schema can detect; empty if there
+ * are none.
+ */
 export function workspaceFaults(widgets: Widgets, apps: Apps): readonly string[] {
   return [...chartFaults(widgets), ...apps.flatMap((app) => appFaults(app, widgets))];
 }
 
-/** Charts are drawn of columns that the table has. */
+/** Charts that use a column which the table does not have. */
 const chartFaults = (widgets: Widgets): readonly string[] =>
   Object.entries(widgets).flatMap(([id, { data }]) => {
     const fields = data?.table.columnsDefs.map(({ field }) => field) ?? [];
@@ -219,7 +227,10 @@ const appFaults = ({ tabs, groups }: App, widgets: Widgets): readonly string[] =
   ...groups.flatMap((group) => group.widgetIds.flatMap((id) => memberFaults(id, group, widgets))),
 ];
 
-/** Every widget exists, has a place of its own, and names its groups as these name it. */
+/**
+ * Faults of a layout item: its widget must exist, items must not overlap, and the item and the
+ * groups must agree about its membership.
+ */
 function itemFaults(
   item: Place,
   later: readonly Place[],
@@ -236,8 +247,10 @@ function itemFaults(
   ];
 }
 
-/** A member of a group has its parameter, of the group's kind, or cells that set it; with both, a click
- *  would not arrive. */
+/**
+ * Faults of a group member: its parameter must exist with the group's kind, unless cells set it; a
+ * visible parameter would swallow the click on a cell.
+ */
 function memberFaults(
   id: string,
   { name, type, paramName }: App["groups"][number],

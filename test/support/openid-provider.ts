@@ -11,7 +11,7 @@ interface Person {
   readonly email_verified?: boolean;
 }
 
-/** What a test can choose about a provider. */
+/** Options of a provider. */
 interface Choice {
   readonly redirectUri: string;
   readonly authentication?: ClientAuthMethod;
@@ -19,23 +19,28 @@ interface Choice {
   readonly port?: number;
 }
 
-/** An external OpenID provider on its own socket, which signs its person in without a prompt. */
+/** An external OpenID provider on its own socket, which signs its person in without asking. */
 export interface OpenIdProvider {
   readonly issuer: string;
   readonly port: number;
   readonly client: { readonly clientId: string; readonly clientSecret: string };
-  /** Who signs in from now on; `undefined` declines. */
+  /** The person who signs in from now on; `undefined`: the sign-in is declined. */
   person: Person | undefined;
-  /** Fault to simulate, if set: a status for every request, or no answer. */
+  /**
+   * Simulated fault for paths with this prefix: a status, or no answer at all; `undefined`: none.
+   */
   fault: { readonly path: string; readonly status: number | "silent" } | undefined;
-  /** Paths that were asked for. */
+  /** Requested paths, in order. */
   readonly asked: readonly string[];
-  /** What a browser does that is sent to an address of it. @returns Where it is sent back to. */
+  /**
+   * Acts as a browser that is redirected to the provider. @returns The redirect URI with the
+   * result.
+   */
   visit(address: URL): Promise<URL>;
   stop(): Promise<void>;
 }
 
-/** Starts one for a test. */
+/** Starts an OpenID provider; it stops after the test. */
 export async function startOpenIdProvider(choice: Choice): Promise<OpenIdProvider> {
   const server = createServer();
   await new Promise<void>((resolve) => server.listen(choice.port ?? 0, "127.0.0.1", resolve));
@@ -121,7 +126,7 @@ async function interact(provider: Provider, { req, res, self }: Exchange): Promi
   return provider.interactionFinished(req, res, { consent }, { mergeWithLastSubmission: true });
 }
 
-/** Follows redirects with the cookies of a browser until one leads to the redirect URI. */
+/** Follows redirects with a browser's cookies until one leads to the redirect URI. */
 async function visit(address: URL, redirectUri: string): Promise<URL> {
   const cookies = new Map<string, string>();
   for (let url = address, step = 0; step < 10; step += 1) {

@@ -2,13 +2,15 @@ import type { Browser, BrowserContextOptions, Page } from "playwright-core";
 import { expect } from "vitest";
 import { accessibilityFaults, photograph } from "./look.ts";
 
-/** A page, with what the browser complained about and whom else it asked. */
+/**
+ * A page, with the browser's complaints: console messages, errors, and requests to other origins.
+ */
 interface Watched {
   readonly page: Page;
   readonly complaints: readonly string[];
 }
 
-/** Opens an address in a new browser context. */
+/** Opens a URL in a new browser context and records the browser's complaints. */
 export async function openMonitoredPage(
   browser: Browser,
   address: string,
@@ -28,14 +30,19 @@ export async function openMonitoredPage(
   return { page, complaints };
 }
 
-/** Widths in CSS pixels: the narrowest phone (WCAG 2.2, 1.4.10), a common one, a tablet, a desktop and a
- *  large one. */
+/**
+ * Viewport widths in CSS pixels: the narrowest phone (WCAG 2.2, 1.4.10), a common phone, a tablet,
+ * a desktop and a large screen.
+ */
 const widths = [320, 390, 820, 1280, 1920];
 
-/** Those at which faults are looked for, which takes long. */
+/** Widths at which accessibility is checked, which takes long. */
 const looked: readonly number[] = [390, 1280];
 
-/** Looks at the page as it is, in every width and in color schemes. */
+/**
+ * Checks the page in its current state at every width and in the given color schemes: no horizontal
+ * scrolling, and no accessibility faults.
+ */
 export async function expectAccessiblePage(
   page: Page,
   name: string,

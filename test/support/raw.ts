@@ -1,21 +1,21 @@
 import { type IncomingHttpHeaders, type OutgoingHttpHeaders, request } from "node:http";
 
-/** An answer as it came, redirects not followed. */
+/** An HTTP answer; redirects are not followed. */
 export interface RawAnswer {
   readonly status: number;
   readonly headers: IncomingHttpHeaders;
   readonly body: string;
 }
 
-/** A request as it goes out; `fetch` would put its own Host in. */
+/** A raw request, which can have its own Host header, unlike one of `fetch`. */
 export interface RawRequest {
   readonly method?: string;
-  /** A list is sent as several headers. */
+  /** A list is sent as several headers of the same name. */
   readonly headers?: Readonly<Record<string, string | string[] | undefined>>;
   readonly body?: string;
 }
 
-/** Sends a request with the headers exactly as given, also `Host`. */
+/** Sends a request with exactly the given headers, including `Host`. */
 export function sendRaw(
   url: string,
   { method = "GET", headers = {}, body }: RawRequest = {},

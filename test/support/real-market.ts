@@ -4,22 +4,24 @@ import { join } from "node:path";
 import { atFileEnd } from "./file-end.ts";
 import { sharedFolder } from "./shared.ts";
 
-/** A market folder of real history, beside the project and never part of it. */
+/** A folder with real market history, outside the project. */
 const { path: FOLDER, isMissing } = sharedFolder("market", "the service on real history");
 
 export { FOLDER, isMissing };
 
-/** What a copy of the folder keeps; absent members keep all. */
+/** Parts of the folder to copy; absent: all. */
 interface Reduction {
   readonly symbols?: readonly string[];
-  /** Nothing that became known after this ISO date. */
+  /** ISO date; data that became known later is left out. */
   readonly lastDate?: string;
 }
 
 const PARTS = ["bars", "fundamentals", "mentions", "prints", "offexchange", "onchain"] as const;
 type Part = (typeof PARTS)[number];
 
-/** Copies the folder, without what the reduction leaves out, for the tests of one file. */
+/**
+ * Copies the folder with the given reduction; the copy is removed after the last test of the file.
+ */
 export async function reducedMarketFolder(reduction: Reduction): Promise<string> {
   const copy = await mkdtemp(join(tmpdir(), "market-"));
   atFileEnd(() => rm(copy, { recursive: true }));
@@ -36,7 +38,7 @@ export async function reducedMarketFolder(reduction: Reduction): Promise<string>
   return copy;
 }
 
-/** A file of which nothing was known yet is left out altogether. */
+/** Copies the known lines of a file; leaves the file out if there are none. */
 async function copyPast(
   part: Part,
   name: string,
@@ -48,7 +50,7 @@ async function copyPast(
   if (past.length > 0) await save(join(copy, part, name), [...headers, ...past]);
 }
 
-/** The date on which a line of the layout was known. */
+/** ISO date on which a line of the given part was known. */
 function knownOn(part: Part, line: string): string {
   if (part === "mentions") return (JSON.parse(line) as { at: string }).at.slice(0, 10);
   const cells = line.split(",");

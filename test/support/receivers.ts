@@ -12,57 +12,59 @@ import { buffer } from "node:stream/consumers";
 import { setTimeout as delay } from "node:timers/promises";
 import type { Certificate } from "./certificate.ts";
 
-/** What a receiver does with a delivery, a number being the status that it answers with:
- *  `healthy` takes it and answers challenges, `silent` takes it and no challenge, `black-hole` never
- *  answers, `reset` breaks the connection, `drip` sends a byte of its headers now and then, `endless`
- *  answers 200 and then as much as is read. */
+/**
+ * Reaction of a receiver to a delivery. A number is an HTTP status. `healthy` accepts it and
+ * answers challenges. `silent` accepts it, but ignores challenges. `black-hole` never answers.
+ * `reset` resets the connection. `drip` sends its headers slowly, byte by byte. `endless` answers
+ * 200 with an endless body.
+ */
 type Behavior = "healthy" | "silent" | "black-hole" | "reset" | "drip" | "endless" | number;
 
-/** A delivery as it came over the wire. */
+/** A delivery as it arrived. */
 export interface ReceivedRequest {
   readonly id: string;
   readonly type: string;
-  /** Wall clock at which it was here, milliseconds since the epoch. */
+  /** Time of arrival by the wall clock, Unix milliseconds. */
   readonly at: number;
   readonly headers: IncomingHttpHeaders;
-  /** Byte for byte. */
+  /** The body, unchanged. */
   readonly body: string;
 }
 
 /** Options of a receiver. */
 export interface ReceiverOptions {
   readonly behavior?: Behavior;
-  /** Behaviors in turn, delivery by delivery, in place of one. */
+  /** Reactions to successive deliveries, used instead of `behavior`. */
   readonly inTurn?: readonly Behavior[];
-  /** Answers by TLS. */
+  /** Certificate for HTTPS; absent: HTTP. */
   readonly tls?: Certificate;
-  /** Header fields of its answers. */
+  /** Headers of its answers. */
   readonly answers?: Readonly<Record<string, string>>;
   /** Delay of the answer, in milliseconds. Default: 0. */
   readonly thinksMs?: number;
-  /** Throws when a delivery is not signed as it must be. */
+  /** Throws when the signature of a delivery is invalid. */
   readonly verify?: (received: ReceivedRequest) => unknown;
-  /** In place of keeping deliveries in `received`. */
+  /** Called for each delivery instead of adding it to `received`. */
   readonly onReceived?: (received: ReceivedRequest) => void;
 }
 
-/** An HTTP server on the loopback address that webhooks point to. */
+/** An HTTP server on the loopback address, as the target of webhooks. */
 export interface Receiver {
   readonly url: string;
-  /** All received deliveries, whatever the answer. */
+  /** All received deliveries, regardless of the answer. */
   readonly received: readonly ReceivedRequest[];
-  /** Why deliveries were refused that were not signed as they must be. */
+  /** Errors of deliveries with an invalid signature. */
   readonly forged: readonly string[];
-  /** Connections that were made to it. */
+  /** Number of connections so far. */
   readonly connections: number;
   behavior: Behavior;
   answers: Readonly<Record<string, string>>;
-  /** Resolves when this many deliveries have come. */
+  /** Resolves once at least this many deliveries have arrived. */
   arrived(count: number): Promise<readonly ReceivedRequest[]>;
   close(): Promise<void>;
 }
 
-/** Time between two bytes of what drips, in milliseconds. */
+/** Interval between two bytes of a `drip` answer, in milliseconds. */
 const DRIP_MS = 100;
 
 /** Starts a receiver on a free port. */
@@ -86,7 +88,7 @@ export async function startReceiver(options: ReceiverOptions = {}): Promise<Rece
     events.emit("delivery");
   };
   const listener = (req: IncomingMessage, res: ServerResponse): void => {
-    // Who breaks off has not delivered.
+    // A request that breaks off is not a delivery.
     handle(req, res).catch(() => res.destroy());
   };
   const server = tls ? createHttpsServer(tls, listener) : createHttpServer(listener);
@@ -173,7 +175,7 @@ function drip(socket: Socket): void {
   socket.once("close", () => clearInterval(timer));
 }
 
-/** Writes endlessly while the client reads. */
+/** Writes an endless body for as long as the client reads. */
 function pourOut(res: ServerResponse): void {
   const chunk = Buffer.alloc(64 * 1024, "x");
   const pour = (): void => {

@@ -1,13 +1,13 @@
 import type { InstrumentRecords, RecordList } from "../../src/market/records.ts";
 
-/** What has its lists as arrays. */
+/** The same type, with record lists replaced by arrays. */
 type WithArrays<T> = {
   readonly [Name in keyof T]: NonNullable<T[Name]> extends RecordList<infer R>
     ? readonly R[] | Extract<T[Name], undefined>
     : T[Name];
 };
 
-/** Records of an instrument as they are now, in arrays. */
+/** Copies the current records of an instrument into arrays. */
 export const arraysOf = (records: InstrumentRecords): WithArrays<InstrumentRecords> =>
   Object.fromEntries(
     Object.entries(records).map(([name, list]) => [

@@ -11,7 +11,7 @@ import { logSourceOf } from "./log-source.ts";
 import { Sessions, signalLog } from "./signal-log.ts";
 import { model, openStore } from "./stores.ts";
 
-/** Logs every session of a market folder. @param from, to ISO dates. */
+/** Logs every session of a market folder. @param from, to ISO dates, inclusive. */
 export async function replayedLog(path: string, from: string, to: string) {
   const market = await readMarketFolder(path, { until: newYorkInstant(to, "23:59") });
   const snapshots = createSnapshotArchive();
@@ -35,7 +35,7 @@ export async function replayedLog(path: string, from: string, to: string) {
   return { market, log };
 }
 
-/** Writes a log as `market-signal log download` does. */
+/** Writes the files of a log in the same layout as `market-signal log download`. */
 export async function saveLog(log: ReturnType<typeof signalLog>, folder: string): Promise<void> {
   const { size = 0 } = (await log.reader.checkpoint()) ?? {};
   const { read } = logSourceOf(log);

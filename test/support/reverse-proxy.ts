@@ -4,24 +4,26 @@ import type { AddressInfo } from "node:net";
 import type { Get } from "./checks-links.ts";
 import { atFileEnd } from "./file-end.ts";
 
-/** Options of a proxy. */
+/** Options of a reverse proxy. */
 interface ProxyOptions {
-  /** Origin of the server behind the proxy. */
+  /** Origin of the proxied server. */
   readonly inner: string;
-  /** Public origin. */
+  /** Public origin of the service. */
   readonly publicUrl: string;
 }
 
-/** A reverse proxy. */
+/** A running reverse proxy. */
 export interface ReverseProxy {
-  /** Where it listens. */
+  /** Origin of the proxy itself. */
   readonly address: string;
-  /** Gets a public address through it, as if names led there. */
+  /** Fetches a public URL through the proxy, as if DNS pointed there. */
   readonly get: Get;
 }
 
-/** Starts a reverse proxy that calls what is behind it by its inner name, as many do; it ends with the
- *  tests of the file. */
+/**
+ * Starts a reverse proxy that replaces Host by the inner name, as many proxies do; it stops after
+ * the last test of the file.
+ */
 export async function startReverseProxy({ inner, publicUrl }: ProxyOptions): Promise<ReverseProxy> {
   const { hostname, port, host } = new URL(inner);
   const server = createServer((req, res) => {

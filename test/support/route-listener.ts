@@ -4,17 +4,17 @@ import { createErrorWriter, errorHandler } from "../../src/http/errors.ts";
 import { RequestContext } from "../../src/http/request-context.ts";
 import { type Route, RouteTable } from "../../src/http/route-table.ts";
 
-/** Surroundings of the served routes. */
+/** Options of the listener. */
 interface Surroundings {
-  /** Told about failures that are not the caller's. */
+  /** Called for errors that are not the fault of the caller. */
   readonly onError?: (error: unknown) => void;
-  /** Reverse proxies in front; absent: none. */
+  /** Number of trusted reverse proxies; absent: none. */
   readonly proxyHops?: number;
-  /** What answers every other path; absent: 404 without a body. */
+  /** Handles all other paths; absent: 404 without a body. */
   readonly fallback?: RequestListener;
 }
 
-/** Serves some routes as the application does. */
+/** Creates a listener that serves some routes as the application does. */
 export function listenerOf(
   routes: readonly Route[],
   { onError = () => {}, proxyHops = 0, fallback = answer404 }: Surroundings = {},
@@ -27,6 +27,6 @@ export function listenerOf(
 
 const answer404: RequestListener = (_req, res) => void res.writeHead(404).end();
 
-/** The writer of errors at the end of an Express application. */
+/** The error handler for the end of an Express application. */
 export const problemHandler = (onError: (error: unknown) => void = () => {}): ErrorRequestHandler =>
   errorHandler(createErrorWriter(onError));

@@ -5,18 +5,27 @@ import type { Socket } from "node:net";
 import { freemem, tmpdir } from "node:os";
 import { join } from "node:path";
 
-/** Where Linux keeps files in memory. There `fsync`, for which every commit of a store waits, takes no
- *  time; on a disk it takes milliseconds. What survives a power cut is for `npm run crash`, on a disk. */
+/**
+ * Folder of the memory file system on Linux. `fsync`, for which every commit of a store waits,
+ * takes no time there, but milliseconds on a disk. `npm run crash` tests on a disk what survives a
+ * power cut.
+ */
 const IN_MEMORY = "/dev/shm";
 
-/** Memory that must be free for it, in bytes: many times what tests were seen to use (112 MB). */
+/**
+ * Free memory that is required for it, in bytes: many times the observed need of the tests (112
+ * MB).
+ */
 const NEEDED = 2 * 2 ** 30;
 
-/** Waits for the end of the process that started it, however that comes; then no memory stays taken. */
+/** Shell script that waits until its parent process exits for any reason, then frees the memory. */
 const JANITOR = 'cat >/dev/null; rm -rf "$1"';
 
-/** Gives a run a folder of its own for temporary files, in memory where there is enough. It goes when
- *  the run is over, however its workers end. What outlives a run is for `MACHINE_FOLDER`. */
+/**
+ * Creates a folder for the temporary files of a test run, in memory if there is enough. It is
+ * removed after the run, even if workers crash. Files that outlive a run belong in
+ * `MACHINE_FOLDER`.
+ */
 export async function setup(): Promise<() => Promise<void>> {
   process.env.MACHINE_FOLDER = tmpdir();
   const isInMemory = hasMemory();

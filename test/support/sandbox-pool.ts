@@ -3,7 +3,7 @@ import type { Config } from "../../src/config/config.ts";
 import { type ScoredMarket, scoredMarket } from "../../src/ingest/create.ts";
 import { openMarket } from "../../src/sources/open-market.ts";
 
-/** The default sandbox. */
+/** Settings of the default sandbox. */
 const SANDBOX = { kind: "sandbox", sessionSeconds: 60, seed: 1 } as const;
 
 /** Whether a service with these settings can use a sandbox of the pool. */
@@ -12,16 +12,16 @@ export const usesPooledSandbox = ({ market, socialModelFile }: Config): boolean 
 
 const idle: ScoredMarket[] = [];
 
-/** A sandbox that one service uses until it releases it. */
+/** A sandbox that is reserved for one service until its release. */
 interface PooledSandbox {
   readonly sandbox: ScoredMarket;
-  /** Returns it to the pool, unless its time has moved on meanwhile. */
+  /** Returns the sandbox to the pool, unless its clock has advanced meanwhile. */
   release(): void;
 }
 
 /**
- * Takes a sandbox that is scored up to an instant from the pool, because scoring one takes half a
- * second of CPU and more.
+ * Takes a sandbox from the pool and scores it up to an instant. Scoring a new sandbox takes at
+ * least half a second of CPU time.
  */
 export async function acquireSandbox(now: Date): Promise<PooledSandbox> {
   const sandbox = idle.pop() ?? scoredMarket(await openMarket(SANDBOX, {}));

@@ -36,7 +36,7 @@ import type { TestStore } from "./stores.ts";
 
 export const DAY_MS = 86_400_000;
 
-/** The result of a session for an instrument. */
+/** Values of a snapshot that differ from the defaults. */
 export interface SnapshotOverrides {
   readonly score?: number;
   readonly direction?: Direction;
@@ -47,7 +47,7 @@ export interface SnapshotOverrides {
 const { listInputs: _, ...absent } = missingReading("not_observed");
 const missing = { ...absent, inputs: [], weight: 0.25, contribution: 0 };
 
-/** A final snapshot. */
+/** Creates a final snapshot of an instrument. */
 export function snapshotOf(symbol: string, at: number, said: SnapshotOverrides = {}): Snapshot {
   const { score = 50, direction = "WAIT", status = "ok", assetClass = "stock" } = said;
   return {
@@ -73,7 +73,10 @@ export function snapshotOf(symbol: string, at: number, said: SnapshotOverrides =
   };
 }
 
-/** Bars of an instrument, each known at the end of its day, with the range of each day. */
+/**
+ * Creates bars with the given ranges (log of high over close), one per day. Each bar becomes known
+ * at the end of its day.
+ */
 export function barsOf(ranges: readonly number[]): Bar[] {
   return ranges.map((range, day) => ({
     session: String(day),
@@ -89,18 +92,20 @@ export function barsOf(ranges: readonly number[]): Bar[] {
   }));
 }
 
-/** Snapshots that a test makes as it goes, and the time in them. */
+/** A market whose snapshots and clock the test controls. */
 export interface ScriptedMarket {
   readonly snapshots: ReturnType<typeof createSnapshotArchive>;
   readonly market: Market;
   readonly knownUntil: () => number;
-  /** Closes the session that ends after this many days; nothing is said of others. */
+  /**
+   * Closes the session at the end of this day for the given instruments; others get no snapshot.
+   */
   close(day: number, said: Readonly<Record<string, SnapshotOverrides>>): void;
-  /** The instant up to which everything is known, in days. */
+  /** Sets the instant up to which everything is known, in days. */
   know(day: number): void;
 }
 
-/** Sets up a market without a past, or with some bars and the same filings for each instrument. */
+/** Creates a market without history, or with some bars and the same filings for each instrument. */
 export function createScriptedMarket(
   bars: Readonly<Record<string, readonly Bar[]>> = {},
   fundamentals: readonly Fundamental[] = [],
@@ -138,7 +143,7 @@ export function createScriptedMarket(
   };
 }
 
-/** What differs from an alert on everything, at the method's thresholds, by webhook. */
+/** Differences from an alert on all instruments with the method's thresholds and a webhook. */
 export interface AlertOverrides {
   readonly owner?: Owner;
   readonly kinds?: readonly AlertKind[];
@@ -181,13 +186,13 @@ export const alertOf = (wanted: AlertOverrides = {}): Alert => ({
   isPaused: wanted.isPaused ?? false,
 });
 
-/** Watches some symbols. */
+/** Selects instruments by symbol. */
 export const symbolSelector = (...symbols: string[]): InstrumentSelector => ({
   by: "symbols",
   symbols,
 });
 
-/** The steps that keep an alert, or change it. */
+/** Operations that store an alert, or replace it. */
 export function alertSteps(id: string, wanted: AlertOverrides = {}) {
   const value = alertOf(wanted);
   return [put(alerts, { key: id, value, groups: [alertGroup(id), ownerGroup(value.owner)] })];
@@ -199,7 +204,7 @@ type Payload =
   | z.infer<typeof ReportAlertEvent>
   | z.infer<typeof RangeAlertEvent>;
 
-/** An event as a poll gives it. */
+/** An event in the archive, with its parsed payload. */
 export interface RecordedEvent extends EventRowBody {
   readonly at: number;
   readonly id: string;
@@ -207,7 +212,7 @@ export interface RecordedEvent extends EventRowBody {
   readonly payload: Payload;
 }
 
-/** Everything that was told so far, oldest first. */
+/** All events so far, oldest first. */
 export async function recordedEventsIn({ archive }: TestStore): Promise<readonly RecordedEvent[]> {
   const rows = await archive.read(EVENT_ARCHIVE_KIND, { order: "oldest", limit: 10_000 });
   return rows.map(({ at, id, subject, body }) => {
@@ -216,7 +221,7 @@ export async function recordedEventsIn({ archive }: TestStore): Promise<readonly
   });
 }
 
-/** `symbol@day what` of every event, in the order in which they were told. */
+/** Every event as `symbol@day severity` or `symbol@day reason`, oldest first. */
 export async function summaryOf(store: TestStore): Promise<readonly string[]> {
   return (await recordedEventsIn(store)).map(({ payload }) => {
     const { data } = payload;
@@ -227,14 +232,14 @@ export async function summaryOf(store: TestStore): Promise<readonly string[]> {
 
 export const queuedIn = (store: TestStore) => readAll(store.records, deliveries);
 
-/** A process that leads. */
+/** The alert evaluator of a leading process. */
 export interface Leader {
   readonly step: () => Promise<number>;
-  /** Decides everything that there is to decide. @returns How many steps found something. */
+  /** Evaluates until nothing is left. @returns Number of steps that found something. */
   run(): Promise<number>;
 }
 
-/** Starts one on a store. */
+/** Starts an evaluator on a store. */
 export function leaderOf(
   { records, clock }: TestStore,
   { snapshots, market, knownUntil }: Pick<ScriptedMarket, "snapshots" | "market" | "knownUntil">,

@@ -1,13 +1,16 @@
 import { existsSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 
-/** A folder of third-party data that some tests need and the project never contains. */
+/** A folder with third-party data that some tests need and that is not part of the project. */
 export interface SharedFolder {
   readonly path: string;
   readonly isMissing: boolean;
 }
 
-/** Finds a folder in ../shared beside the project; says loudly which tests its absence skips. */
+/**
+ * Finds a folder in ../shared, next to the project. If it is missing, prints which tests are
+ * skipped.
+ */
 export function sharedFolder(name: string, tests: string): SharedFolder {
   const path = fileURLToPath(new URL(`../../../shared/${name}`, import.meta.url));
   const isMissing = !existsSync(path);

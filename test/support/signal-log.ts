@@ -23,17 +23,17 @@ import { atFileEnd } from "./file-end.ts";
 
 export const DAY_MS = 86_400_000;
 
-/** Close of a day's session. */
+/** Close of a day's session, Unix milliseconds. */
 export const closeOf = (day: number) => Date.UTC(2026, 0, 1, 21) + day * DAY_MS;
 
-/** Scores in memory: sessions of instruments, closed one after another. */
+/** Snapshots and prices in memory, added session by session. */
 export class Sessions {
   readonly #bySymbol = new Map<string, PastSnapshot[]>();
   readonly #records = new Map<string, InstrumentRecords & { readonly bars: Bar[] }>();
   readonly #figures: Fundamental[] = [];
   #until = 0;
 
-  /** A session closes for some instruments of a class. */
+  /** Closes a session for some instruments of an asset class. */
   close(day: number, assetClass: AssetClass, symbols: readonly string[]): void {
     for (const [at, symbol] of symbols.entries()) {
       const list = this.#bySymbol.get(symbol) ?? [];
@@ -44,7 +44,7 @@ export class Sessions {
     this.#until = Math.max(this.#until, closeOf(day));
   }
 
-  /** An instrument trades in a session; its returns repeat every 17 and 5 days. */
+  /** Adds a bar for an instrument; the returns repeat every 17 days. */
   trade(day: number, assetClass: AssetClass, symbol: string): void {
     const instrument = instrumentOf(symbol, assetClass);
     const { bars } = this.#records.get(symbol) ?? { bars: [] as Bar[] };
@@ -59,7 +59,10 @@ export class Sessions {
     this.#records.set(symbol, { instrument, bars, fundamentals: this.#figures });
   }
 
-  /** All companies filed four quarters, so that the next report is expected at the close of a day. */
+  /**
+   * Adds four quarterly filings for all companies, so that the next report is expected at the close
+   * of this day.
+   */
   expectReports(day: number): void {
     for (let quarter = 0; quarter < 4; quarter++) {
       const availableAt = closeOf(day - 364 + 91 * quarter);
@@ -76,7 +79,7 @@ export class Sessions {
 
   readonly knownUntil = () => this.#until;
 
-  /** Drops the state that is lost with the process. */
+  /** Drops the newest snapshot of an instrument, as a crash would. */
   forget(symbol: string): void {
     const list = this.#bySymbol.get(symbol) ?? [];
     this.#bySymbol.set(symbol, list.slice(0, -1));
@@ -142,7 +145,7 @@ function snapshotOf(
   } as unknown as PastSnapshot;
 }
 
-/** Keys of the log, as the keyring has them. */
+/** Keys of the log, in the form of the keyring. */
 const KEYS = {
   "log-signing": { jwk: { ...keyUses["log-signing"].generate(), kid: "ed25519" } },
   "log-signing-ml-dsa": { jwk: { ...keyUses["log-signing-ml-dsa"].generate(), kid: "ml-dsa" } },
@@ -150,23 +153,23 @@ const KEYS = {
 
 type LogKeyUse = keyof typeof KEYS;
 
-/** A keyring that has these keys alone. */
+/** A keyring with only these keys. */
 const KEYRING = { keys: (use: LogKeyUse) => [KEYS[use]] } as unknown as Keyring;
 
-/** What verifies the checkpoints of a log that was made here. */
+/** Verifier key of the logs that these tests create. */
 export const verifierTextOf = (origin: string, use: LogKeyUse = "log-signing"): string =>
   verifierText(noteSigner(origin, createPrivateKey({ key: { ...KEYS[use].jwk }, format: "jwk" })));
 
 export const verifierOf = (origin: string) => parseVerifier(verifierTextOf(origin));
 
-/** A folder for DATA_DIR, which is removed when the file is through. */
+/** Creates a folder for DATA_DIR, which is removed after the last test of the file. */
 export function dataFolder(): string {
   const folder = mkdtempSync(join(tmpdir(), "log-"));
   atFileEnd(async () => rmSync(folder, { recursive: true, force: true }));
   return folder;
 }
 
-/** The log of a store, with the process that writes it. */
+/** Creates the log of a store, with its writer. */
 export function signalLog(
   on: Pick<Store, "records" | "archive">,
   sessions: Sessions,
@@ -217,7 +220,7 @@ export function signalLog(
     witnesses,
     reader: new LogReader(store),
     runs: new LoggedRuns(store),
-    /** Does everything that there is to do. */
+    /** Writes until nothing is left to do. */
     async settle() {
       while ((await writer.tick()) > 0);
       await witnesses?.tick();

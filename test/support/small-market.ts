@@ -4,7 +4,7 @@ import { dirname, join } from "node:path";
 import { sessionsBetween } from "../../src/market/calendar.ts";
 import { atFileEnd } from "./file-end.ts";
 
-/** First and last date of the bars: sessions of the fund, the stocks and every day of the coin. */
+/** First and last date of the bars. */
 const FIRST_DATE = "2012-10-01";
 const LAST_DATE = "2014-03-31";
 
@@ -19,9 +19,9 @@ const INSTRUMENTS = [
 ];
 
 /**
- * Writes an invented market folder of 18 months, the same on every call, that goes with the tests of
- * the file: two stocks of which one is listed in November 2013, a fund and a coin, with filings,
- * and with messages, prints and short volumes that only begin in 2014.
+ * Writes a synthetic market folder of 18 months, identical on every call: two stocks, one of which
+ * is listed in November 2013, a fund and a coin. It has filings; messages, prints and short volumes
+ * begin only in 2014. The folder is removed after the last test of the file.
  */
 export async function smallMarket(): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), "small-market-"));
@@ -49,7 +49,7 @@ export async function smallMarket(): Promise<string> {
 
 const lines = (all: readonly string[]) => `${all.join("\n")}\n`;
 
-/** A number in [0, 1) that looks random, always the same for the same seeds. */
+/** A pseudorandom number in [0, 1) that depends only on the seeds. */
 function noise(...seeds: readonly number[]): number {
   const wave = Math.sin(seeds.reduce((sum, seed) => sum * 31.7 + seed * 12.9898, 1)) * 43_758.5453;
   return wave - Math.floor(wave);

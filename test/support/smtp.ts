@@ -3,32 +3,34 @@ import { type AddressInfo, createServer, type Socket } from "node:net";
 import { createInterface } from "node:readline";
 import { onTestFinished } from "vitest";
 
-/** What the server does at a step: a reply such as `451 later`, no answer at all, or the end of the
- *  connection. */
+/**
+ * Reaction of the server to a step: a reply such as `451 later`, no reply at all, or a closed
+ * connection.
+ */
 type Reaction = string | "hang" | "drop";
 
-/** Steps of a conversation at which a test can make the server behave otherwise. */
+/** Steps of an SMTP dialog whose reaction a test can change. */
 type Step = "greeting" | "MAIL" | "RCPT" | "DATA" | "end";
 
-/** A message as it came over the wire. */
+/** A message as the server received it. */
 interface ReceivedMail {
   readonly from: string;
   readonly to: readonly string[];
-  /** Header and body with the dots of RFC 5321 section 4.5.2 taken away; lines end with LF. */
+  /** Headers and body without dot-stuffing (RFC 5321 section 4.5.2); lines end with LF. */
   readonly text: string;
 }
 
-/** A mail server on the loopback address that takes everything, unless told otherwise. */
+/** An SMTP server on the loopback address that accepts everything by default. */
 export interface SmtpServer {
   readonly url: string;
   readonly port: number;
   readonly messages: readonly ReceivedMail[];
-  /** Everything that clients said, line by line. */
+  /** All lines that clients have sent. */
   readonly said: readonly string[];
   reactions: Partial<Record<Step, Reaction>>;
-  /** Resolves when this many messages have come. */
+  /** Resolves once at least this many messages have arrived. */
   received(count: number): Promise<readonly ReceivedMail[]>;
-  /** Resolves at the next time that a client comes to a step. */
+  /** Resolves the next time that a client reaches a step. */
   reached(step: Step): Promise<unknown>;
 }
 
@@ -40,7 +42,7 @@ const GOOD: Readonly<Record<Step, string>> = {
   end: "250 taken",
 };
 
-/** Starts one for a test. */
+/** Starts an SMTP server; it stops after the test. */
 export async function startSmtp(host = "127.0.0.1"): Promise<SmtpServer> {
   const events = new EventEmitter().setMaxListeners(0);
   const sockets = new Set<Socket>();
@@ -86,7 +88,7 @@ export async function startSmtp(host = "127.0.0.1"): Promise<SmtpServer> {
 }
 
 interface Talk {
-  /** @returns Whether the client may go on. */
+  /** Sends the reaction of a step. @returns Whether the client may go on. */
   react(step: Step): boolean;
   readonly said: string[];
   taken(mail: ReceivedMail): void;

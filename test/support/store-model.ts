@@ -14,32 +14,32 @@ import { storeUnavailable } from "../../src/store/port/unavailable.ts";
 type RecordRow = Extract<DumpRow, { table: "record" }>;
 type HistoryRow = Extract<DumpRow, { table: "archive" }>;
 
-/** Everything the model keeps; plain data, so that a clone of it is another store. */
+/** Everything that the model stores. It is plain data, so that a clone is an independent store. */
 export interface ModelDisk {
   identity: StoreIdentity;
-  /** The newest revision that was given. */
+  /** The highest revision assigned so far. */
   revision: number;
-  /** By revision; expired ones stay until they are purged or written over. */
+  /** Ordered by revision; expired records remain until they are purged or overwritten. */
   records: readonly RecordRow[];
-  /** Archive rows in the order of insertion. */
+  /** Archive rows in insertion order. */
   archive: readonly HistoryRow[];
 }
 
-/** What the model opens. */
+/** The data and the clock of a model. */
 export interface ModelPlace {
   readonly disk: ModelDisk;
   /** Milliseconds since the epoch. */
   readonly now: () => number;
 }
 
-/** An empty disk. */
+/** The data of an empty store. */
 export function emptyDisk(identity: StoreIdentity): ModelDisk {
   return { identity, revision: 0, records: [], archive: [] };
 }
 
 /**
- * What the store's ports promise, in as few words as will do: lists that are searched from end to
- * end, one thing at a time, nothing durable. The engines are held against it.
+ * A minimal reference implementation of the store's ports, with which the engines are compared:
+ * linear searches, one operation at a time, nothing durable.
  */
 export function openModel({ disk, now }: ModelPlace): Store {
   let isOpen = true;
@@ -147,7 +147,7 @@ function tell(listeners: readonly Listener[], operations: readonly Operation[]):
   }
 }
 
-/** Calls a listener; its failure does not affect others. */
+/** Calls a listener and ignores its errors, so that other listeners are not affected. */
 function attempt(work: () => void): void {
   try {
     work();
@@ -165,7 +165,7 @@ function committed(before: Held, operations: readonly Operation[], now: number):
   return held;
 }
 
-/** @returns The state after the step; `undefined` when the step fails. */
+/** Applies one operation. @returns The new state; `undefined` when the operation fails. */
 function afterStep(before: Held, operation: Operation, now: number): Held | undefined {
   switch (operation.kind) {
     case "announce":
@@ -181,7 +181,7 @@ function afterStep(before: Held, operation: Operation, now: number): Held | unde
   }
 }
 
-/** Steps about one record. */
+/** Operations on a single record. */
 type RecordStep = Exclude<Operation, { kind: "removeGroup" | "append" | "announce" }>;
 
 function afterRecordStep(before: Held, operation: RecordStep, now: number): Held | undefined {
@@ -198,7 +198,10 @@ function afterRecordStep(before: Held, operation: RecordStep, now: number): Held
   return row && written(before, row);
 }
 
-/** @returns The record after a step that writes it; `undefined` when the step fails. */
+/**
+ * Applies a writing operation to a record. @returns The new record; `undefined` when the operation
+ * fails.
+ */
 function rowAfter(
   there: RecordRow | undefined,
   operation: Exclude<RecordStep, { kind: "check" | "remove" }>,

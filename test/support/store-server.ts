@@ -9,16 +9,20 @@ import { collection, type Records } from "../../src/store/port/records.ts";
 import { openPostgres } from "../../src/store/postgres/open.ts";
 import { openEmbedded } from "../../src/store/sqlite/open.ts";
 
-// A server that holds a store and takes the operator's commands, as the service does. Started as a
-// process it says `ready`; with LOAD set, it writes on and on, and says how many records it has
-// written.
+// A server that opens a store and accepts admin commands, as the service does. As a process, it
+// prints `ready`. With LOAD set, it writes records continuously and prints their number.
 
-/** Writers at once under load. */
+/** Number of concurrent writers under load. */
 const WRITERS = 20;
 
 type Env = Readonly<Record<string, string | undefined>>;
 
-/** Starts the server in this process. @param write Takes what it says, by lines. @returns A function that stops it. */
+/**
+ * Starts the server in this process.
+ *
+ * @param write Receives its output, line by line.
+ * @returns A function that stops it.
+ */
 export async function startStoreServer(
   env: Env,
   write: (line: string) => void = () => {},
@@ -47,7 +51,7 @@ export async function startStoreServer(
   };
 }
 
-/** Every record up to the number that was said last is durable. */
+/** Writes records; all records up to the number that was printed last are durable. */
 async function load(to: Records, signal: AbortSignal, write: (line: string) => void) {
   const notes = collection<number>("load");
   for (let round = 0; !signal.aborted; round += 1) {

@@ -2,8 +2,10 @@ import { clients } from "../../src/auth/agents/agent.ts";
 import { replace, update } from "../../src/store/port/operations.ts";
 import type { TestService } from "./test-service.ts";
 
-/** Gives a registered client a name that a registration is refused with, as one can have that was
- *  kept before it was. */
+/**
+ * Gives a registered client a name that registration would reject, as clients may have that
+ * registered before the rule existed.
+ */
 export async function storeName(
   { service }: TestService,
   { client_id }: { readonly client_id: string },

@@ -13,46 +13,49 @@ import { atFileEnd } from "./file-end.ts";
 import { createDatabase, postgresAvailable, sharedPostgres } from "./postgres.ts";
 import { emptyDisk, openModel } from "./store-model.ts";
 
-/** Mode of every store of the tests. */
+/** Mode of all stores in these tests. */
 const MODE: StoreMode = "sandbox";
 
-/** For machines that have much else to do; `timeout` is in milliseconds. */
+/** Test options for busy machines; `timeout` is in milliseconds. */
 export const PATIENT = { timeout: 60_000 } as const;
 
-/** Start time of the clock of a test. */
+/** Start of a test's clock, Unix milliseconds. */
 export const START = Date.UTC(2026, 10, 21, 12);
 
-/** How long work on PostgreSQL is retried, in milliseconds: a busy machine is no fault of the database. */
+/** Retry budget of the PostgreSQL store in milliseconds, long enough for a busy machine. */
 const BUDGET_MS = 60_000;
 
 /** The clock of a store. */
 interface StoreClock {
-  /** Milliseconds since the epoch. */
+  /** Unix milliseconds. */
   readonly now: () => number;
 }
 
-/** A way to keep stores; what is still open is discarded when the file is through. */
+/**
+ * A kind of store under test. Stores that are still open after the last test of the file are
+ * discarded.
+ */
 export interface Engine {
   readonly name: string;
-  /** Its tests are skipped, since it does not run here. */
+  /** Whether the engine cannot run on this machine; its tests are then skipped. */
   readonly isMissing: boolean;
-  /** Whether two processes can open one place. */
+  /** Whether two processes can open the same store. */
   readonly isShared: boolean;
-  /** Of the tests on it: PostgreSQL is for the full tier. */
+  /** Tags of its tests: those on PostgreSQL belong to the full tier. */
   readonly tags: readonly TestTag[];
-  /** Starts what all stores need. */
+  /** Starts what all stores of this engine share. */
   start(): Promise<void>;
   /** Opens a new, empty store. */
   open(clock: StoreClock): Promise<Store>;
-  /** Closes a store and opens the same place again, as a restart does. */
+  /** Closes a store and opens it again, as a restart does. */
   reopen(store: Store): Promise<Store>;
-  /** Opens the place of an open store once more, as a second process does. */
+  /** Opens an open store a second time, as a second process does. */
   openBeside(store: Store): Promise<Store>;
-  /** Closes everything that was opened at the place of a store, which is given up. */
+  /** Closes all handles of a store and removes its data. */
   discard(store: Store): Promise<void>;
 }
 
-/** Where one store is kept. */
+/** Location of one store. */
 interface Place {
   readonly open: () => Promise<Store>;
   readonly leave: () => Promise<void>;
@@ -81,7 +84,7 @@ async function discard(store: Store): Promise<void> {
   await place.leave();
 }
 
-/** Discards what is still open when the tests of the file have run. */
+/** Discards a store after the last test of the file, unless a test has done so. */
 function discardAtFileEnd(store: Store): void {
   atFileEnd(async () => {
     if (places.has(store)) await discard(store);
@@ -105,7 +108,7 @@ function engine(
   };
 }
 
-/** The reference that the engines are compared with. */
+/** The reference implementation, with which the engines are compared. */
 export const model = engine(
   { name: "the model", isMissing: false, isShared: false, tags: [] },
   async ({ now }) => {
@@ -114,7 +117,7 @@ export const model = engine(
   },
 );
 
-/** Files of one process, in a temporary folder for each store. */
+/** The embedded engine, with a temporary folder for each store. */
 export const embedded = engine(
   { name: "embedded", isMissing: false, isShared: false, tags: [] },
   async ({ now }) => {
@@ -128,7 +131,7 @@ export const embedded = engine(
 
 if (!postgresAvailable) process.stderr.write("\nSKIPPED: the store on PostgreSQL\n\n");
 
-/** Databases that were left; to use one again takes a tenth of the time of creating one. */
+/** Databases of discarded stores. Reusing one takes a tenth of the time of creating one. */
 const databases: string[] = [];
 
 async function emptyDatabase(): Promise<string> {
@@ -141,7 +144,7 @@ async function emptyDatabase(): Promise<string> {
   return url;
 }
 
-/** A real server for all test files of a worker, with a database for each store. */
+/** PostgreSQL, with one server for all test files of a worker and a database for each store. */
 export const postgres = engine(
   {
     name: postgresAvailable ? "postgres" : "postgres (SKIPPED: it cannot be started here)",
@@ -159,20 +162,20 @@ export const postgres = engine(
   },
 );
 
-/** The engines that keep something. */
+/** The engines with durable data. */
 export const engines: readonly Engine[] = [embedded, postgres];
 
-/** A store with a clock that the test moves. */
+/** A store and a clock that the test controls. */
 export interface TestStore extends Pick<Store, "records" | "archive"> {
   readonly store: Store;
   readonly clock: { now: number };
-  /** Opens the same store after a restart. */
+  /** Closes the store and opens it again, as a restart does. */
   reopen(): Promise<TestStore>;
-  /** Opens the same store in a second process. */
+  /** Opens the store a second time, as a second process does. */
   openBeside(): Promise<TestStore>;
 }
 
-/** Opens a new store for one test; it is given up when the test is over. */
+/** Opens a new store for one test; it is discarded after the test. */
 export async function openStore(of: Engine): Promise<TestStore> {
   const clock = { now: START };
   const store = await of.open({ now: () => clock.now });
@@ -191,12 +194,12 @@ function testStore(of: Engine, store: Store, clock: { now: number }): TestStore 
   };
 }
 
-/** The same tests for the model and for every engine: what a store promises. */
+/** Runs the same tests for the model and for every engine: for the guarantees of a store. */
 export function describeStores(title: string, tests: (engine: Engine) => void): void {
   describeOn([model, ...engines], title, tests);
 }
 
-/** The same tests for every engine: what uses a store. */
+/** Runs the same tests for every engine: for code that uses a store. */
 export function describeEngines(title: string, tests: (engine: Engine) => void): void {
   describeOn(engines, title, tests);
 }
@@ -204,21 +207,21 @@ export function describeEngines(title: string, tests: (engine: Engine) => void):
 function describeOn(all: readonly Engine[], title: string, tests: (engine: Engine) => void): void {
   for (const each of all) {
     const options = { ...PATIENT, tags: [...each.tags] };
-    describe.skipIf(each.isMissing)(`${title}: ${each.name}`, options, () => {
+    describe.skipIf(each.isMissing)(`${title} (${each.name})`, options, () => {
       beforeAll(() => each.start(), 3 * PATIENT.timeout);
       tests(each);
     });
   }
 }
 
-/** Everything a store keeps, in the order of its dump. */
+/** All rows of a store, in the order of its dump. */
 export async function dumpStore(store: Store): Promise<readonly DumpRow[]> {
   const rows: DumpRow[] = [];
   for await (const batch of store.dump()) rows.push(...batch);
   return rows;
 }
 
-/** Rows of a dump for `load`, in batches of the given size. */
+/** Yields rows for `load` in batches of the given size. */
 export async function* inBatches(
   rows: readonly DumpRow[],
   size: number,
@@ -226,10 +229,10 @@ export async function* inBatches(
   for (let at = 0; at < rows.length; at += size) yield rows.slice(at, at + size);
 }
 
-/** Real time that a slowed store waits before it does anything, in milliseconds. */
+/** Real time by which a slow store delays each call, in milliseconds. */
 const SLOWED_MS = 3;
 
-/** Records that answer late, so that callers come between each other. */
+/** Wraps records so that each call is delayed and concurrent callers interleave. */
 export function slowRecords(records: Records): Records {
   const late = async <T>(call: () => Promise<T>): Promise<T> => {
     await delay(SLOWED_MS);

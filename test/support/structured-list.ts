@@ -4,8 +4,10 @@ interface Item {
   readonly parameters: Readonly<Record<string, string | number>>;
 }
 
-/** Items of RFC 9651 section 3.3 that the limits of this service use: an Integer (3.3.1), a String
- *  (3.3.3), a Token (3.3.4). */
+/**
+ * Bare items of RFC 9651 section 3.3 that this service's limits use: Integer (3.3.1), String
+ * (3.3.3) and Token (3.3.4).
+ */
 const INTEGER = /^-?\d{1,15}(?![\d.])/;
 const STRING = /^"(?:[ !#-[\]-~]|\\["\\])*"/;
 const TOKEN = /^[A-Za-z*][!#$%&'*+\-.^_`|~:/\w]*/;
@@ -13,9 +15,9 @@ const KEY = /^;[ ]*([a-z*][a-z0-9_\-.*]*)/;
 const COMMA = /^[ \t]*,[ \t]*/;
 
 /**
- * Reads the value of a header field that is a List (RFC 9651 section 4.2.1).
+ * Parses a header field value as a List (RFC 9651 section 4.2.1).
  *
- * @throws {Error} When it is none, as a strict recipient has to.
+ * @throws {Error} When the value is not a List; RFC 9651 requires strict parsing.
  */
 export function parseList(field: string): readonly Item[] {
   const items: Item[] = [];

@@ -3,7 +3,7 @@ import { createPerson, type Person } from "./person.ts";
 import { startProcess } from "./process.ts";
 import { codesIn, LOOSE_LIMITS } from "./test-service.ts";
 
-/** Starts the service as a process of its own, for people who sign in with the codes that it prints. */
+/** Starts the service in a child process. Its people sign in with the codes that it prints. */
 export async function startTestServiceProcess(env: Readonly<Record<string, string>> = {}) {
   const { baseUrl, child } = await startProcess({ RATE_LIMITS: LOOSE_LIMITS, ...env });
   const output = new EventEmitter();
@@ -13,10 +13,10 @@ export async function startTestServiceProcess(env: Readonly<Record<string, strin
     output.emit("text");
   });
 
-  /** Codes that were printed for each address and used. */
+  /** Number of used codes by email address. */
   const used = new Map<string, number>();
 
-  /** Waits for the next code that is printed for an address. */
+  /** Waits for the next code that the service prints for an email address. */
   async function codeOf(email: string): Promise<string> {
     const position = used.get(email) ?? 0;
     used.set(email, position + 1);

@@ -16,46 +16,48 @@ import { listenLocally } from "./local-server.ts";
 import { createPerson, type Person } from "./person.ts";
 import { acquireSandbox, usesPooledSandbox } from "./sandbox-pool.ts";
 
-/** Where the clock of a test service starts: a quiet instant of the sandbox, so that every run sees
- *  the same market. */
+/**
+ * Start of a test service's clock: an instant between two sessions of the sandbox, so that every
+ * run sees the same market.
+ */
 export const SANDBOX_NOW = new Date("2026-11-21T05:00:30.000Z");
 
-/** `RATE_LIMITS` with limits that no test reaches unless it is about limits. */
+/** Value of `RATE_LIMITS` with limits that only tests of limits reach. */
 export const LOOSE_LIMITS = Object.keys(quotas)
   .map((name) => `${name}=100000/3600`)
   .join(" ");
 
-/** The whole service in the test's process, on a socket of its own, with people who use it. */
+/** The whole service in the test's process, on its own socket, with people who use it. */
 export interface TestService {
-  /** The origin where it listens. */
+  /** Base URL of the service. */
   readonly base: string;
   readonly service: Service;
-  /** `DATA_DIR`. */
+  /** Its `DATA_DIR`. */
   readonly folder: string;
-  /** Moved by the test. */
+  /** Clock of the service, which the test moves. */
   readonly clock: { now: Date };
-  /** Moves the clock to an instant of a later session, and resolves when that session is scored. */
+  /** Moves the clock to a later session; resolves once that session is scored. */
   advanceTo(now: Date): Promise<void>;
-  /** Failures that were logged, newest last. */
+  /** Logged errors, oldest first. */
   readonly logged: readonly string[];
-  /** A new person, or the one with this address, in a new browser. */
+  /** Creates a person with a new browser; by default with a new email address. */
   person(email?: string): Person;
-  /** The texts of the queued emails to an address, oldest first. */
+  /** Texts of the queued emails to an address, oldest first. */
   emailsTo(email: string): Promise<readonly string[]>;
-  /** The sign-in codes in them. */
+  /** Sign-in codes in the queued emails to an address, oldest first. */
   codesTo(email: string): Promise<readonly string[]>;
-  /** Whether its sandbox goes to another service when it stops. */
+  /** Whether its sandbox returns to the pool when it stops. */
   readonly isPooled: boolean;
-  /** Stops it now. */
+  /** Stops the service now. */
   stop(): Promise<void>;
 }
 
 let shared: Promise<TestService> | undefined;
 
 /**
- * One service with default settings for all test files of a worker. Use it where a test moves no
- * clock, stops nothing, changes no limit and counts nothing that other tests add to. Starting a
- * service costs more than a second of CPU, most of it to score the sandbox.
+ * The shared service with default settings for all test files of a worker. A test may use it if it
+ * does not move the clock, stop anything, change a limit, or count what other tests add to.
+ * Starting a service costs more than a second of CPU time, mainly for scoring the sandbox.
  */
 export function sharedTestService(): Promise<TestService> {
   shared ??= openTestService({
@@ -64,8 +66,10 @@ export function sharedTestService(): Promise<TestService> {
   return shared;
 }
 
-/** Starts a service in this process with the settings of an environment. It stops when the tests of
- *  the file have run or, if a test starts it in the default sandbox, when that test has. */
+/**
+ * Starts a service in this process with the settings of an environment. It stops after the last
+ * test of the file. If a test starts it with the default sandbox, it stops after that test.
+ */
 export async function startTestService(
   env: Readonly<Record<string, string>> = {},
   options: TestServiceOptions = {},
@@ -74,15 +78,15 @@ export async function startTestService(
     { ...env, DATA_DIR: env.DATA_DIR ?? (await newFolder()) },
     options,
   );
-  // The next test can then use the same scored sandbox.
+  // Stopping early lets the next test use the same scored sandbox.
   if (testService.isPooled && TestRunner.getCurrentTest()) onTestFinished(testService.stop);
   else atFileEnd(testService.stop);
   return testService;
 }
 
-/** Options that no setting covers. */
+/** Options without a setting. */
 interface TestServiceOptions extends Pick<ServiceOptions, "outbound" | "mcpAddition"> {
-  /** A market in place of the one that the settings name. */
+  /** Replaces the market of the settings. */
   readonly market?: MarketChoice;
 }
 
@@ -149,7 +153,7 @@ async function openTestService(
   };
 }
 
-/** The sign-in codes in the text of an email. */
+/** Sign-in codes in the text of an email. */
 export function codesIn(email: string): readonly string[] {
   return Array.from(email.matchAll(/^Your code: (\d{8})$/gm), ([, code = ""]) => code);
 }

@@ -1,8 +1,8 @@
 import { createHash } from "node:crypto";
 
 /**
- * The score as a stranger works it out: from one answer of get_factors and the published method,
- * both as JSON. Nothing of the project is used, not even its normal distribution.
+ * Recomputes the score as a third party would: from an answer of get_factors and the published
+ * method, both as JSON. It uses no code of the project, not even its normal distribution.
  */
 
 interface Input {
@@ -53,7 +53,7 @@ export interface MethodAnswer {
   }[];
 }
 
-/** Phi by its power series, exact to 1e-15 for |z| < 6. */
+/** Standard normal distribution function by its power series, accurate to 1e-15 for |z| < 6. */
 function phi(z: number): number {
   let term = z;
   let sum = z;
@@ -64,7 +64,7 @@ function phi(z: number): number {
   return 0.5 + (sum * Math.exp((-z * z) / 2)) / Math.sqrt(2 * Math.PI);
 }
 
-/** Inverse of the normal distribution function, by bisection. */
+/** Inverse of the standard normal distribution function, by bisection. */
 function quantile(p: number): number {
   let [low, high] = [-6, 6];
   for (let step = 0; step < 80; step++) {
@@ -80,7 +80,10 @@ const sum = (values: readonly number[]) => values.reduce((all, value) => all + v
 const weighted = (inputs: readonly Input[]) =>
   sum(inputs.map(({ z, weight }) => weight * (z ?? 0)));
 
-/** Linear through the distinct knots, each at the middle of the probabilities that share it. */
+/**
+ * Interpolates linearly between the distinct knots. A repeated knot has the midpoint of its
+ * probabilities.
+ */
 function distribution(knots: Knots, probabilities: readonly number[], value: number): number {
   const points = [...new Set(knots)].map((knot) => {
     const ends = [knots.indexOf(knot), knots.lastIndexOf(knot)];
@@ -93,7 +96,7 @@ function distribution(knots: Knots, probabilities: readonly number[], value: num
   return low.p + ((value - low.knot) / (high.knot - low.knot)) * (high.p - low.p);
 }
 
-/** RFC 8785 for the JSON that tables are: sorted names, no spaces. */
+/** Canonical JSON (RFC 8785) for the values in the tables: sorted names, no spaces. */
 function canonical(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(canonical).join(",")}]`;
   if (value === null || typeof value !== "object") return JSON.stringify(value);
@@ -101,7 +104,7 @@ function canonical(value: unknown): string {
   return `{${members.map(([name, one]) => `${JSON.stringify(name)}:${canonical(one)}`).join(",")}}`;
 }
 
-/** The z of every factor, and the score, recomputed. */
+/** Recomputes the z-score of every factor, and the score. */
 export function recompute(answer: FactorsAnswer, method: MethodAnswer) {
   const { parameters } = method;
   const { probabilities } = parameters.normalisation;
@@ -168,7 +171,10 @@ export function recompute(answer: FactorsAnswer, method: MethodAnswer) {
   return { z, score: 100 * phi(evidence / length) };
 }
 
-/** The confidence of momentum from its inputs: gate, length of the history and age of the price. */
+/**
+ * Confidence of momentum, recomputed from the gate, the length of the history and the age of the
+ * price.
+ */
 export function momentumConfidence(
   { inputs, status }: FactorAnswer,
   { parameters }: MethodAnswer,

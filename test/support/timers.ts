@@ -1,13 +1,14 @@
 import { setImmediate as settled } from "node:timers/promises";
 import type { ScheduleTimer } from "../../src/lib/loop.ts";
 
-/** Timers that a test moves. */
+/** A clock and timers that the test advances. */
 export interface ManualTimers {
-  /** Milliseconds since the timers were made. */
+  /** Milliseconds since the creation of the timers. */
   readonly now: () => number;
   readonly schedule: ScheduleTimer;
-  /** Lets time pass; what is due runs in order, and everything that it started goes as far as it
-   *  can without more time. */
+  /**
+   * Advances the clock. Due timers run in order, and pending promises settle after each of them.
+   */
   advance(ms: number): Promise<void>;
 }
 
@@ -16,7 +17,7 @@ interface Timer {
   readonly run: () => void;
 }
 
-/** Makes timers at the instant 0. */
+/** Creates timers whose clock starts at 0. */
 export function manualTimers(): ManualTimers {
   const timers = new Set<Timer>();
   let now = 0;

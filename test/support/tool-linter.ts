@@ -1,7 +1,7 @@
 import { Ajv2020 } from "ajv/dist/2020.js";
 import addFormats from "ajv-formats";
 
-/** A tool as MCP clients see it. */
+/** A tool in a tools/list result. */
 export interface ListedTool {
   readonly name: string;
   readonly title?: string | undefined;
@@ -11,7 +11,7 @@ export interface ListedTool {
   readonly annotations?: Json | undefined;
 }
 
-/** An answer of a tool, as MCP clients see it. */
+/** The result of a tool call. */
 interface ToolAnswer {
   readonly content?: unknown;
   readonly structuredContent?: unknown;
@@ -20,9 +20,12 @@ interface ToolAnswer {
 
 type Json = Readonly<Record<string, unknown>>;
 
-/** Maximum bytes that one definition may have: all are read before the first call. */
+/**
+ * Maximum size of one tool definition in bytes; a model reads all definitions before its first
+ * call.
+ */
 const MAX_TOOL_BYTES = 5_000;
-/** Shortest and longest description, in characters. */
+/** Minimum and maximum length of a description, in characters. */
 const DESCRIPTION = { min: 50, max: 1_024 };
 
 const HINTS = ["readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint"];
@@ -30,7 +33,7 @@ const HINTS = ["readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHi
 const ajv = new Ajv2020({ strict: false });
 addFormats.default(ajv);
 
-/** Faults of the definition of a tool, each with the name of the tool. */
+/** Faults of a tool definition, each with the name of the tool. */
 export function toolFaults(tool: ListedTool): readonly string[] {
   const { name, title = "", description = "", inputSchema, outputSchema, annotations = {} } = tool;
   const { min, max } = DESCRIPTION;
@@ -65,7 +68,10 @@ export function toolFaults(tool: ListedTool): readonly string[] {
   return rules.filter(([holds]) => !holds).map(([, fault]) => `${name}: ${fault}`);
 }
 
-/** Faults of an answer of a tool, which some clients read as text and others as data. */
+/**
+ * Faults of a tool result, whose text and structured content must agree, because clients read one
+ * or the other.
+ */
 export function answerFaults(tool: ListedTool, answer: ToolAnswer): readonly string[] {
   const { content, structuredContent, isError } = answer;
   const [first, ...others] = content as readonly { type: string; text: string }[];
@@ -81,11 +87,11 @@ function isSchema(schema: object): boolean {
   return ajv.validateSchema(schema) === true && !JSON.stringify(schema).includes('"$ref":"http');
 }
 
-/** Whether a member has a description; a constant needs none. */
+/** Whether a member has a description; a constant does not need one. */
 const isDescribed = (member: Json): boolean =>
   "const" in member || (typeof member.description === "string" && member.description !== "");
 
-/** The schemas within a schema, each with where it is. */
+/** A schema and all schemas within it, each with its path. */
 function schemasIn(schema: Json, path = "input"): readonly (readonly [string, Json])[] {
   const members = Object.entries((schema.properties ?? {}) as Readonly<Record<string, Json>>);
   const branches = ["anyOf", "oneOf", "allOf"].flatMap((key) => (schema[key] ?? []) as Json[]);

@@ -4,8 +4,10 @@ import { requirements } from "../requirements.ts";
 const known: ReadonlySet<string> = new Set(requirements.map(({ id }) => id));
 
 /**
- * A test that proves requirements; its title ends with their ids. Write the ids as literals, since
- * the manifest's own test reads them from the source text. Throws at collection for an unknown id.
+ * Defines a test that proves requirements and appends their ids to its title. The ids must be
+ * literals, because the manifest's own test reads them from the source text.
+ *
+ * @throws {Error} During collection, for an unknown id.
  */
 export function verifies(
   ids: string | readonly string[],

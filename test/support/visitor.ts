@@ -4,34 +4,34 @@ import type { AuthServer } from "./auth-server.ts";
 import { authorizationRequest, CALLBACK, registerPublic } from "./person.ts";
 import { createWeb, type WebPage } from "./web.ts";
 
-/** What a person says when asked: no to everything, or yes to some scopes (absent: to all). */
+/** Decision of a person: deny, or allow some scopes; `undefined`: allow all. */
 type Answer = "deny" | readonly string[] | undefined;
 
-/** The answer of the token endpoint. */
+/** An answer of the token endpoint. */
 export interface VisitorAnswer {
   readonly status: number;
   readonly body: Readonly<Record<string, string>>;
 }
 
-/** A person at a browser of their own, in front of an authorization server without pages. */
+/** A person with their own browser, at an authorization server without pages. */
 export interface Visitor {
-  /** @returns The id of the account. */
+  /** Signs in. @returns The id of the account. */
   signIn(email?: string): Promise<string>;
   signOut(): Promise<void>;
-  /** Cookie header, to be used beside the browser. @param target Absent: the whole site. */
+  /** Cookie header for requests outside the browser. @param target Absent: the whole site. */
   cookie(target?: URL): string;
-  /** Follows an authorization request to where the person is asked, or to the client. */
+  /** Follows an authorization request to the interaction, or to the redirect URI. */
   open(request: string | URL): Promise<WebPage>;
-  /** Answers on the page where they are asked. @returns Where the browser comes to. */
+  /** Answers an interaction. @returns The page that the browser reaches. */
   answer(page: WebPage, answer: "deny" | readonly string[]): Promise<WebPage>;
-  /** Follows one to the end. @returns Where the browser is sent. */
+  /** Follows an authorization request to the end. @returns The final redirect. */
   authorize(request: string | URL, answer?: Answer): Promise<URL>;
 }
 
-/** The interaction that a page shows. */
+/** The interaction data on a page. */
 export const interactionOn = (page: WebPage): Interaction => JSON.parse(page.html);
 
-/** A person at a new browser. */
+/** Creates a person with a new browser. */
 export function createVisitor({ local }: Pick<AuthServer, "local">): Visitor {
   const web = createWeb(local);
   const send = (path: string, fields: readonly (readonly [string, string])[] = []) =>
@@ -63,13 +63,16 @@ export function fieldsOf(
   return [["decision", "allow"], ...answer.map((scope) => ["scope", scope] as const)];
 }
 
-/** A code that a person let a client have, and what exchanges it. */
+/** A client, and the token request with the code that a person granted to it. */
 export interface ConsentResult {
   readonly client: RegisteredAgent;
   readonly form: Readonly<Record<string, string>>;
 }
 
-/** Lets a client act for a person, up to the code. @param parameters Parameters of the request. */
+/**
+ * Lets a person grant a code to a client. @param parameters Parameters of the authorization
+ * request.
+ */
 export async function giveConsent(
   { local }: Pick<AuthServer, "local">,
   visitor: Visitor,
@@ -93,7 +96,7 @@ export async function giveConsent(
   };
 }
 
-/** Asks for tokens. */
+/** Sends a token request. */
 export async function exchange(
   { local }: Pick<AuthServer, "local">,
   form: Readonly<Record<string, string>>,

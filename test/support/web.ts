@@ -1,14 +1,17 @@
-/** A form as it stands in a page. */
+/** A form in a page. */
 interface WebForm {
-  /** Absolute address that it is sent to. */
+  /** Absolute URL to which the form is sent. */
   readonly action: string;
-  /** Fields as sent without changes: hidden fields, values, checked boxes, selected options. */
+  /**
+   * Fields that are sent if nothing is filled in: hidden fields, values, checked boxes and selected
+   * options.
+   */
   readonly fields: readonly (readonly [name: string, value: string])[];
 }
 
-/** Where a browser has come to. */
+/** The page that a browser has reached. */
 export interface WebPage {
-  /** Address that answered, after redirects within the site. */
+  /** URL of the page, after redirects within the site. */
   readonly url: URL;
   readonly status: number;
   readonly headers: Headers;
@@ -16,27 +19,27 @@ export interface WebPage {
   /** URL of another site that the page redirects to; it is not fetched. */
   readonly leavesFor: URL | undefined;
   readonly forms: readonly WebForm[];
-  /** The form that is sent to a path of the site. @throws {Error} When there is none. */
+  /** The form with this action path. @throws {Error} When there is none. */
   form(path: string): WebForm;
 }
 
-/** What is put into the fields of a form: a list for several boxes, `undefined` to leave one out. */
+/** Values for the fields of a form: a list for several checkboxes, `undefined` to omit a field. */
 type Filled = Readonly<Record<string, string | readonly string[] | undefined>>;
 
-/** A browser without JavaScript and with cookies of its own. */
+/** A browser without JavaScript and with its own cookies. */
 export interface Web {
-  /** Opens a path or address, and follows redirects as long as they stay on its site. */
+  /** Opens a path or URL, and follows redirects within its site. */
   get(target: string | URL): Promise<WebPage>;
 
-  /** Sends a form with its values, except for those filled in. */
+  /** Submits a form with its own values, except for those filled in. */
   submit(form: WebForm, filled?: Filled): Promise<WebPage>;
 
   /**
-   * Signs in by a code.
+   * Signs in with an emailed code.
    *
-   * @param codeOf Finds the code that was sent to an address.
-   * @param page A sign-in page that the browser was sent to; absent: it opens `/sign-in`.
-   * @returns Where the browser comes to.
+   * @param codeOf Returns the code that was sent to the email address.
+   * @param page A sign-in page to continue from; absent: opens `/sign-in`.
+   * @returns The page that the browser reaches.
    */
   signIn(
     email: string,
@@ -44,14 +47,14 @@ export interface Web {
     page?: WebPage,
   ): Promise<WebPage>;
 
-  /** Cookie header for an address, to be used beside the browser. */
+  /** Cookie header for requests to a URL outside the browser. */
   cookie(target?: string | URL): string;
 }
 
-/** Maximum number of redirects that are followed. */
+/** Maximum number of redirects to follow. */
 const MAX_REDIRECTS = 10;
 
-/** Opens a browser. @param base Origin of the service. */
+/** Creates a browser. @param base Origin of the service. */
 export function createWeb(base: string): Web {
   const jar = createJar();
 
@@ -127,10 +130,10 @@ async function pageOf(url: URL, response: Response, leavesFor: URL | undefined):
   };
 }
 
-/** Elements that stand within a line of text. */
+/** Inline elements, whose tags separate no words. */
 const INLINE = /<\/?(?:a|b|bdi|code|span|strong|time)(?:\s[^>]*)?>/g;
 
-/** The text of a page, without markup. */
+/** The text of a page without markup. */
 export const textOf = (html: string): string =>
   decode(
     html
@@ -153,7 +156,7 @@ function formsIn(html: string, url: URL): readonly WebForm[] {
   );
 }
 
-/** What a list sends: the option that is selected, or the first one. */
+/** The submitted value of a select element: the selected option, or else the first one. */
 function chosenIn([, start = "", inside = ""]: RegExpExecArray): readonly [string, string][] {
   const { name } = attributes(start);
   const options = [...inside.matchAll(/<option\b([^>]*)>/g)].map(([, text = ""]) =>
@@ -193,8 +196,10 @@ interface Cookie {
   readonly value: string;
 }
 
-/** Keeps cookies by host, path and name (RFC 6265 section 5.3), as long as none lasts beyond a
- *  test: only an end in the past counts. */
+/**
+ * Creates a cookie jar, by host, path and name (RFC 6265 section 5.3). Expiry in the future is
+ * ignored, because tests are short.
+ */
 function createJar() {
   const cookies = new Map<string, Cookie>();
   return {

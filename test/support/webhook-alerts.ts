@@ -16,34 +16,34 @@ import { createVault, type Vault } from "../../src/store/keys/vault.ts";
 import { insert } from "../../src/store/port/operations.ts";
 import type { Operation } from "../../src/store/port/records.ts";
 
-/** Vault of the signing secrets of one test file. */
+/** Vault that seals the signing secrets of a test file's alerts. */
 export const vault: Vault = createVault(randomBytes(32));
 
-/** A signing key of the service. */
+/** Creates a signing key of the service. */
 export const newKey = (): PrivateKeyJwk =>
   generateKeyPairSync("ed25519").privateKey.export({ format: "jwk" }) as PrivateKeyJwk;
 
 /** Default owner of alerts. */
 export const OWNER: Owner = { kind: "agent", id: "agent-1", accountId: undefined };
 
-/** An alert with a webhook, as the alert service would register it. */
+/** An alert with a webhook, in the form in which the alert service stores it. */
 export interface WebhookAlert extends AlertRecord {
   /** Signing secret of its deliveries. */
   readonly secret: string;
 }
 
-/** Options of an alert in a test. */
+/** Options of an alert. */
 export interface WebhookAlertOptions {
   readonly url: string;
   readonly owner?: Owner;
   /** Default: active. */
   readonly state?: WebhookState;
   readonly isPaused?: boolean;
-  /** Default: that of the test file. */
+  /** Default: the vault of the test file. */
   readonly vault?: Vault;
 }
 
-/** Makes up an alert. */
+/** Creates an alert without storing it. */
 export function webhookAlert(options: WebhookAlertOptions): WebhookAlert {
   const { url, owner = OWNER, isPaused = false } = options;
   const { state = { is: "active", since: 0 } } = options;
@@ -62,11 +62,11 @@ export function webhookAlert(options: WebhookAlertOptions): WebhookAlert {
   return { key, value, groups: groupsOfAlert(key, owner), secret };
 }
 
-/** The step that keeps an alert. */
+/** The operation that stores an alert. */
 export const storeWebhookAlert = ({ key, value, groups }: WebhookAlert): Operation =>
   insert(alerts, { key, value, groups });
 
-/** The steps that queue an event with a body of the size that events have. */
+/** Operations that queue an event of typical size. */
 export function queuedEvent(to: AlertRecord, eventId = newMessageId(Date.now()), at = Date.now()) {
   const type = "signal.shift";
   const data = { alertId: to.key, eventId, padding: "x".repeat(1_500) };
@@ -74,7 +74,7 @@ export function queuedEvent(to: AlertRecord, eventId = newMessageId(Date.now()),
   return enqueueDelivery(to, { eventId, type, body });
 }
 
-/** Sends to the loopback address too. */
+/** Creates a webhook sender that also sends to loopback addresses. */
 export function loopbackSender(options: Partial<WebhookSenderOptions> = {}): WebhookSender {
   return createWebhookSender({
     schemes: ["https:", "http:"],

@@ -95,7 +95,7 @@ export function machineLines({ processor, cores, node, isPinned, loadBefore }: M
   const load = `load ${loadBefore.toFixed(2)} before, ${loadNow().toFixed(2)} after`;
   const quiet =
     loadBefore > QUIET_LOAD
-      ? "\nThe machine was not quiet: trust ratios and times of the processor, not times."
+      ? "\nThe machine was not quiet: trust ratios and CPU times, but not wall-clock times."
       : "";
   return `${processor}, ${cores} cores, Node ${node}, ${pinned}, ${load}.${quiet}`;
 }

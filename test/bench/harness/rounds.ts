@@ -53,7 +53,8 @@ export async function measure(
   const before = spent();
   const loaded = await caller.call({ ports, callers, ms, calls });
   const spentMs = spent() - before;
-  if (loaded.wrong > 0) throw new Error(`${name}: ${loaded.wrong} wrong: ${loaded.firstWrong}`);
+  if (loaded.wrong > 0)
+    throw new Error(`${name}: ${loaded.wrong} wrong answers, the first: ${loaded.firstWrong}`);
   const { answered, seconds } = loaded;
   return { ...loaded, perSecond: answered / seconds, cpuMicros: (1_000 * spentMs) / answered };
 }

@@ -29,7 +29,7 @@ export async function agents({ isQuick }: Effort): Promise<Part> {
     }
     const raw: Record<number, Round> = {};
     for (const count of AGENTS) {
-      showProgress(`Calls of MCP by ${count.toLocaleString("en")} agents`);
+      showProgress(`Measuring MCP calls by ${count.toLocaleString("en")} agents`);
       const variant = { name: server.name, servers: [server], calls: calls.slice(0, count) };
       await measure(caller, variant, { callers: count, ms: isQuick ? 1_000 : MS });
       raw[count] = await measure(caller, variant, { callers: count, ms: isQuick ? 1_000 : MS });
@@ -40,11 +40,11 @@ export async function agents({ isQuick }: Effort): Promise<Part> {
       ],
     );
     const columns = [
-      "agents at once",
+      "concurrent agents",
       "calls a second",
       "p50 ms",
       "p99 ms",
-      "us of CPU each",
+      "us of CPU per call",
       "refused",
     ];
     return { curves: [{ title: "MCP tools/call get_signal, modern era", columns, lines }], raw };

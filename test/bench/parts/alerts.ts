@@ -25,7 +25,7 @@ const symbolOf = (at: number): string => `S${at}`;
 export async function alerts({ isQuick }: Effort): Promise<Part> {
   const raw: Record<number, Decided> = {};
   for (const count of COUNTS) {
-    showProgress(`Deciding about sessions with ${count.toLocaleString("en")} alerts`);
+    showProgress(`Evaluating sessions with ${count.toLocaleString("en")} alerts`);
     raw[count] = await decided(count, isQuick ? 4 : 10);
   }
   const lines = Object.entries(raw).map(([count, { quietMs, newsMs }]) => {
@@ -33,8 +33,8 @@ export async function alerts({ isQuick }: Effort): Promise<Part> {
     const [quiet, news] = [median(quietMs), median(newsMs)];
     return [Number(count), quiet, news, told, (1_000 * (news - quiet)) / told];
   });
-  const columns = ["alerts", "quiet session ms", "with news ms", "told", "us for each told"];
-  const title = `Deciding about a session of ${INSTRUMENTS} instruments, embedded store, fsync`;
+  const columns = ["alerts", "ms without events", "ms with events", "events", "us per event"];
+  const title = `Evaluation of a session with ${INSTRUMENTS} instruments, embedded store, fsync`;
   return { curves: [{ title, columns, lines }], raw };
 }
 

@@ -16,7 +16,7 @@ const ASKED = 50_000;
 
 /** Measures the reading of social messages, with and without a trained model. */
 export async function analyser({ isQuick }: Effort): Promise<Part> {
-  showProgress(`Reading ${MESSAGES.toLocaleString("en")} messages again and again`);
+  showProgress(`Reading ${MESSAGES.toLocaleString("en")} messages repeatedly`);
   const labelled = readMessages();
   const model = trainHashedLinear(labelled, { seed: 1, onEpoch: () => {} });
   const texts = textsFrom(labelled);

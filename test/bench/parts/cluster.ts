@@ -95,7 +95,7 @@ async function compare(
   { isQuick }: Effort,
 ): Promise<Rounds> {
   const [first] = three;
-  if (first === undefined) throw new Error("nobody to ask");
+  if (first === undefined) throw new Error("there is no server");
   const alone = { servers: [one], calls: await callsTo(one, questions) };
   const shared = { servers: three, calls: await callsTo(first, questions) };
   const helpers = () => [database, ...childrenOf(database)];

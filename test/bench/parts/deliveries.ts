@@ -13,7 +13,7 @@ const PER_SECOND = 100;
 export async function deliveries({ isQuick }: Effort): Promise<Part> {
   const events = isQuick ? 500 : 3_000;
   showProgress(
-    `${events} deliveries, ${PER_SECOND} a second: ${events / PER_SECOND} s and a little`,
+    `Sending ${events} deliveries, ${PER_SECOND} a second, for slightly more than ${events / PER_SECOND} s`,
   );
   const outcome = await deliveryStorm({
     ...{ engine: "embedded", workers: 1, events, perSecond: PER_SECOND, to: "one", kill: "none" },

@@ -50,7 +50,14 @@ export async function engine(effort: Effort): Promise<Part> {
 
 const TITLE = "Full refreshes on one core, in ms, the median session; best of the runs";
 
-const COLUMNS = ["instruments", "refresh", "of CPU", "us of CPU each", "max MB", "drift"];
+const COLUMNS = [
+  "instruments",
+  "refresh",
+  "of CPU",
+  "us of CPU per instrument",
+  "peak MB",
+  "drift",
+];
 
 /** Measures one size in a separate process, whose garbage collector runs on the same core. */
 function measure(size: number, feeds: Feeds): Promise<MeasuredEngine> {

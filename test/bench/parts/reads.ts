@@ -10,7 +10,7 @@ const SIZES = [1_000, 10_000, 100_000];
 export async function reads(_effort: Effort): Promise<Part> {
   const raw: Record<number, Reads> = {};
   for (const size of SIZES) {
-    showProgress(`Answers about ${size.toLocaleString("en")} instruments`);
+    showProgress(`Measuring answers about ${size.toLocaleString("en")} instruments`);
     raw[size] = await runBenchScript<Reads>("reads-run.ts", [String(size)]);
   }
   const lines = Object.entries(raw).map(([size, { symbolUs, pageUs }]) => [
@@ -20,10 +20,9 @@ export async function reads(_effort: Effort): Promise<Part> {
     ]),
   ]);
   const columns = [
-    ...["instruments", "one, first: p50", "p99", "again: p50", "p99"],
-    ...["a page, first: p50", "p99", "again: p50", "p99"],
+    ...["instruments", "one symbol, first: p50", "p99", "repeated: p50", "p99"],
+    ...["a page, first: p50", "p99", "repeated: p50", "p99"],
   ];
-  const title =
-    "Answers of get_signal without HTTP, in us: of one symbol, and of a page of about 50";
+  const title = "get_signal without HTTP, in us: one symbol, and a page of about 50";
   return { curves: [{ title, columns, lines }], raw };
 }

@@ -30,7 +30,7 @@ const LEAST_OF_STATIC = 0.9;
  */
 export async function signalLog({ isQuick }: Effort): Promise<Part> {
   const runs = isQuick ? RUNS.quick : RUNS.whole;
-  showProgress(`A log of ${runs} runs of 10,000 signals`);
+  showProgress(`Writing a log of ${runs} runs of 10,000 signals`);
   const log = await runBenchScript<LogCosts>("signal-log.ts", [String(runs)]);
   try {
     showProgress(`Verifying ${log.entries.toLocaleString("en")} entries`);
@@ -39,7 +39,7 @@ export async function signalLog({ isQuick }: Effort): Promise<Part> {
       log.folder,
       log.key,
     ]);
-    if (verified.failed > 0) throw new Error("the log is not verified");
+    if (verified.failed > 0) throw new Error("the verification of the log failed");
     const share = verified.entries / 1_000_000;
     return {
       rows: [
@@ -65,7 +65,7 @@ const row = (budget: string, figure: number, unit: string, most: number) => ({
 
 /** Compares the throughput of a full tile over HTTP with that of a static document. */
 async function tiles(effort: Effort): Promise<Row> {
-  showProgress("A tile over HTTP");
+  showProgress("Measuring a tile over HTTP");
   const data = mkdtempSync(join(tmpdir(), "bench-tile-"));
   // Short sessions fill the first tile. The measured service then has sessions of a day, as in all
   // other parts.

@@ -91,7 +91,7 @@ describeStores("announcements", (engine) => {
   });
 
   it.each([
-    ["nothing", ""],
+    ["an empty text", ""],
     ["quotes and other scripts", `'; NOTIFY x; -- "ключ" 😀 \\ \n {"a":1}`],
     ["2,000 characters", "x".repeat(2000)],
   ])("carry any text unchanged: %s", async (_, text) => {
@@ -117,7 +117,7 @@ describeStores("announcements", (engine) => {
 
 for (const engine of engines.filter(({ isShared }) => isShared)) {
   it.skipIf(engine.isMissing)(
-    `announcements reach every process: ${engine.name}`,
+    `announcements reach every process (${engine.name})`,
     { ...PATIENT, tags: [...engine.tags] },
     async () => {
       const opened = await openStore(engine);

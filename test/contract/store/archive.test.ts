@@ -85,10 +85,10 @@ describeStores("appending to the archive", (engine) => {
   });
 
   it.each([
-    ["kind", { kind: "audit\0" }],
-    ["id", { id: "\0" }],
-    ["subject", { subject: "s\0" }],
-    ["id, half a surrogate pair", { id: "\ude00" }],
+    ["a kind with a NUL character", { kind: "audit\0" }],
+    ["an id of a NUL character", { id: "\0" }],
+    ["a subject with a NUL character", { subject: "s\0" }],
+    ["an id of half a surrogate pair", { id: "\ude00" }],
   ])("rejects names that are not valid text: %s", async (_, more) => {
     const { archive } = await openStore(engine);
     const rows = [row(1, "a"), row(2, "b", more)];

@@ -59,7 +59,7 @@ describeStores("a commit", (engine) => {
       ["at the start", 0],
       ["in the middle", 4],
       ["at the end", 8],
-    ])("is rejected and changes nothing: %s", async (_where, position) => {
+    ])("is rejected and changes nothing when that step is %s", async (_where, position) => {
       const opened = await openStore(engine);
       const { records, clock } = opened;
       await records.commit([put(pages, { key: "there", value: 1, groups: ["g"], dueInMs: 0 })]);
@@ -147,7 +147,7 @@ describeStores("a commit", (engine) => {
 });
 
 describeStores(
-  "a step of a commit takes effect before later steps of the same commit:",
+  "a step of a commit takes effect before later steps of the same commit",
   (engine) => {
     const first = put(pages, { key: "a", value: 1, groups: ["g"] });
     it.each<[string, boolean, readonly Operation[]]>([
@@ -186,7 +186,7 @@ describeStores(
         false,
         [put(pages, { key: "a", value: 1, ttlMs: 0 }), consume(pages, "a")],
       ],
-    ])("%s: %s", async (_, holds, steps) => {
+    ])("the sequence (%s) is accepted: %j", async (_, holds, steps) => {
       const { records } = await openStore(engine);
       expect(await records.commit(steps)).toBe(holds);
       expect((await records.get(pages, "a")) !== undefined).toBe(holds);
@@ -344,7 +344,7 @@ describeStores("revisions", (engine) => {
   });
 });
 
-describeStores("commit helpers:", (engine) => {
+describeStores("commit helpers", (engine) => {
   it("update writes the new value computed from the stored record", async () => {
     const { records } = await openStore(engine);
     const count = () =>
@@ -377,8 +377,8 @@ describeStores("commit helpers:", (engine) => {
   it.each([
     ["a kind with a NUL", { kind: "\0" }],
     ["an id that is too long", { id: "x".repeat(513) }],
-    ["an instant that is no number", { at: Number.NaN }],
-  ])("%s is rejected, and nothing is committed", async (_, bad) => {
+    ["an instant that is not a number", { at: Number.NaN }],
+  ])("reject an archive row with %s, and commit nothing", async (_, bad) => {
     const { records } = await openStore(engine);
     const row: ArchiveRow = { kind: "audit", at: 5, id: "x", body: 1, ...bad };
     const commit = async () => records.commit([put(pages, { key: "a", value: 1 }), append(row)]);

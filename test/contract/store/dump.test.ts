@@ -351,12 +351,12 @@ describeStores("loading a dump", (engine) => {
     const bad = (text: string) =>
       inBatches([RECORD, { ...RECORD, key: "z", revision: 2, text }], 1);
     it.each<[string, () => AsyncIterable<readonly DumpRow[]>]>([
-      ["since the rows break off", breaking],
-      ["since a record is no JSON", () => bad('{"a":')],
-      ["since a record is empty", () => bad("")],
-      ["since a record comes twice", () => inBatches([RECORD, { ...RECORD, revision: 2 }], 1)],
-      ["since an archive row is no JSON", () => inBatches([RECORD, { ...HISTORY, text: "{" }], 1)],
-    ])("keeps what was there: %s", async (_, batches) => {
+      ["the rows end with an error", breaking],
+      ["a record is not JSON", () => bad('{"a":')],
+      ["a record is empty", () => bad("")],
+      ["a record appears twice", () => inBatches([RECORD, { ...RECORD, revision: 2 }], 1)],
+      ["an archive row is not JSON", () => inBatches([RECORD, { ...HISTORY, text: "{" }], 1)],
+    ])("keeps the previous content when %s", async (_, batches) => {
       const opened = await fullStore();
       const before = await dumpStore(opened.store);
       const { identity } = opened.store;

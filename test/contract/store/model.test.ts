@@ -76,7 +76,7 @@ const pairs = [
 for (const { left, right, shortRuns } of pairs) {
   const runs = random.runs(shortRuns);
   it.skipIf(right.isMissing)(
-    `random commands to ${left.name} and ${right.name} give equal answers and equal data, in ${runs} sequences`,
+    `random commands give equal answers and equal data in two stores (${left.name}, ${right.name}), in ${runs} sequences`,
     { timeout: random.timeoutMs, tags: [...right.tags] },
     () => compare(left, right, runs),
   );

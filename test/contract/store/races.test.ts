@@ -60,7 +60,7 @@ describeStores("100 concurrent commits to one key", (engine) => {
     }
 
     it.each<[string, readonly Operation[]]>([
-      ["alone", []],
+      ["without other steps", []],
       [
         "between other steps",
         [put(jobs, { key: "a", value: 1 }), put(jobs, { key: "b", value: 1 })],

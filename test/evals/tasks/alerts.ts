@@ -4,7 +4,7 @@ import type { AlertItem, Answers, Task, Truth } from "../task.ts";
 const idOfAlert = word("Answer with the id of the alert alone.");
 const label = word("Answer with the name of the list alone.");
 
-/** The alerts that there are, by their labels. */
+/** The agent's alerts in the order of their labels. */
 async function alertsOf(own: Truth): Promise<readonly AlertItem[]> {
   const { items = [] } = await own.get("/api/alerts");
   return items.toSorted((a, b) => ((a.label ?? "") < (b.label ?? "") ? -1 : 1));
@@ -12,28 +12,28 @@ async function alertsOf(own: Truth): Promise<readonly AlertItem[]> {
 
 const listsOf = async (own: Truth) => (await own.get("/api/watchlists")).watchlists ?? [];
 
-/** The id of the only alert that is left. */
+/** The id of the only alert; the ids joined by commas if there are several. */
 const onlyId = async (own: Truth) => (await alertsOf(own)).map(({ id }) => id).join();
 
-/** What an alert watches. */
+/** Which instruments and which kinds of events each alert watches. */
 const watchedBy = async (own: Truth) =>
   (await alertsOf(own)).map(({ symbols, assetClass, kinds }) => ({ symbols, assetClass, kinds }));
 
-/** Three alerts of different sizes and labels. */
+/** Creates three alerts with different labels, instruments and thresholds. */
 async function three(own: Truth): Promise<void> {
   await own.post("/api/alerts", { symbols: ["IRONU.SIM", "FERRU.SIM"], label: "Steel and rail" });
   await own.post("/api/alerts", { symbols: ["TONIQ.SIM"], label: "Labs", scoreMove: 20 });
   await own.post("/api/alerts", { assetClass: "crypto", label: "Coins", kinds: ["volatility"] });
 }
 
-/** The alert with a label among those that the first step listed. */
+/** Finds the alert with the given label in the answer of the first step, which lists the alerts. */
 const labelled =
   (name: string) =>
   ([{ items }]: Answers) =>
     items.find((one) => one.label === name);
 const idOf = (name: string) => (answers: Answers) => labelled(name)(answers)?.id ?? "";
 
-/** A change of the alert with a label, after the alerts were listed. */
+/** Steps that list the alerts and then change the one with the given label. */
 const change = (name: string, changes: object): Task["solution"] => [
   ["list_alerts", {}],
   ["manage_alert", (answers) => ({ id: idOf(name)(answers), ...changes })],
@@ -231,7 +231,7 @@ const watchlist: readonly Task[] = [
   },
 ];
 
-/** Tells the person what the refused call of the first step says. */
+/** Passes the text of the rejected first call on to the person. */
 const tellThePerson = { tell: ([{ text }]: Answers) => text };
 
 const claim: readonly Task[] = [

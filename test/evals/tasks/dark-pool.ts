@@ -4,7 +4,7 @@ import type { Answer, Task, Truth } from "../task.ts";
 const daysOf = async (truth: Truth, symbol: string) =>
   (await truth.get(`/api/darkpool?symbol=${symbol}&view=days&detail=full&limit=60`)).days;
 
-/** All single trades, newest first. */
+/** All off-exchange trades of one view, newest first. */
 async function tradesOf(truth: Truth, symbol: string, view: "prints" | "blocks") {
   const trades: Answer["prints"][number][] = [];
   for (let cursor: string | null = ""; cursor !== null; ) {
@@ -18,7 +18,7 @@ async function tradesOf(truth: Truth, symbol: string, view: "prints" | "blocks")
   return trades;
 }
 
-/** Questions about off-exchange trading. */
+/** Tasks about off-exchange trading. */
 export const darkPool: readonly Task[] = [
   {
     kind: "dark pool",
@@ -124,7 +124,7 @@ export const darkPool: readonly Task[] = [
   },
 ];
 
-/** The day with the largest share. */
+/** Session of the day with the largest off-exchange share. */
 const largest = (
   days: readonly { readonly session: string; readonly shareOfVolume: number | null }[],
 ): string =>

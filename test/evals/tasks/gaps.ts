@@ -4,7 +4,7 @@ import { full, symbolsOf, type Task, type Truth } from "../task.ts";
 const wholeOrUnknown = number(0, { orUnknown: true });
 const numberOrUnknown = number(2, { orUnknown: true });
 
-/** The figure of an answer; `UNKNOWN` if the service rejected the call. */
+/** Reads a figure of an answer; `UNKNOWN` if the service rejected the call. */
 async function unlessRefused(
   answer: ReturnType<Truth["get"]>,
   figure: (known: Awaited<ReturnType<Truth["get"]>>) => number | null,
@@ -13,7 +13,7 @@ async function unlessRefused(
   return known.isError ? UNKNOWN : (figure(known) ?? UNKNOWN);
 }
 
-/** Instruments whose ticker, or a word of whose name, begins with a text. */
+/** Instruments whose symbol, or a word of whose name, begins with the given text. */
 const begins = async (truth: Truth, text: string) =>
   (await truth.all()).filter((item) =>
     [item.symbol, ...item.name.split(" ")].some((part) => part.toLowerCase().startsWith(text)),
@@ -227,5 +227,5 @@ function watched(status: string | undefined): string {
   return status === "no_activity" ? "SILENT" : "PRESENT";
 }
 
-/** Questions that are unclear, that nobody can answer, or whose data are missing. */
+/** Tasks that are ambiguous, that cannot be solved, or whose data is missing. */
 export const gaps: readonly Task[] = [...ambiguity, ...refusal, ...missing];

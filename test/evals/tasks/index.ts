@@ -8,9 +8,11 @@ import { pasts } from "./past.ts";
 
 const all: readonly Task[] = [...lookups, ...lists, ...pasts, ...gaps, ...darkPool, ...alertTasks];
 
-/** Step that visits each of `all` once, since it shares no divisor with their number. */
+/** Step width that visits each task once, because it shares no divisor with the number of tasks. */
 const STRIDE = 37;
 
-/** The tasks in the order in which they are played, numbered from 1. Neighbors are of different kinds,
- *  so that a number says nothing of the answer. */
+/**
+ * The tasks in playing order, numbered from 1. Neighbors are of different kinds, so that the number
+ * of a task does not hint at its answer.
+ */
 export const tasks: readonly Task[] = all.map((_, at) => all[(at * STRIDE) % all.length] as Task);

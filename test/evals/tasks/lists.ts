@@ -214,11 +214,11 @@ const average: readonly Task[] = [
   },
 ];
 
-/** The sector whose scores have the highest mean. */
+/** The sector with the highest mean score. */
 function best(all: readonly (readonly number[])[]): string {
   const means = all.map(mean);
   return SECTORS[means.indexOf(Math.max(...means))] ?? "";
 }
 
-/** Questions about many instruments at once. */
+/** Tasks about many instruments at once. */
 export const lists: readonly Task[] = [...ranking, ...counting, ...sector, ...average];

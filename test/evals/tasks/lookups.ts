@@ -5,7 +5,7 @@ import { full, mean, pointsOf, ranked, symbolsOf, type Task } from "../task.ts";
 
 const direction = choice("LONG", "SHORT", "WAIT");
 
-/** Questions that one call answers. */
+/** Tasks that need one call. */
 const single: readonly Task[] = [
   {
     kind: "single call",
@@ -105,7 +105,7 @@ const single: readonly Task[] = [
   },
 ];
 
-/** Questions that need the answers to others. */
+/** Tasks that need several calls, later ones based on earlier answers. */
 const several: readonly Task[] = [
   {
     kind: "several calls",
@@ -245,7 +245,7 @@ const several: readonly Task[] = [
   },
 ];
 
-/** Who of some reports first. */
+/** Symbol of the instrument that reports first. */
 const earliest = (
   all: readonly { readonly symbol: string; readonly nextReport: { expected: string } | null }[],
 ): string =>
@@ -255,5 +255,5 @@ const earliest = (
       (a.nextReport?.expected ?? "") < (b.nextReport?.expected ?? "") ? -1 : 1,
     )[0]?.symbol ?? "";
 
-/** Questions about instruments by their names. */
+/** Tasks about single instruments that the question names. */
 export const lookups: readonly Task[] = [...single, ...several];

@@ -9,11 +9,11 @@ const yesNo = choice("YES", "NO");
 const why = async (truth: Parameters<typeof full>[0], of: string, more = "") =>
   (await full(truth, of, more)).why;
 
-/** The factor with the largest figure. */
+/** The factor with the largest value of `figure`. */
 const strongest = (figure: (name: Factor) => number): Factor =>
   FACTORS.toSorted((a, b) => figure(b) - figure(a))[0] as Factor;
 
-/** The part of a date in a session's label. */
+/** The date in the label of a session. */
 const dateOf = (session = ""): string => session.slice(0, 10);
 
 const past: readonly Task[] = [
@@ -353,5 +353,5 @@ const history: readonly Task[] = [
   },
 ];
 
-/** Questions about other times than now, and about the factors. */
+/** Tasks about past sessions, and about the factors. */
 export const pasts: readonly Task[] = [...past, ...twoFactors, ...difference, ...history];

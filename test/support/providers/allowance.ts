@@ -1,6 +1,6 @@
 /**
- * Counts requests: whether one at `now` (Unix milliseconds) is among those that are allowed. A clock
- * that is set back starts again.
+ * Creates a sliding-window rate limiter. The function returns whether a request at `now` (Unix
+ * milliseconds) is within the limit; a clock that goes back resets it.
  */
 export function allowance(requests: number, perMs: number): (now: number) => boolean {
   let asked: number[] = [];

@@ -8,17 +8,20 @@ import { adjustedBar, type ListedWorld, tradedBar, tradesOf } from "./listed.ts"
 export interface AlpacaWorld extends ListedWorld {
   readonly keyId: string;
   readonly secret: string;
-  /** Maximum number of rows of a page, whatever is asked for; 10,000 unless given. */
+  /** Maximum number of rows per page, regardless of the requested limit; default 10,000. */
   readonly pageRows?: number;
 }
 
-/** A row with the symbol it stands under. */
+/** A row with its symbol. */
 type Row = readonly [symbol: string, fields: Readonly<Record<string, unknown>>];
 
 const TAPE_DELAY_MS = 15 * 60_000;
 const DAY_MS = 86_400_000;
 
-/** Alpaca's market data, free plan: 200 requests a minute, nothing younger than 15 minutes. */
+/**
+ * Alpaca's market data API on the free plan: 200 requests per minute, no data younger than 15
+ * minutes.
+ */
 export function serveAlpaca(world: AlpacaWorld): Serve {
   const isAllowed = allowance(200, 60_000);
   return ({ url, headers }, now) => {
@@ -75,7 +78,7 @@ interface Range extends Question {
   readonly to: number;
 }
 
-/** Daily bars stand at midnight New York; they are there 15 minutes after the close. */
+/** Daily bars have the timestamp of midnight in New York and appear 15 minutes after the close. */
 function barRows(world: AlpacaWorld, { symbol, from, to, now, query }: Range): Row[] {
   const today = newYorkDate(now);
   return sessionsIn(from, to).flatMap((session): Row[] => {
@@ -125,7 +128,9 @@ function sessionsIn(from: number, to: number): string[] {
   return [...new Set(dates)].filter(isTradingDay);
 }
 
-/** A page by symbol and time; its token names the row that it begins with. */
+/**
+ * A page of rows, ordered by symbol and time. The page token contains the index of the first row.
+ */
 function paged(rows: readonly Row[], { pageRows = 10_000 }: AlpacaWorld, question: Question) {
   const { list, query } = question;
   const start = Number(Buffer.from(query.get("page_token") ?? "", "base64url").toString());

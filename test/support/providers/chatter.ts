@@ -1,10 +1,10 @@
 import { drawnNumber } from "./drawn.ts";
 
-/** One message that somebody wrote about a symbol. */
+/** A message about a symbol. */
 export interface Chat {
   /** Unix milliseconds. */
   readonly at: number;
-  /** Number of its author, from 1. */
+  /** Number of the author, from 1. */
   readonly author: number;
   readonly text: string;
   readonly stance: "Bullish" | "Bearish" | null;
@@ -20,24 +20,24 @@ const OPINIONS = [
   ["what time is the call?", null],
 ] as const;
 
-/** A stretch of time. */
+/** A period, and the interval of its messages. */
 interface Span {
   /** Unix milliseconds. */
   readonly from: number;
-  /** Unix milliseconds, not included. */
+  /** Unix milliseconds, exclusive. */
   readonly until: number;
-  /** Interval with one message, in milliseconds. */
+  /** Length of an interval with exactly one message, in milliseconds. */
   readonly everyMs: number;
 }
 
-/** Messages that were drawn already. */
+/** Cache of generated messages. */
 const drawnChats = new Map<string, Chat>();
 
 /**
- * What is said about a symbol in a span, oldest first, at instants in whole seconds that belong to
- * the symbol.
+ * Messages about a symbol in a period, oldest first. Their instants are whole seconds and always
+ * the same for a symbol.
  *
- * @param cashtag As the place writes the symbol, for example `$AAPL`.
+ * @param cashtag The symbol as the platform writes it, for example `$AAPL`.
  */
 export function chatter(cashtag: string, { from, until, everyMs }: Span): readonly Chat[] {
   const first = Math.floor(from / everyMs);

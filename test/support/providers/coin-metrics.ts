@@ -5,23 +5,26 @@ import type { Serve, ServedAnswer } from "./drive.ts";
 
 type Metric = "CapMVRVCur" | "CapMrktCurUSD";
 
-/** What Coin Metrics covers. */
+/** Data of the simulated Coin Metrics. */
 export interface CoinMetricsWorld {
-  /** By asset, such as `btc`, what the free plan has of it. */
+  /** Metrics on the free plan, by asset such as `btc`. */
   readonly assets: Readonly<Record<string, readonly Metric[]>>;
-  /** First day of everything, an ISO date. */
+  /** First day with data, ISO date. */
   readonly since: string;
-  /** Days whose realised value came late, with the instant, Unix milliseconds. */
+  /** Instants at which a late realized value was published, by day, Unix milliseconds. */
   readonly late?: Readonly<Record<string, number>>;
 }
 
 const METRICS: readonly string[] = ["CapMVRVCur", "CapMrktCurUSD"] satisfies readonly Metric[];
 const DAY_MS = 86_400_000;
 
-/** When a day is published, after its end. */
+/** Time from the end of a day to the publication of its metrics, in milliseconds. */
 const DELAY_MS = 5.5 * 3_600_000;
 
-/** Daily metrics of the community plan, newest page first unless `paging_from=start`. */
+/**
+ * Daily metrics of Coin Metrics' community plan. The newest page comes first unless
+ * `paging_from=start`.
+ */
 export function serveCoinMetrics(world: CoinMetricsWorld): Serve {
   const mayAsk = allowance(10, 6_000);
   return ({ url }, now) => {
@@ -95,11 +98,11 @@ function figure(
   return now < (world.late?.[day] ?? 0) ? null : coinMvrv(asset, day);
 }
 
-/** Market value of a coin on a day, as it is written. */
+/** Market capitalization of a coin on a day in USD, as Coin Metrics formats it. */
 export const coinCap = (asset: string, day: string): string =>
   (19_000_000 * coinClose(asset, day)).toFixed(9);
 
-/** Market value over realised value, as it is written. */
+/** Ratio of market value to realized value (MVRV), as Coin Metrics formats it. */
 export const coinMvrv = (asset: string, day: string): string =>
   (0.8 + 2 * drawnNumber("mvrv", asset, day)).toFixed(12);
 

@@ -2,13 +2,13 @@ import { allowance } from "./allowance.ts";
 import { coinDay, halfDay, isoDay, utcDays } from "./coins.ts";
 import type { Serve, ServedAnswer } from "./drive.ts";
 
-/** What Coinbase trades. */
+/** Data of the simulated Coinbase. */
 export interface CoinbaseWorld {
-  /** Products as Coinbase spells them: `BTC-USD`. */
+  /** Products in Coinbase's spelling, such as `BTC-USD`. */
   readonly products: readonly string[];
-  /** First day that anything was traded, an ISO date. */
+  /** First day with trades, ISO date. */
   readonly since: string;
-  /** Days without a trade, by product: they have no candle. */
+  /** Days without a trade, and so without a candle, by product. */
   readonly silent?: Readonly<Record<string, readonly string[]>>;
 }
 
@@ -16,7 +16,7 @@ const GRANULARITIES = ["60", "300", "900", "3600", "21600", "86400"];
 const DAY_MS = 86_400_000;
 const MAX_CANDLES = 300;
 
-/** The daily candles of Coinbase Exchange. */
+/** Daily candles of Coinbase Exchange. */
 export function serveCoinbase(world: CoinbaseWorld): Serve {
   const mayAsk = allowance(10, 1_000);
   return ({ url }, now) => {

@@ -2,17 +2,17 @@ import { drawnNumber } from "./drawn.ts";
 
 const DAY_MS = 86_400_000;
 
-/** A UTC day of a coin as its venue has traded it. */
+/** Prices and volume of a coin on a UTC day. */
 export interface CoinDay {
   readonly open: number;
   readonly high: number;
   readonly low: number;
   readonly close: number;
-  /** Coins. */
+  /** Traded volume, in coins. */
   readonly volume: number;
 }
 
-/** Price of a coin at the end of a UTC day (ISO date) in USD: it moves by a few per cent a day. */
+/** Price of a coin in USD at the end of a UTC day (ISO date). It moves by a few percent per day. */
 export function coinClose(coin: string, day: string): number {
   const days = Date.parse(day) / DAY_MS;
   const wave = 0.4 * Math.sin(days / 70 + 6 * drawnNumber("phase", coin));
@@ -20,7 +20,7 @@ export function coinClose(coin: string, day: string): number {
   return cents(level * Math.exp(wave + 0.06 * drawnNumber("close", coin, day)));
 }
 
-/** A whole day. */
+/** The completed day of a coin. */
 export function coinDay(coin: string, day: string): CoinDay {
   const open = coinClose(coin, dayBefore(day));
   const close = coinClose(coin, day);
@@ -34,20 +34,20 @@ export function coinDay(coin: string, day: string): CoinDay {
   };
 }
 
-/** What there is of a day half way through it: another close, and half of the volume. */
+/** The unfinished day of a coin at noon: with a different close and half of the volume. */
 export function halfDay(coin: string, day: string): CoinDay {
   const { open, high, low, volume } = coinDay(coin, day);
   return { open, high, low, close: cents((high + low) / 2), volume: volume / 2 };
 }
 
-/** The UTC days of [from, to], ISO dates, ascending. */
+/** UTC days from `from` to `to`, both inclusive, as ISO dates in ascending order. */
 export function utcDays(from: string, to: string): readonly string[] {
   const [first, last] = [Date.parse(from), Date.parse(to)];
   const count = Math.max(0, Math.floor((last - first) / DAY_MS) + 1);
   return Array.from({ length: count }, (_, day) => isoDay(first + day * DAY_MS));
 }
 
-/** The UTC day of an instant (Unix milliseconds), an ISO date. */
+/** ISO date of an instant (Unix milliseconds) in UTC. */
 export const isoDay = (at: number): string => new Date(at).toISOString().slice(0, 10);
 
 const dayBefore = (day: string) => isoDay(Date.parse(day) - DAY_MS);

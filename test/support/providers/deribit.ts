@@ -5,22 +5,22 @@ import type { Serve } from "./drive.ts";
 
 /** Trades of the simulated Deribit. */
 export interface DeribitWorld {
-  /** `BTC` and the like. */
+  /** Currencies such as `BTC`. */
   readonly coins: readonly string[];
-  /** Interval with one group of three simultaneous trades, in milliseconds. */
+  /** Length of an interval with three simultaneous trades, in milliseconds. */
   readonly tradeEveryMs: number;
-  /** Interval with one traded request for quotes, in milliseconds. */
+  /** Interval of block RFQs (requests for quotes) that led to a trade, in milliseconds. */
   readonly rfqEveryMs: number;
-  /** When the first request was, Unix milliseconds. */
+  /** Instant of the first block RFQ, Unix milliseconds. */
   readonly rfqSince: number;
 }
 
-/** A trade as Deribit tells it. */
+/** A trade in the format of Deribit's API. */
 export interface DeribitTrade {
   readonly trade_id: string;
   readonly timestamp: number;
   readonly price: number;
-  /** USD. */
+  /** Amount in USD. */
   readonly amount: number;
   readonly instrument_name: string;
   readonly block_trade_id?: string;
@@ -30,7 +30,7 @@ export interface DeribitTrade {
 const TRADES_AT_ONCE = 3;
 const EXPIRY = "26DEC25";
 
-/** Block and other trades in futures, and requests for quotes. */
+/** Deribit's API with futures trades, some of them block trades, and block RFQs. */
 export function serveDeribit(world: DeribitWorld): Serve {
   const mayAsk = allowance(20, 1_000);
   return ({ url }, now) => {
@@ -72,7 +72,7 @@ function trades(coin: string, { world, query, now }: Asked): Rpc {
   const count = number("count");
   if (count > 1_000) return refusal(400, -32_602, "Invalid params", "count");
   if (query.get("kind") !== "future") return refusal(400, -32_602, "Invalid params", "kind");
-  // One more than fits shows whether there are more.
+  // One trade more than the limit shows whether there are more.
   const found = deribitTrades(coin, world, {
     from: number("start_timestamp"),
     to: Math.min(number("end_timestamp"), now),
@@ -83,7 +83,7 @@ function trades(coin: string, { world, query, now }: Asked): Rpc {
   return { status: 200, result: { trades: shown, has_more: found.length > count } };
 }
 
-/** The trades of a coin between two instants, both included, ascending. */
+/** Trades of a coin between two instants, both inclusive, in ascending order. */
 export function deribitTrades(
   coin: string,
   { tradeEveryMs }: Pick<DeribitWorld, "tradeEveryMs">,
@@ -125,7 +125,7 @@ function trade(coin: string, timestamp: number, number: number): DeribitTrade {
 
 function rfqs(coin: string, { world, query, now }: Asked): Rpc {
   const count = Number(query.get("count") ?? 20);
-  // The documentation says 1,000.
+  // The real API accepts at most 50, although its documentation says 1,000.
   if (count < 10 || count > 50) return refusal(400, -32_602, "Invalid params", "count");
   const [, before] = /^\d+:(\d+)$/.exec(query.get("continuation") ?? "") ?? [];
   const newest = before === undefined ? rfqBefore(world, now) : Number(before) - 1;
@@ -145,7 +145,7 @@ const rfqAt = ({ rfqSince, rfqEveryMs }: DeribitWorld, id: number) => rfqSince +
 const rfqBefore = ({ rfqSince, rfqEveryMs }: DeribitWorld, now: number) =>
   Math.floor((now - rfqSince) / rfqEveryMs);
 
-/** A request that was traded: a future, two futures, options, and options with a hedge in turn. */
+/** A traded block RFQ. In turn: one future, two futures, options, and an option with a hedge. */
 export function deribitRfq(coin: string, world: DeribitWorld, id: number) {
   const timestamp = rfqAt(world, id);
   const price = coinClose(coin, isoDay(timestamp));

@@ -10,7 +10,7 @@ import type {
 } from "../../../src/sources/live/provider.ts";
 import type { ProviderResponse } from "../../../src/sources/live/provider-response.ts";
 
-/** A request as a provider's local server sees it. */
+/** A request as a provider's simulated server receives it. */
 export interface ServedRequest {
   readonly method: string;
   readonly url: URL;
@@ -18,56 +18,62 @@ export interface ServedRequest {
   readonly body: string;
 }
 
-/** What a provider's local server answers. */
+/** The answer of a provider's simulated server. */
 export interface ServedAnswer {
   readonly status: number;
-  /** Headers, by names in lower case. */
+  /** Headers by lower-case name. */
   readonly headers?: Record<string, string>;
   readonly body: string | Buffer;
 }
 
-/** A provider's local server: pure, `now` in Unix milliseconds. */
+/** The pure function behind a provider's simulated server. @param now Unix milliseconds. */
 export type Serve = (request: ServedRequest, now: number) => ServedAnswer;
 
 /** Options of a run. */
 export interface DriveOptions extends Omit<ProviderOptions, "feeds"> {
-  /** Requested feeds; by default all feeds of the provider. */
+  /** Requested feeds; default: all feeds of the provider. */
   readonly feeds?: ProviderOptions["feeds"];
-  /** Where the clock begins, Unix milliseconds. It is set forward by waits and by the budget. */
+  /** Start of the clock, Unix milliseconds. Waits and the budget advance it. */
   readonly now: number;
-  /** Waits up to this instant are passed over, Unix milliseconds; `now` unless given. */
+  /** Waits are skipped up to this instant, Unix milliseconds; default: `now`. */
   readonly until?: number;
-  /** Cursors to go on from, by the keys of series. */
+  /** Cursors from which to continue, by key of the series. */
   readonly cursors?: Readonly<Record<string, string>>;
-  /** Requests after which it stops as if killed; the data and cursors so far are given. */
+  /**
+   * Number of requests after which the run stops as if killed; it still returns its data and
+   * cursors.
+   */
   readonly killAfter?: number;
 }
 
-/** A request that was sent. */
+/** A sent request. */
 interface Sent extends ProviderRequest {
   /** Key of the series. */
   readonly key: string;
-  /** Unix milliseconds. */
+  /** Instant of the request, Unix milliseconds. */
   readonly at: number;
 }
 
 /** Result of a run. */
 export interface DrivenPolling {
-  /** Each datum once, as it was given first, in the order given. */
+  /** The data without duplicates, each as it was first received, in order of arrival. */
   readonly data: readonly Observation[];
   readonly rejected: readonly RejectedObservation[];
   readonly requests: readonly Sent[];
-  /** Instants that series wait for, in the order in which they said so. */
+  /** Instants for which series wait, in the order in which they requested the wait. */
   readonly waits: readonly { readonly key: string; readonly until: number }[];
-  /** The cursor of every series. */
+  /** Last cursor of each series. */
   readonly cursors: Readonly<Record<string, string>>;
-  /** What the last answer of each series said that the provider does not have. */
+  /** Symbols that the provider does not have, by series, according to the latest answer. */
   readonly unknown: Readonly<Record<string, readonly string[]>>;
-  /** What the clock shows at the end, Unix milliseconds. */
+  /** The clock at the end, Unix milliseconds. */
   readonly now: number;
 }
 
-/** Requests after which a provider is taken to go in circles. */
+/**
+ * Maximum number of requests, after which a provider counts as caught in a loop. Then: limits of
+ * one answer.
+ */
 const MAX_REQUESTS = 20_000;
 const MAX_DATA_PER_READING = 20_000;
 const MAX_CURSOR_CHARACTERS = 1_000;
@@ -80,10 +86,10 @@ interface Followed {
 }
 
 /**
- * Asks a provider's local server as the service would, in virtual time: each series in turn, within
- * the provider's budget, until all of them wait for later than `until`.
+ * Polls a provider's simulated server in virtual time, as the service would: the series in turn,
+ * within the provider's budget, until all of them wait for an instant after `until`.
  *
- * @throws {ProviderFault} As the service would see it; there is no second try.
+ * @throws {ProviderFault} For a failed request, which is not retried.
  * @throws {Error} When the provider breaks a rule of `src/sources/live/provider.ts`.
  */
 export function drivePolling(
@@ -139,7 +145,7 @@ function followedSeries(provider: PolledProvider, options: DriveOptions): Follow
   }));
 }
 
-/** The series that has waited longest; the one asked last comes last among equals. */
+/** The series that is due first; among equals, the one that was polled least recently. */
 function earliest(followed: Followed[]): Followed | undefined {
   let first: Followed | undefined;
   for (const one of followed) if (first === undefined || one.dueAt < first.dueAt) first = one;
@@ -148,7 +154,10 @@ function earliest(followed: Followed[]): Followed | undefined {
   return first;
 }
 
-/** A clock that keeps the provider's budget: at most `requests` turns in any `perMs`. */
+/**
+ * A clock that advances to keep the provider's budget: at most `requests` turns in any period of
+ * `perMs`.
+ */
 function createBudgetClock({ budget }: PolledProvider, start: number) {
   const turns: number[] = [];
   let now = start;
@@ -192,7 +201,7 @@ function sendRequest(
   return { status, header: (name) => received.get(name) ?? undefined, body, receivedAt: at };
 }
 
-/** The fault that a status stands for. */
+/** The provider fault for an HTTP status. */
 function faultOf(status: number, headers: Headers): ProviderFault {
   const message = `HTTP ${status}`;
   if (status === 401 || status === 403) return new ProviderFault("refused", message);
@@ -222,7 +231,10 @@ function requireProgress(
   if (cursor === before.cursor && !isPaused) throw new Error(`${key} stands still at ${cursor}`);
 }
 
-/** Keeps each datum once, and refuses those that the provider has no business to give. */
+/**
+ * Collects the data without duplicates. @throws {Error} When a datum belongs to another feed or
+ * symbol than requested.
+ */
 function createKeeper(provider: PolledProvider, { instruments }: DriveOptions) {
   const symbols = new Set(instruments.map(({ symbol }) => symbol));
   const data = new Map<string, Observation>();
@@ -256,12 +268,14 @@ function requireFinite({ at, id, record }: Observation): void {
   if (!numbers.every(Number.isFinite)) throw new Error(`${id} holds a number that is none`);
 }
 
-/** A local server that gives one answer to everything. */
+/** A simulated server that answers every request alike. */
 export const serveAlways =
   (body: unknown, status = 200): Serve =>
   () => ({ status, body: typeof body === "string" ? body : JSON.stringify(body) });
 
-/** The fault that something throws. @throws {Error} If it throws another error, or none. */
+/**
+ * The provider fault that a function throws. @throws {Error} When it throws another error, or none.
+ */
 export function faultIn(run: () => unknown): ProviderFault {
   try {
     run();

@@ -5,31 +5,34 @@ import { allowance } from "./allowance.ts";
 import { drawnNumber } from "./drawn.ts";
 import type { Serve, ServedAnswer } from "./drive.ts";
 
-/** A company that files by calendar quarters. */
+/** A company with calendar quarters. */
 export interface FilingCompany {
-  /** Ticker as the SEC spells it: `BRK-B`. */
+  /** Ticker in the SEC's spelling, such as `BRK-B`. */
   readonly ticker: string;
   readonly cik: number;
-  /** First year of its reports. */
+  /** First year with reports. */
   readonly since: number;
-  /** Ends of quarters, ISO dates, whose income was amended two weeks after it was filed. */
+  /** Ends of quarters (ISO dates) whose income was amended two weeks after the filing. */
   readonly amended?: readonly string[];
 }
 
-/** Requests that the SEC allows. */
+/** The SEC's rate limit. */
 const LIMIT = { requests: 10, perMs: 1_000 } as const;
 
-/** Ends of the quarters of a year. */
+/** Last and first days of the quarters, as MM-DD. */
 const ENDS = ["03-31", "06-30", "09-30", "12-31"] as const;
 const STARTS = ["01-01", "04-01", "07-01", "10-01"] as const;
 
-/** Days from the end of a quarter to its report; the year's takes longer. */
+/**
+ * Days from the end of a quarter to its report, from the end of a year to its report, and from a
+ * report to its amendment.
+ */
 const LAG_DAYS = { quarter: 30, year: 45, amendment: 14 } as const;
 
-/** Time of acceptance in New York. */
+/** Time of day when a report is accepted, New York time. */
 const ACCEPTED_AT = "16:31";
 
-/** The SEC's two sites: tickers, and all figures of a company. */
+/** The SEC's two sites: the list of tickers, and all facts of a company. */
 export function serveEdgar(companies: readonly FilingCompany[]): Serve {
   const allow = allowance(LIMIT.requests, LIMIT.perMs);
   return ({ url, headers }, now) => {
@@ -48,7 +51,7 @@ function answerOf(path: string, companies: readonly FilingCompany[], now: number
   return (company && factsAnswer(company, now)) ?? NOT_FOUND;
 }
 
-/** `undefined` before the first report. */
+/** The company facts that are known at `now`; `undefined` before the first report. */
 function factsAnswer(company: FilingCompany, now: number): ServedAnswer | undefined {
   const reports = reportsOf(company, now);
   return reports.length === 0 ? undefined : json(companyFacts(company, reports));
@@ -77,17 +80,17 @@ const tickers = (companies: readonly FilingCompany[]) =>
     companies.map(({ ticker, cik }, index) => [index, { cik_str: cik, ticker, title: ticker }]),
   );
 
-/** A report, and which quarter of which year it closes. */
+/** A report, and the quarter that it covers. */
 interface Report {
   readonly form: "10-Q" | "10-Q/A" | "10-K";
   readonly accn: string;
   readonly filed: string;
   readonly year: number;
-  /** 0 to 3. */
+  /** Index of the quarter, 0 to 3. */
   readonly quarter: number;
 }
 
-/** Reports that were accepted by an instant (Unix milliseconds). */
+/** Reports that were accepted before an instant (Unix milliseconds). */
 function reportsOf({ cik, since, amended = [] }: FilingCompany, now: number): readonly Report[] {
   const years = Array.from({ length: 40 }, (_, index) => since + index);
   const all = years.flatMap((year) =>
@@ -110,20 +113,20 @@ function reportsOf({ cik, since, amended = [] }: FilingCompany, now: number): re
     }));
 }
 
-/** Flows of a quarter in USD as first filed. */
+/** A flow of one quarter in USD, as first filed. */
 export const quarterFlow = (ticker: string, tag: string, end: string): number =>
   Math.round(1e9 * (0.2 + drawnNumber(ticker, tag, end)));
 
-/** What an amendment leaves of the income. */
+/** Income after an amendment: a tenth lower. */
 export const amendedIncome = (income: number): number => Math.round(income * 0.9);
 
-/** What is counted at the end of a day: USD, or shares. */
+/** A stock at the end of a day, in USD or in shares. */
 export const counted = (ticker: string, tag: string, end: string): number =>
   Math.round(1e10 * (0.5 + drawnNumber(ticker, tag, end)));
 
-/** Told by the quarter and by the year so far. */
+/** Flows that are reported for the quarter and for the year to date. */
 const BY_QUARTER = ["NetIncomeLoss", "OperatingIncomeLoss"];
-/** Told by the year so far only, as cash flows are. */
+/** Flows that are reported only for the year to date, such as cash flows. */
 const BY_YEAR_SO_FAR = [
   "NetCashProvidedByUsedInOperatingActivities",
   "PaymentsToAcquirePropertyPlantAndEquipment",
@@ -162,7 +165,7 @@ function companyFacts({ ticker, cik }: FilingCompany, reports: readonly Report[]
   return { cik, entityName: ticker, facts: { dei, "us-gaap": gaap } };
 }
 
-/** This year's and, for comparison, last year's. */
+/** Rows for this year and, as comparison, for the previous year. */
 function flowRows(ticker: string, tag: string, report: Report): readonly object[] {
   return [report.year, report.year - 1].flatMap((year) => {
     const isAmended = report.form === "10-Q/A" && tag === "NetIncomeLoss" && year === report.year;

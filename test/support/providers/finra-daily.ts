@@ -5,25 +5,27 @@ import type { Serve, ServedAnswer } from "./drive.ts";
 
 /** Data of the simulated FINRA files. */
 export interface ShortVolumeWorld {
-  /** As the files spell them: `BRK/B`, `ABRpD`. */
+  /** Symbols in FINRA's spelling, such as `BRK/B` or `ABRpD`. */
   readonly symbols: readonly string[];
-  /** Sessions without a file, ISO dates, with the instant from which they have one after all (Unix
-   *  milliseconds). */
+  /**
+   * Sessions (ISO dates) whose file is late, with the instant of its publication, Unix
+   * milliseconds.
+   */
   readonly late?: ReadonlyMap<string, number>;
 }
 
 const HEADER = "Date|Symbol|ShortVolume|ShortExemptVolume|TotalVolume|Market";
 
-/** Files before this day are not offered any more. */
+/** First session whose file is available, ISO date. */
 const FLOOR = "2020-01-02";
 
-/** Volumes have decimals from this day on. */
+/** First session whose volumes have decimals, ISO date. */
 const DECIMALS_FROM = "2026-01-02";
 
-/** When the file of a session is there, New York time. */
+/** Time of publication on the day of the session, New York time. */
 const PUBLISHED_AT = "17:19";
 
-/** FINRA's CDN with the consolidated daily files of the exchanges' securities. */
+/** FINRA's CDN with the consolidated daily short volume files. */
 export function serveFinraDaily({ symbols, late = new Map() }: ShortVolumeWorld): Serve {
   return ({ method, url }, now) => {
     const name = /^\/equity\/regsho\/daily\/CNMSshvol(\d{4})(\d\d)(\d\d)\.txt$/.exec(url.pathname);
@@ -35,7 +37,7 @@ export function serveFinraDaily({ symbols, late = new Map() }: ShortVolumeWorld)
   };
 }
 
-/** Answer of the file store for a missing file, to callers who may not list files. */
+/** The file store's answer for a missing file: 403, because callers may not list files. */
 const DENIED: ServedAnswer = {
   status: 403,
   headers: { "content-type": "application/xml" },
@@ -51,7 +53,7 @@ function file(session: string, symbols: readonly string[]): string {
   return [HEADER, ...lines, lines.length, ""].join("\r\n");
 }
 
-/** The volumes of a symbol on a session, in shares. */
+/** Short, short exempt and total volume of a symbol in a session, in shares. */
 export function shortVolumes(symbol: string, session: string) {
   const digits = session < DECIMALS_FROM ? 0 : 6;
   const total = 10_000 + 5_000_000 * drawnNumber("total", symbol, session);

@@ -5,10 +5,10 @@ import { allowance } from "./allowance.ts";
 import { drawnNumber } from "./drawn.ts";
 import type { Serve, ServedAnswer } from "./drive.ts";
 
-/** Securities by FINRA's spelling (`BRK.B`), with the weeks that they are published after. */
+/** Symbols in FINRA's spelling (`BRK.B`), with the delay of their publication in weeks. */
 export type WeeklyVolumeWorld = ReadonlyMap<string, 2 | 4>;
 
-/** What may be asked, as far as it is answered here. */
+/** The supported part of FINRA's query language. */
 const Question = z.strictObject({
   fields: z.array(z.string()),
   limit: z.int().max(5_000),
@@ -31,10 +31,10 @@ const Question = z.strictObject({
   ]),
 });
 
-/** A Monday to count weeks from. */
+/** The Monday from which weeks are counted. */
 const MONDAY = "2020-01-06";
 
-/** Days that are on offer. */
+/** Age of the oldest available data, in days. */
 const OFFERED_DAYS = 365;
 
 /** FINRA's Query API with the weekly summary of off-exchange volume. */
@@ -56,7 +56,7 @@ const refusal = (status: number, message: string): ServedAnswer => ({
   body: JSON.stringify({ message }),
 });
 
-/** Comma-separated values for those who do not ask for JSON. */
+/** Formats rows as JSON if requested, otherwise as comma-separated values. */
 const answer = (rows: readonly object[], accept: string | null): ServedAnswer => ({
   status: 200,
   body: accept === "application/json" ? JSON.stringify(rows) : "issueSymbolIdentifier,…",
@@ -89,6 +89,6 @@ function rowsOf(question: z.infer<typeof Question>, world: WeeklyVolumeWorld, to
     );
 }
 
-/** Shares of a kind of venue in the week that begins with a Monday. */
+/** Shares traded at a kind of venue in the week that begins on a Monday. */
 export const weeklyShares = (symbol: string, kind: string, monday: string): number =>
   Math.round(1e8 * drawnNumber(symbol, kind, monday)) / 4;

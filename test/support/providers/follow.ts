@@ -8,21 +8,21 @@ import type { PolledProvider, ProviderOptions } from "../../../src/sources/live/
 import type { ReceivedObservation } from "../../../src/sources/live/record-book.ts";
 import type { TestStore } from "../stores.ts";
 
-/** Patience of tests with a provider that does not answer, in milliseconds. */
+/** Short timeouts, in milliseconds, so that tests wait little for a silent provider. */
 const PATIENCE = { totalMs: 2_000, silenceMs: 250 };
 
-/** A provider with its options, its origin and the store for its records. */
+/** A provider with its options, its origin and the store for its data. */
 export interface FollowedProvider {
   readonly provider: PolledProvider;
   readonly options: ProviderOptions;
-  /** Origin of its local server. */
+  /** Origin of its simulated server. */
   readonly origin: string;
   readonly store: TestStore;
-  /** None unless given. */
+  /** Absent: no cache. */
   readonly cache?: ResponseCache;
 }
 
-/** A poller over real HTTP, by the clock of the store. */
+/** Creates a poller over real HTTP, on the clock of the store. */
 export function pollerOf({ provider, options, origin, store, cache }: FollowedProvider): Poller {
   const { records, archive, clock } = store;
   const now = () => clock.now;
@@ -39,10 +39,10 @@ export function pollerOf({ provider, options, origin, store, cache }: FollowedPr
 }
 
 /**
- * Follows until nothing is due before an instant, in virtual time.
+ * Polls in virtual time until nothing is due before an instant.
  *
- * @param mostSteps Stops after this many requests, as if killed.
- * @returns How many requests went out.
+ * @param mostSteps Number of requests after which to stop, as if killed.
+ * @returns Number of sent requests.
  */
 export async function followProvider(
   poller: Poller,
@@ -63,7 +63,7 @@ export async function followProvider(
   return asked;
 }
 
-/** Everything that was kept of some feeds, without when it was observed. */
+/** Everything that the store has of some feeds, without the time of observation. */
 export async function contentOf({ archive }: TestStore, feeds: Iterable<Feed>) {
   const content: Omit<ReceivedObservation, "observedAt">[] = [];
   for (const feed of feeds) {
@@ -74,7 +74,7 @@ export async function contentOf({ archive }: TestStore, feeds: Iterable<Feed>) {
   return content;
 }
 
-/** The quarantined records, with the reasons. */
+/** The quarantined records with their reasons. */
 export const rejectedObservationsIn = async ({ archive }: TestStore) =>
   (await archive.read(REJECTED_KIND, { order: "oldest", limit: 1_000 })).map(({ body }) => {
     const { symbol, reason } = body as RejectedBody;

@@ -2,21 +2,21 @@ import { allowance } from "./allowance.ts";
 import { chatter } from "./chatter.ts";
 import type { Serve, ServedAnswer } from "./drive.ts";
 
-/** What the news are about. */
+/** Topics of the simulated news. */
 export interface NewsWorld {
-  /** Phrases in lower case by the names that headlines have for them: `apple inc` → `Apple`. */
+  /** Names in headlines by search phrase in lower case: `apple inc` → `Apple`. */
   readonly topics: ReadonlyMap<string, string>;
-  /** Interval with one article per topic, in milliseconds. */
+  /** Length of an interval with one article per topic, in milliseconds. */
   readonly everyMs: number;
 }
 
 const EVERY_MS = 5_000;
 const ROUND_MS = 15 * 60_000;
 
-/** How far back the service searches: three months. */
+/** How far back the search reaches, in milliseconds: three months. */
 const KEPT_MS = 90 * 86_400_000;
 
-/** The search for articles of the GDELT Project, with its habit of saying all with status 200. */
+/** The GDELT Project's article search, which reports even errors with status 200. */
 export function serveGdelt({ topics, everyMs }: NewsWorld): Serve {
   const mayAsk = allowance(1, EVERY_MS);
   return ({ url }, now) => {
@@ -57,7 +57,7 @@ function articlesOn(name: string, span: Parameters<typeof chatter>[1]) {
 
 const stamp = (at: number): string => new Date(at).toISOString().replace(/\D/g, "").slice(0, 14);
 
-/** `20261120150000` as Unix milliseconds. */
+/** Parses a timestamp such as `20261120150000`. @returns Unix milliseconds. */
 function instantOf(text: string | null): number {
   const parts = /^(\d{4})(\d\d)(\d\d)(\d\d)(\d\d)(\d\d)$/.exec(text ?? "")?.slice(1) ?? [];
   const [year = 0, month = 1, ...rest] = parts.map(Number);

@@ -3,30 +3,30 @@ import type { AddressInfo } from "node:net";
 import { type WebSocket, WebSocketServer } from "ws";
 import { chatter } from "./chatter.ts";
 
-/** One event of the stream. */
+/** An event of a Jetstream stream. */
 export interface StreamedEvent {
   readonly did: string;
-  /** Unix microseconds. */
+  /** Time of the event, Unix microseconds. */
   readonly time_us: number;
   readonly kind: "commit" | "identity" | "account";
   readonly [member: string]: unknown;
 }
 
-/** What a person posts. */
+/** A post on Bluesky. */
 export interface Post {
   readonly text: string;
-  /** When the network saw it, Unix milliseconds. */
+  /** Time of the event, Unix milliseconds. */
   readonly at: number;
   readonly did?: string;
   readonly rkey?: string;
-  /** As the author's program says, by default `at`. */
+  /** Creation time according to the author's client; default: `at`. */
   readonly createdAt?: string;
   readonly langs?: readonly string[];
 }
 
 const COLLECTION = "app.bsky.feed.post";
 
-/** A new post as the stream tells of it. */
+/** The event for a new post. */
 export function postEvent({ text, at, ...post }: Post): StreamedEvent {
   const { did = "did:plc:writer1", rkey = `r${at}`, langs = ["en"] } = post;
   const createdAt = post.createdAt ?? new Date(at).toISOString();
@@ -45,7 +45,7 @@ export function postEvent({ text, at, ...post }: Post): StreamedEvent {
   };
 }
 
-/** The end of a post. */
+/** The event for a deleted post. */
 export const deletionEvent = (at: number): StreamedEvent => ({
   did: "did:plc:writer1",
   time_us: at * 1_000,
@@ -53,7 +53,7 @@ export const deletionEvent = (at: number): StreamedEvent => ({
   commit: { rev: `v${at}`, operation: "delete", collection: COLLECTION, rkey: `r${at}` },
 });
 
-/** News of an account, which is told whatever collections are wanted. */
+/** The event for a changed account, which is sent regardless of the requested collections. */
 export const identityEvent = (at: number): StreamedEvent => ({
   did: "did:plc:writer1",
   time_us: at * 1_000,
@@ -61,7 +61,10 @@ export const identityEvent = (at: number): StreamedEvent => ({
   identity: { did: "did:plc:writer1", handle: "writer1.example", seq: at },
 });
 
-/** Posts on some cashtags in [from, until) (Unix milliseconds), oldest first, among other talk. */
+/**
+ * Posts that mention some cashtags in [from, until), Unix milliseconds, oldest first, among
+ * unrelated posts.
+ */
 export function drawnEvents(
   cashtags: readonly string[],
   span: { readonly from: number; readonly until: number; readonly everyMs: number },
@@ -74,29 +77,30 @@ export function drawnEvents(
   return posts.sort((one, other) => one.time_us - other.time_us);
 }
 
-/** A local Jetstream. */
+/** A local Jetstream server. */
 export interface LocalJetstream {
-  /** `ws://…`, without a trailing slash. */
+  /** URL that begins with `ws://`, without a trailing slash. */
   readonly origin: string;
-  /** Addresses that were connected to, in order. */
+  /** URLs of the connections so far, in order. */
   readonly visits: readonly URL[];
-  /** Tells everybody of an event and keeps it for those who come later. */
+  /** Sends an event to all clients, and keeps it for clients that connect later with a cursor. */
   tell(event: StreamedEvent): void;
-  /** Sends a text as it is to those who listen. */
+  /** Sends a raw text to all clients. */
   sendRaw(text: string): void;
-  /** Breaks all connections off. */
+  /** Terminates all connections. */
   breakOff(): void;
-  /** Connections there are. */
+  /** Number of open connections. */
   open(): number;
-  /** The next connection. */
+  /** Resolves with the next connection. */
   visited(): Promise<void>;
   close(): Promise<void>;
 }
 
 /**
- * Serves a stream: with `cursor` everything from there on again, otherwise what comes.
+ * Starts a Jetstream server. A client with a `cursor` gets all events from that time on; other
+ * clients get only new events.
  *
- * @param clock What time it says that it is, Unix milliseconds; it says nothing unless given.
+ * @param clock Unix milliseconds for the Date header; absent: no Date header.
  */
 export async function serveJetstream(
   past: readonly StreamedEvent[] = [],

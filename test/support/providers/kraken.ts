@@ -2,20 +2,20 @@ import { allowance } from "./allowance.ts";
 import { type CoinDay, coinDay, halfDay, isoDay, utcDays } from "./coins.ts";
 import type { Serve, ServedAnswer } from "./drive.ts";
 
-/** What Kraken trades. */
+/** Data of the simulated Kraken. */
 export interface KrakenWorld {
-  /** Pairs as Kraken spells them: `XBTUSD`. */
+  /** Pairs in Kraken's spelling, such as `XBTUSD`. */
   readonly pairs: readonly string[];
 }
 
 const DAY_MS = 86_400_000;
-/** Days beside the one under way. */
+/** Maximum number of days besides the current one. */
 const MAX_DAYS = 720;
 
-/** Under what name rows come back where it is not the one asked for. */
+/** Names of the result rows that differ from the requested pair. */
 const LONG_NAMES: Readonly<Record<string, string>> = { XBTUSD: "XXBTZUSD", ETHUSD: "XETHZUSD" };
 
-/** Daily bars of Kraken; whatever is wrong, the status is 200. */
+/** Kraken's daily bars. Errors have status 200 too. */
 export function serveKraken({ pairs }: KrakenWorld): Serve {
   const mayAsk = allowance(1, 1_000);
   return ({ url: { pathname, searchParams: query } }, now) => {
@@ -49,7 +49,7 @@ const row = (day: string, { open, high, low, close, volume }: CoinDay) => [
   1 + Math.round(volume * 3),
 ];
 
-/** Mean price of a day by volume, in cents. */
+/** Volume-weighted mean price of a day, in cents. */
 export const krakenMean = ({ high, low }: Pick<CoinDay, "high" | "low">): number =>
   Math.round(50 * (high + low)) / 100;
 

@@ -3,27 +3,29 @@ import { sessionCloseAt } from "../../../src/market/calendar.ts";
 import { newYorkInstant } from "../../../src/market/new-york.ts";
 import { drawnNumber } from "./drawn.ts";
 
-/** Stocks and funds as several vendors tell of them, each in its own way. */
+/** Stocks and funds whose data several simulated vendors serve, each in its own format. */
 export interface ListedWorld {
-  /** As the service spells them, for example `BRK-B`. */
+  /** Symbols in the service's spelling, for example `BRK-B`. */
   readonly symbols: readonly string[];
   readonly splits?: readonly ListedSplit[];
-  /** Trades of a symbol and session; 40 unless given. */
+  /** Number of trades per symbol and session; default 40. */
   readonly tradesADay?: number;
-  /** Bars that are missing, as `AAPL 2026-03-02`, until the instant, Unix milliseconds. */
+  /**
+   * Missing bars, as `AAPL 2026-03-02`, with the instant from which they exist, Unix milliseconds.
+   */
   readonly missing?: ReadonlyMap<string, number>;
 }
 
-/** A split of one symbol. */
+/** A stock split. */
 interface ListedSplit {
   readonly symbol: string;
-  /** Ex-date. */
+  /** Ex-date, ISO date. */
   readonly session: string;
   /** New shares per old share. */
   readonly ratio: number;
 }
 
-/** A bar, in USD and shares. */
+/** A daily bar: prices in USD, volume in shares. */
 interface ListedBar {
   readonly open: number;
   readonly high: number;
@@ -34,13 +36,13 @@ interface ListedBar {
 
 const DAY_MS = 86_400_000;
 
-/** A daily bar as traded. Prices wander around a level without end. */
+/** A daily bar as traded, without adjustment. Prices fluctuate around a constant level. */
 export function tradedBar(world: ListedWorld, symbol: string, session: string): ListedBar {
   const bar = presentBar(symbol, session);
   return scaled(bar, ratioAfter(world, { symbol, session, until: "9999-12-31" }));
 }
 
-/** The same adjusted by the splits until a day, prices in cents. */
+/** A daily bar adjusted by the splits up to a day; prices are rounded to cents. */
 export function adjustedBar(
   world: ListedWorld,
   bar: { readonly symbol: string; readonly session: string; readonly until: string },
@@ -49,7 +51,7 @@ export function adjustedBar(
   return scaled(traded, 1 / ratioAfter(world, bar));
 }
 
-/** Number of shares at the end of a later day that one share of a session has become. */
+/** Number of shares that one share of a session has become by a later day. */
 function ratioAfter(
   { splits = [] }: ListedWorld,
   {
@@ -64,7 +66,10 @@ function ratioAfter(
     .reduce((product, { ratio }) => product * ratio, 1);
 }
 
-/** Numbers in [0, 1) that belong to these words: all in one draw, for there are millions. */
+/**
+ * Several numbers in [0, 1) that are always the same for the same words. One digest yields all of
+ * them, because millions are needed.
+ */
 function parts<N extends string>(names: readonly N[], ...words: readonly string[]) {
   const digest = hash("sha512", words.join(" "), "buffer");
   const entries = names.map((name, index) => [name, digest.readUInt32BE(4 * index) / 2 ** 32]);
@@ -101,20 +106,20 @@ const cents = (price: number): number => Math.round(price * 100) / 100;
 
 /** A trade of a listed instrument. */
 export interface ListedTrade {
-  /** Number of the trade within symbol and session, from 1. */
+  /** Number of the trade within its symbol and session, from 1. */
   readonly number: number;
-  /** Unix milliseconds. */
+  /** Time of the trade, Unix milliseconds. */
   readonly at: number;
-  /** Nanoseconds beyond `at`, six digits. */
+  /** Nanoseconds within the millisecond, six digits. */
   readonly nanoseconds: string;
   readonly price: number;
   readonly shares: number;
   readonly bid: number;
   readonly ask: number;
   readonly isOffExchange: boolean;
-  /** The price is an average over some time. */
+  /** Whether the price is an average over a period. */
   readonly isAverage: boolean;
-  /** Canceled ten minutes later. */
+  /** Whether the trade is canceled ten minutes later. */
   readonly isCanceled: boolean;
 }
 
@@ -132,7 +137,10 @@ const TRADE_PARTS = [
   "cancel",
 ] as const;
 
-/** The trades of a symbol's session in regular hours and the half hour behind them, in order. */
+/**
+ * Trades of a symbol in a session, in chronological order: during regular hours and in the half
+ * hour after them.
+ */
 export function tradesOf(
   world: ListedWorld,
   symbol: string,
@@ -161,7 +169,7 @@ export function tradesOf(
   });
 }
 
-/** Whether a trade is one of those that the service keeps: a block off the exchanges, in hours. */
+/** Whether the service keeps a trade: an off-exchange block in regular hours. */
 export const isQualifyingTrade = (
   session: string,
   { at, shares, price, isOffExchange }: ListedTrade,

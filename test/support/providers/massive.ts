@@ -6,13 +6,13 @@ import { type ListedTrade, type ListedWorld, tradesOf } from "./listed.ts";
 /** Data of the simulated Massive. */
 export interface MassiveWorld extends ListedWorld {
   readonly key: string;
-  /** Maximum number of trades of a page, whatever is asked for; 50,000 unless given. */
+  /** Maximum number of trades per page, regardless of the requested limit; default 50,000. */
   readonly pageRows?: number;
 }
 
 const NS_PER_MS = 1e6;
 
-/** The trades of Massive, on a paid plan. */
+/** Massive's trades API on a paid plan. */
 export function serveMassive(world: MassiveWorld): Serve {
   return ({ url, headers }, now) => {
     if (headers.get("authorization") !== `Bearer ${world.key}`) {
@@ -35,7 +35,7 @@ interface Question {
   readonly now: number;
 }
 
-/** The cursor holds the whole question, and where it stands. */
+/** The cursor encodes the whole query and the index of the next row. */
 function page(world: MassiveWorld, { symbol, url, now }: Question): ServedAnswer {
   const cursor = url.searchParams.get("cursor");
   const query = cursor
@@ -60,7 +60,7 @@ function page(world: MassiveWorld, { symbol, url, now }: Question): ServedAnswer
 
 interface Range {
   readonly symbol: string;
-  /** Unix nanoseconds. */
+  /** Start (inclusive) and end (exclusive), Unix nanoseconds. */
   readonly from: number;
   readonly to: number;
   /** Unix milliseconds. */

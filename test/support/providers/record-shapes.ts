@@ -9,7 +9,7 @@ const Count = z.number().min(0);
 const Quote = Positive.nullable();
 const Known = { availableAt: Instant };
 
-/** What records look like that can be true, of a source that names instruments by day. */
+/** Plausible shapes of records, from a source that lists instruments by day. */
 const shapes = {
   bars: z.strictObject({
     ...Known,
@@ -70,7 +70,7 @@ const shapes = {
   }),
 } satisfies Readonly<Record<Feed, z.ZodType>>;
 
-/** The fault of a record; `undefined` when it has none. */
+/** The fault of an observation; `undefined` if there is none. */
 export function shapeFaults({
   feed,
   symbol,

@@ -5,10 +5,10 @@ import { contentOf, pollerOf } from "./follow.ts";
 import { RIG_INSTRUMENTS, type Rig } from "./rigs.ts";
 import { type ProviderServer, startProvider } from "./server.ts";
 
-/** When it is looked at: Sunday noon, so that the last week is history and Monday is to come. */
+/** Time of the polls, a Sunday noon: the past week is history, and new data appears on Monday. */
 export const NOW = START + 86_400_000;
 
-/** Options with which a provider's short history is requested. */
+/** Options that request a provider's short history. */
 function optionsOf({ provider, settings, shortMs }: Rig) {
   const instruments = RIG_INSTRUMENTS.filter(({ assetClass }) =>
     provider.classes.includes(assetClass),
@@ -17,14 +17,18 @@ function optionsOf({ provider, settings, shortMs }: Rig) {
   return { instruments, feeds, historyFrom: NOW - shortMs, settings };
 }
 
-/** A rig over real HTTP. */
+/** A provider behind real HTTP, and the pollers of its data. */
 export interface RigRun {
   readonly server: ProviderServer;
-  /** Starts a process that polls the provider into the store, or into the same store after a restart. */
+  /** Starts a poller that writes to the given store; default: the store of the rig. */
   start(on?: TestStore): ReturnType<typeof pollerOf>;
 }
 
-/** Starts the server of a rig. @param skew How far its clock is ahead of the store's, in milliseconds. */
+/**
+ * Starts the server of a rig.
+ *
+ * @param skew Offset of its clock from the clock of the store, in milliseconds.
+ */
 export async function runRig(
   rig: Rig,
   store: TestStore,
@@ -40,19 +44,19 @@ export async function runRig(
   };
 }
 
-/** What the port alone makes of a rig, without HTTP, ingest and store. */
+/** The observations that polling in virtual time yields, without HTTP, ingestion and store. */
 export function expectedObservationsOf(rig: Rig, until: number): readonly string[] {
   const { data } = drivePolling(rig.provider, rig.serve(), { ...optionsOf(rig), now: NOW, until });
   return sortedObservationTexts(data.map((datum) => ({ ...datum, provider: rig.provider.id })));
 }
 
-/** What a store has of a rig. */
+/** The observations of a rig's provider in the store. */
 export const storedObservationsOf = async (
   rig: Rig,
   store: TestStore,
 ): Promise<readonly string[]> => sortedObservationTexts(await contentOf(store, rig.provider.feeds));
 
-/** Data as words, in order. */
+/** Observations as JSON texts, sorted. */
 export const sortedObservationTexts = (
   data: Awaited<ReturnType<typeof contentOf>>,
 ): readonly string[] =>
@@ -65,14 +69,17 @@ export const sortedObservationTexts = (
 const sorted = (record: object) =>
   Object.fromEntries(Object.entries(record).sort(([one], [other]) => (one < other ? -1 : 1)));
 
-/** Those of some data that were public by an instant, Unix milliseconds. */
+/** The observations that were public at an instant, Unix milliseconds. */
 export const publicBy = (data: readonly string[], at: number): readonly string[] =>
   data.filter((datum) => JSON.parse(datum)[2] <= at);
 
-/** How a process says that it has died. */
+/** Message of the error that simulates the death of a process. */
 export const KILLED = "killed";
 
-/** A store whose process dies before it has written this many times, data and places together. */
+/**
+ * Wraps a store that fails after a number of writes, as if its process had died. Appends and
+ * commits both count.
+ */
 export function storeThatDies(store: TestStore, writes: number): TestStore {
   let left = writes;
   const { records, archive } = store;
@@ -103,7 +110,11 @@ export function storeThatDies(store: TestStore, writes: number): TestStore {
   };
 }
 
-/** Maximum number of requests within any window of the budget. @param asked Ascending instants. */
+/**
+ * Maximum number of requests in any window of the provider's budget.
+ *
+ * @param asked Instants of the requests, ascending.
+ */
 export function maxRequestsInWindow(
   { provider: { budget } }: Rig,
   asked: readonly number[],

@@ -31,36 +31,41 @@ import { serveUnusualWhales } from "./unusual-whales.ts";
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
 
-/** A provider that is asked, with all that it needs here. */
+/** A polled provider with its simulated server and the parameters of its tests. */
 export interface Rig {
   readonly provider: PolledProvider;
-  /** Its local server, all of whose data belong to the instruments. It counts requests from zero. */
+  /**
+   * Creates its simulated server, which serves data only for the instruments of the rig and has a
+   * new rate limiter.
+   */
   readonly serve: () => Serve;
-  /** Keys that the server knows. */
+  /** API keys that the server accepts. */
   readonly settings: Readonly<Record<string, string>>;
-  /** History that takes a few requests and has everything in it, in milliseconds. */
+  /**
+   * Length of a history that needs only a few requests but contains everything, in milliseconds.
+   */
   readonly shortMs: number;
-  /** Time in which much new comes, in milliseconds. */
+  /** Period in which much new data appears, in milliseconds. */
   readonly laterMs: number;
-  /** Maximum time from publication to the request, in milliseconds. */
+  /** Maximum time from the publication of a datum to its request, in milliseconds. */
   readonly lagMs: number;
 }
 
 const MINUTE_MS = 60_000;
 
-/** Bars and figures are asked for as soon as they are public. */
+/** Bars and figures are requested as soon as they are public. */
 const AT_ONCE = { laterMs: 3 * DAY_MS, lagMs: 5 * MINUTE_MS } as const;
 
-/** Prints are asked for after the close, filings at some time of the night. */
+/** Prints are requested after the close, and filings once during the night. */
 const ONCE_A_DAY = { laterMs: 3 * DAY_MS, lagMs: 7 * HOUR_MS } as const;
 
 /** Density of the data. */
 interface Density {
-  /** Trades of a stock and session. */
+  /** Number of trades per stock and session. */
   readonly tradesADay: number;
-  /** Interval with one message and one article per instrument, in milliseconds. */
+  /** Length of an interval with one message and one article per instrument, in milliseconds. */
   readonly messageEveryMs: number;
-  /** Interval with three trades in futures per coin, in milliseconds. */
+  /** Length of an interval with three futures trades per coin, in milliseconds. */
   readonly futuresEveryMs: number;
 }
 
@@ -70,7 +75,7 @@ const FEW: Density = {
   futuresEveryMs: 60_000,
 };
 
-/** A few instruments with what is special about their kind. */
+/** A few instruments whose spelling or class needs special treatment. */
 export const RIG_INSTRUMENTS: readonly Instrument[] = [
   namedInstrument("AAPL", "Apple Inc."),
   namedInstrument("BRK-B", "Berkshire Hathaway Inc. Class B"),
@@ -79,7 +84,7 @@ export const RIG_INSTRUMENTS: readonly Instrument[] = [
   namedInstrument("ETH-USD", "Ethereum"),
 ];
 
-/** Every provider that is asked, with a local server for these instruments. */
+/** Creates a rig for every polled provider. */
 export function rigsFor(
   instruments: readonly Instrument[] = RIG_INSTRUMENTS,
   density: Density = FEW,
@@ -94,7 +99,7 @@ export function rigsFor(
 const symbolsOf = (instruments: readonly Instrument[], ...classes: readonly AssetClass[]) =>
   instruments.filter(({ assetClass }) => classes.includes(assetClass)).map(({ symbol }) => symbol);
 
-/** As Kraken spells coins. */
+/** The pair of a coin in Kraken's spelling. */
 const krakenPair = (symbol: string): string =>
   `${coinTicker(symbol).replace("BTC", "XBT").replace("DOGE", "XDG")}USD`;
 
@@ -214,7 +219,7 @@ function talkRigs(
   ];
 }
 
-/** Legal name in lower case, without what a listing adds. */
+/** Legal name in lower case, without class and punctuation. */
 const phraseOf = (name: string): string => name.toLowerCase().replace(/ class .*|[.,]/g, "");
 
 const nameInHeadlines = (name: string): string => name.replace(/ Inc\..*/, "");

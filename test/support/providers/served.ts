@@ -7,35 +7,38 @@ import type { Serve } from "./drive.ts";
 import { RIG_INSTRUMENTS, rigsFor } from "./rigs.ts";
 import { type ProviderServer, startProvider } from "./server.ts";
 
-/** A provider's local server that remembers what it was asked for. */
+/** A provider's simulated server that records the requests. */
 export interface RememberingServer extends ProviderServer {
-  /** Path and query of the requests that it answered, in order. */
+  /** Path and query of the answered requests, in order. */
   readonly addresses: readonly string[];
 }
 
-/** Local servers of some providers. They end with the test. */
+/** Simulated servers of some providers; they stop after the test. */
 export interface ServedProviders {
-  /** Settings with which the service follows these providers and no other. */
+  /** Settings with which the service follows only these providers. */
   readonly env: Readonly<Record<string, string>>;
-  /** @throws {Error} When it is none of them. */
+  /** The server of a provider. @throws {Error} When the provider is not served. */
   server(id: string): RememberingServer;
-  /** Ids of those that a service has something left to ask, by the progress in its store. */
+  /**
+   * Ids of the providers from which a service still has something to request, by the progress in
+   * its store.
+   */
   due(records: Records): Promise<readonly string[]>;
 }
 
-/** What is served. */
+/** Options of the simulated servers. */
 interface ServedWorld {
-  /** Polled providers. */
+  /** Ids of the polled providers. */
   readonly ids: readonly string[];
   /** Unix milliseconds. */
   readonly now: () => number;
-  /** What is followed; a few stocks and coins unless given. */
+  /** Followed symbols; default: a few stocks and coins. */
   readonly symbols?: readonly string[];
-  /** Origins of others that are followed besides, by their ids. */
+  /** Origins of further followed providers, by id. */
   readonly others?: Readonly<Record<string, string>>;
 }
 
-/** Starts them. */
+/** Starts the simulated servers of some providers. */
 export async function serveProviders({ ids, now, symbols, others = {} }: ServedWorld) {
   const instruments = RIG_INSTRUMENTS.filter(({ symbol }) => symbols?.includes(symbol) ?? true);
   const rigs = rigsFor(instruments).filter(({ provider }) => ids.includes(provider.id));
@@ -89,7 +92,7 @@ async function remembering(serve: Serve, now: () => number): Promise<Remembering
   return { ...server, addresses };
 }
 
-/** Settings with which nobody answers: every provider is at an address where nobody listens. */
+/** Settings in which every provider has an address where no server listens. */
 export const unreachable = (port: string): Readonly<Record<string, string>> => ({
   MARKET: "live",
   PROVIDER_URLS: providers

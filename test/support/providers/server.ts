@@ -4,7 +4,7 @@ import { onTestFinished } from "vitest";
 import { listenLocally } from "../local-server.ts";
 import type { Serve, ServedAnswer, ServedRequest } from "./drive.ts";
 
-/** Faults that a provider can show to its callers. */
+/** Faults that a provider's server can simulate. */
 export type Fault =
   | "silence"
   | "reset"
@@ -17,29 +17,34 @@ export type Fault =
   | "another shape"
   | "an endless answer";
 
-/** A provider's local server behind real HTTP. */
+/** A provider's simulated server behind real HTTP. */
 export interface ProviderServer {
   /** Origin, without a trailing slash. */
   readonly origin: string;
-  /** Instants of the requests so far, by its clock. */
+  /** Instants of the requests so far, on the server's clock. */
   readonly asked: readonly number[];
-  /** Bytes of endless answers that were taken from it. */
+  /** Number of bytes that clients have read from endless answers. */
   readonly poured: () => number;
   /** Sets the fault from now on; `undefined`: none. */
   become(fault: Fault | undefined): void;
   close(): Promise<void>;
 }
 
-/** What a limited provider asks for, in seconds: more than would be waited anyway. */
+/**
+ * Retry-After of a rate-limited answer in seconds, longer than the service would wait otherwise.
+ */
 export const RETRY_AFTER_S = 600;
 
 const JSON_TYPE = { "content-type": "application/json" };
 const PAGE = "<!doctype html><title>Just a moment</title><p>Checking your browser.";
 
-/** A piece of an endless answer: it compresses well, so a bound on the wire would not see it. */
+/**
+ * A chunk of an endless answer. It compresses well, so that a limit on the compressed size would
+ * not stop it.
+ */
 const PIECE = Buffer.alloc(1024 * 1024, "[");
 
-/** Starts a provider's local server. It ends with the test. @param now Its clock. */
+/** Starts a provider's simulated server; it stops after the test. @param now The server's clock. */
 export async function startProvider(serve: Serve, now: () => number): Promise<ProviderServer> {
   let fault: Fault | undefined;
   let poured = 0;
@@ -49,7 +54,7 @@ export async function startProvider(serve: Serve, now: () => number): Promise<Pr
   const asked: number[] = [];
   const server = createServer(async (req, res) => {
     asked.push(now());
-    // By its own clock, where it says so; the machine's has nothing to do with it.
+    // Date headers follow the simulated clock; the machine's clock must not appear.
     res.sendDate = false;
     const request = await read(req);
     const good = () => serve(request, now());

@@ -19,18 +19,22 @@ export const provider = (id: string, changes: Partial<ProviderSetup> = {}): Prov
   ...{ budget: { requests: 10, perMs: 60_000 }, ...changes },
 });
 
-/** The progress of a provider that answers. */
+/** Progress of a provider that currently answers. */
 export const answering: Partial<ProviderProgress> = {
   ...{ lastSuccessAt: START - 90_000, newestAt: START - 7_200_000 },
   sentAt: [START - 70_000, START - 50_000, START - 10_000],
 };
 
-/** A fault of some seconds before now. */
+/** Progress with a fault that happened `seconds` before `START`. */
 export const faultOf = (seconds: number): Pick<ProviderProgress, "lastFault"> => ({
   lastFault: { at: START - seconds * 1_000, kind: "failing", text: "answered 500" },
 });
 
-/** A store in which live markets are followed, with how providers have fared by their ids. */
+/**
+ * Creates a store with the setup of live markets and the progress of its providers.
+ *
+ * @param progress Progress by provider id.
+ */
 export async function followedStore(
   providers: readonly ProviderSetup[],
   progress: Readonly<Record<string, Partial<ProviderProgress>>> = {},
@@ -46,7 +50,7 @@ export async function followedStore(
   return store;
 }
 
-/** Sets a bar of a provider apart, some days ago. */
+/** Adds a quarantined bar of a provider, some days before `START`. */
 export async function quarantineBar(
   { archive }: TestStore,
   { id, days, reason }: { readonly id: string; readonly days: number; readonly reason: string },
@@ -56,7 +60,7 @@ export async function quarantineBar(
   await archive.append([rejectedRow(rejected, { provider: id, observedAt: at })]);
 }
 
-/** Notes how series of a provider have fared that were asked a minute ago. */
+/** Stores the progress of a provider's series, which were polled a minute before `START`. */
 export async function notedSeries(
   { records }: TestStore,
   id: string,

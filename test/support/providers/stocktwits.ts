@@ -3,13 +3,13 @@ import { type Chat, chatter } from "./chatter.ts";
 import { drawnNumber } from "./drawn.ts";
 import type { Serve, ServedAnswer } from "./drive.ts";
 
-/** Who talks on Stocktwits. */
+/** Data of the simulated Stocktwits. */
 export interface StocktwitsWorld {
-  /** Symbols as Stocktwits spells them: `AAPL`, `BRK.B`, `BTC.X`. */
+  /** Symbols in Stocktwits' spelling, such as `AAPL`, `BRK.B` and `BTC.X`. */
   readonly symbols: readonly string[];
-  /** Interval with one message per symbol, in milliseconds. */
+  /** Length of an interval with one message per symbol, in milliseconds. */
   readonly everyMs: number;
-  /** Whether `max` itself is given again; the documentation can be read both ways. */
+  /** Whether `max` is inclusive; the documentation is ambiguous. */
   readonly isMaxInclusive?: boolean;
 }
 
@@ -17,10 +17,10 @@ const HOUR_MS = 3_600_000;
 const REQUESTS_AN_HOUR = 200;
 const MAX_PAGE = 30;
 
-/** How long messages can be asked for here. */
+/** How long messages remain available, in milliseconds. */
 const KEPT_MS = 3 * 24 * HOUR_MS;
 
-/** The streams of symbols, newest message first, with `since`, `max` and `limit`. */
+/** Stocktwits' symbol streams, newest message first, with `since`, `max` and `limit`. */
 export function serveStocktwits(world: StocktwitsWorld): Serve {
   const mayAsk = allowance(REQUESTS_AN_HOUR, HOUR_MS);
   return ({ method, url }, now) => {
@@ -42,7 +42,7 @@ function page(
   const max = Number(query.get("max") ?? Number.POSITIVE_INFINITY) + (world.isMaxInclusive ? 1 : 0);
   const limit = Math.min(MAX_PAGE, Number(query.get("limit") ?? MAX_PAGE));
   const span = { from: now - KEPT_MS, until: now, everyMs: world.everyMs };
-  // Numbers grow with time and belong to one symbol.
+  // Message ids grow with time and belong to one symbol.
   const offset = Math.floor(1_000 * drawnNumber("id", symbol));
   const all = chatter(`$${symbol}`, span).map((chat) => ({ id: chat.at + offset, ...chat }));
   const wanted = all.filter(({ id }) => id > since && id < max).reverse();

@@ -3,14 +3,14 @@ import { allowance } from "./allowance.ts";
 import type { Serve, ServedAnswer } from "./drive.ts";
 import { type ListedTrade, type ListedWorld, tradesOf } from "./listed.ts";
 
-/** What its data and limits are like. */
+/** Data and limits of the simulated Unusual Whales. */
 export interface UnusualWhalesWorld extends ListedWorld {
   readonly key: string;
-  /** First day that the plan has, an ISO date. */
+  /** First day that the plan includes, ISO date; absent: no limit. */
   readonly historyBegins?: string;
 }
 
-/** The dark pool endpoint of Unusual Whales: 120 requests a minute, at most 500 prints a page. */
+/** Unusual Whales' dark pool endpoint: 120 requests per minute, at most 500 prints per page. */
 export function serveUnusualWhales(world: UnusualWhalesWorld): Serve {
   const isAllowed = allowance(120, 60_000);
   return ({ url, headers }, now) => {
@@ -51,7 +51,7 @@ interface Question {
   readonly now: number;
 }
 
-/** Newest first. */
+/** Prints of a symbol and day, newest first. */
 function prints(world: UnusualWhalesWorld, { symbol, date, query, now }: Question) {
   const own = world.symbols.find((one) => one.replace("-", ".") === symbol);
   if (own === undefined) return [];

@@ -68,11 +68,14 @@ describe("the next report in an answer", () => {
       /^It is late: it was expected on 2015-07-28, at the latest on 2015-08-04\.$/,
     ],
     ["2016-01-05T21:15:00Z", "stock", /^No quarterly filing became known for 200 days\.$/],
-  ] as const)("is null on %s for a %s, with the reason", (at, assetClass, reason) => {
-    const { nextReport, nextReportReason } = answerOn(at, FILED, assetClass);
-    expect(nextReport).toBeNull();
-    expect(nextReportReason).toMatch(reason);
-  });
+  ] as const)(
+    "is null at %s for an instrument of the class %s, with the reason",
+    (at, assetClass, reason) => {
+      const { nextReport, nextReportReason } = answerOn(at, FILED, assetClass);
+      expect(nextReport).toBeNull();
+      expect(nextReportReason).toMatch(reason);
+    },
+  );
 
   it("is given for simulated companies in simulated days, and lies within its window", () => {
     const market = createSandbox({ seed: 1, sessionSeconds: 60 });

@@ -40,7 +40,7 @@ describe("a rounded figure", () => {
     [roundToWholePoints(69.4), 69],
     [roundFraction(0.29999), 0.2999],
     [roundFraction(0.599_96), 0.5999],
-  ])("stays on the same side of its threshold: %d", (rounded, expected) => {
+  ])("stays on the same side of its threshold (%d)", (rounded, expected) => {
     expect(rounded).toBe(expected);
   });
 

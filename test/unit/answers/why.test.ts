@@ -126,7 +126,7 @@ describe("a brief answer of a tool", () => {
     { sort: "fall", limit: 7 },
     { symbol, last: 20 },
     { asOf: new Date(NOW - 10 * DAY_MS).toISOString() },
-  ])("from get_signal contains only members that the full answer contains: %j", (query) => {
+  ])("from get_signal with %j contains only members that the full answer contains", (query) => {
     const ask = (detail: string) =>
       getSignal.run(getSignal.input.parse({ ...query, detail }), context, call);
     const [brief, whole] = [ask("brief"), ask("full")] as [object, object];

@@ -23,8 +23,8 @@ describe("the fields of an application", () => {
     ["the beginning of a tag", "A<B"],
     ["the end of a tag", "A</b>"],
     ["a comment", "A<!--"],
-    ["a scheme", "Ada https://evil.example"],
-    ["a script address", "javascript://%0aalert(1)"],
+    ["an https URL", "Ada https://evil.example"],
+    ["a javascript URL", "javascript://%0aalert(1)"],
     ["a host that begins with www", "Ada WWW.evil.example"],
     ["a host with a path", "Ada evil.example/free"],
   ])("reject a name with %s", (_what, name) => {
@@ -58,19 +58,19 @@ describe("the fields of an inquiry", () => {
   });
 
   it.each([
-    ["nothing", ""],
-    ["white space", " \r\n\t "],
-    ["NUL", "a\0"],
-    ["escape", "a\u001b[31mb"],
+    ["an empty text", ""],
+    ["only white space", " \r\n\t "],
+    ["a NUL character", "a\0"],
+    ["an escape sequence", "a\u001b[31mb"],
     ["a carriage return alone", "a\rb"],
-    ["a bidi override", "a\u202eb"],
+    ["a bidirectional override", "a\u202eb"],
     ["half a surrogate pair", "\udc00a"],
     ["5,001 characters", "a".repeat(5001)],
     ["a script", "<script>alert(1)</script>"],
-    ["an image that has no end", "Hello <img src=x onerror=alert(1) "],
-    ["no text", 1],
+    ["an unclosed image tag", "Hello <img src=x onerror=alert(1) "],
+    ["a number", 1],
     ["an object", {}],
-  ])("reject the message: %s", (_what, message) => {
+  ])("reject a message that is or contains %s", (_what, message) => {
     expect(InquiryFields.safeParse({ ...inquiry, message }).success).toBe(false);
   });
 });

@@ -211,7 +211,7 @@ describeEngines("the intake of applications and inquiries", (engine) => {
 
 describe("the limit on stored submissions", () => {
   it.each(["application", "queue-token"])(
-    "rejects an application with rate_limited when it is reached (%s)",
+    "rejects an application with rate_limited when it is reached for the kind %s",
     async (kind) => {
       const opened = await open(embedded);
       await fill(opened, kind);
@@ -239,7 +239,7 @@ describe("the limit on stored submissions", () => {
     ["application", 20_000],
     ["inquiry", 5_000],
   ] as const)(
-    "keeps slots free for other networks when one network has used many slots (%s)",
+    "keeps slots free for other networks when one network has used many slots of the kind %s",
     async (kind, total) => {
       const { intake, records } = await open(embedded);
       const groups = [networkSlotsGroup(kind, "hash of 2001:db8::/32")];

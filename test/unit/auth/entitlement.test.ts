@@ -40,7 +40,7 @@ const mayHave = async (records: Records, holder: Holder) =>
 describe("entitlement to alerts", () => {
   const cases: readonly (readonly [string, "agent" | "user" | "service", Operation[], boolean])[] =
     [
-      ["an agent that is not there", "agent", [], false],
+      ["an agent that does not exist", "agent", [], false],
       [
         "an unclaimed agent",
         "agent",
@@ -48,7 +48,7 @@ describe("entitlement to alerts", () => {
         false,
       ],
       [
-        "an agent that may read only",
+        "an agent whose owner granted only signals:read",
         "agent",
         [
           insert(clients, {
@@ -62,7 +62,7 @@ describe("entitlement to alerts", () => {
         false,
       ],
       [
-        "an agent that may",
+        "an agent whose owner granted signals:read and alerts:write",
         "agent",
         [
           insert(clients, {
@@ -76,7 +76,7 @@ describe("entitlement to alerts", () => {
         true,
       ],
       [
-        "an agent that may not read signals",
+        "an agent whose owner granted only alerts:write",
         "agent",
         [
           insert(clients, {
@@ -89,40 +89,45 @@ describe("entitlement to alerts", () => {
         ],
         false,
       ],
-      ["a person who is not there", "user", [granted(clientId, alertScopes.join(" "))], false],
-      ["a person who allowed nothing", "user", [person], false],
+      ["a person who does not exist", "user", [granted(clientId, alertScopes.join(" "))], false],
+      ["a person who granted no scopes", "user", [person], false],
       [
-        "a person who allowed it another application",
+        "a person who granted the scopes to another application",
         "user",
         [person, granted("other", alertScopes.join(" "))],
         false,
       ],
       [
-        "a person who allowed less",
+        "a person who granted the application alerts:write but not signals:read",
         "user",
         [person, granted(clientId, "alerts:write factor:read")],
         false,
       ],
       [
-        "a person who allowed it the application",
+        "a person who granted the application signals:read and alerts:write",
         "user",
         [person, granted(clientId, alertScopes.join(" "))],
         true,
       ],
-      ["a key that is not there", "service", [], false],
+      ["an API key that does not exist", "service", [], false],
       [
-        "a key that may read only",
+        "an API key with only signals:read",
         "service",
         [insert(apiKeys, { ...placed, value: key(["signals:read"]) })],
         false,
       ],
       [
-        "a key that may not read signals",
+        "an API key with only alerts:write",
         "service",
         [insert(apiKeys, { ...placed, value: key(["alerts:write"]) })],
         false,
       ],
-      ["a key", "service", [insert(apiKeys, { ...placed, value: key(alertScopes) })], true],
+      [
+        "an API key with signals:read and alerts:write",
+        "service",
+        [insert(apiKeys, { ...placed, value: key(alertScopes) })],
+        true,
+      ],
     ];
 
   it.each(cases)("is decided correctly for %s", async (_, kind, steps, expected) => {
@@ -136,7 +141,7 @@ describe("entitlement to alerts", () => {
   });
 
   it.each(cases.filter(([, , , expected]) => expected))(
-    "of %s is checked again by a commit, which is rejected after the entitlement has ended",
+    "of %s is checked again by a commit, which is rejected once the entitlement has ended",
     async (_, kind, kept) => {
       const { records } = await openStore(embedded);
       await records.commit(kept);

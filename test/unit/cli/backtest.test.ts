@@ -73,7 +73,7 @@ describe("the command line of a backtest", () => {
     ["explain --market m --date 2015-01-01", "<symbol>: name an instrument."],
     ["explain AAPL --market m --date 2015-01-01 more", "There is nothing to do with more."],
     ["backtest --market m --nonsense", "Unknown option '--nonsense'."],
-  ])("is rejected: %s", (line, message) => {
+  ])("is rejected with an error for the option or argument: %s", (line, message) => {
     expect(() => read(line)).toThrow(message);
   });
 });

@@ -100,7 +100,7 @@ describe("the restore drill", () => {
 
   it.each([
     ["audit row", "audit", "page 3", "page 4", /row/],
-    ["entry of the log of signals", "", '\\"A\\"', '\\"C\\"', /log of signals/],
+    ["entry of the signal log", "", '\\"A\\"', '\\"C\\"', /log of signals/],
   ])("reports a backup of a store with a changed %s", async (_name, kind, from, to, said) => {
     const folder = dataFolder();
     let changes = 0;

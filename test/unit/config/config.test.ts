@@ -63,7 +63,7 @@ describe("an invalid setting", () => {
   });
 });
 
-describe("the drain time, in which a stopping process still accepts connections,", () => {
+describe("the drain time, during which a stopping process still accepts connections,", () => {
   const DATABASE_URL = "postgres://user@host/database";
   it.each([
     ["zero with the embedded store", {}, 0],

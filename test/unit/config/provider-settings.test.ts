@@ -60,12 +60,15 @@ describe("the settings of a live market", () => {
   });
 });
 
-describe("an invalid setting is rejected with the allowed values:", () => {
-  it.each(["coinbase,bitfinex", "Coinbase", "coinbase=1"])("PROVIDERS %s", (PROVIDERS) => {
-    expect(() => chosen({ PROVIDERS })).toThrow(
-      `PROVIDERS: ${JSON.stringify(PROVIDERS)} is not names of providers, separated by spaces, of ${providerIds.join(", ")}.`,
-    );
-  });
+describe("an invalid provider setting", () => {
+  it.each(["coinbase,bitfinex", "Coinbase", "coinbase=1"])(
+    "is rejected with the allowed values: PROVIDERS=%s",
+    (PROVIDERS) => {
+      expect(() => chosen({ PROVIDERS })).toThrow(
+        `PROVIDERS: ${JSON.stringify(PROVIDERS)} is not names of providers, separated by spaces, of ${providerIds.join(", ")}.`,
+      );
+    },
+  );
 
   it.each([
     "coinbase",
@@ -78,14 +81,14 @@ describe("an invalid setting is rejected with the allowed values:", () => {
     "coinbase=mirror.example",
     "coinbase=file://mirror",
     "coinbase=https://mirror.example:port",
-  ])("PROVIDER_URLS %s", (PROVIDER_URLS) => {
+  ])("is rejected with the allowed values: PROVIDER_URLS=%s", (PROVIDER_URLS) => {
     expect(() => chosen({ PROVIDER_URLS })).toThrow(
       `PROVIDER_URLS: ${JSON.stringify(PROVIDER_URLS)} is not <provider>=<address without a path>, separated by spaces, such as coinbase=https://mirror.example; providers: ${providerIds.join(", ")}.`,
     );
   });
 
   it.each(["nobody", "data@example", "Exämple data@example.com", "a@b.c\r\nX-Other: 1"])(
-    "SEC_USER_AGENT %j",
+    "is rejected with the allowed values: SEC_USER_AGENT=%j",
     (SEC_USER_AGENT) => {
       expect(() => chosen({ SEC_USER_AGENT })).toThrow(
         "is not a name and an email address, such as Example Ltd data@example.com.",
@@ -98,7 +101,7 @@ describe("an invalid setting is rejected with the allowed values:", () => {
     ["APCA_API_SECRET_KEY", "a secret of Alpaca"],
     ["MASSIVE_API_KEY", "a key of Massive"],
     ["UNUSUAL_WHALES_API_KEY", "a key of Unusual Whales"],
-  ])("%s, without disclosing the value", (name, allowed) => {
+  ])("is rejected without disclosing the value: %s", (name, allowed) => {
     for (const key of ["top secret", "secret\r\nX-Other: 1", "s".repeat(501), "gehäim"]) {
       expect(() => chosen({ [name]: key })).toThrow(
         new Error(`${name}: its value is not ${allowed}.`),

@@ -138,10 +138,10 @@ describe("a model file", () => {
 
   it.each([
     ["empty", ""],
-    ["cut", '{"format":"hashed-linear"'],
-    ["no object", "[]"],
+    ["truncated", '{"format":"hashed-linear"'],
+    ["not an object", "[]"],
     ["null", "null"],
-    ["of another kind", '{"format":"other"}'],
+    ["of another format", '{"format":"other"}'],
     ["too large", " ".repeat(MAX_MODEL_BYTES + 1)],
   ])("is rejected with a reason when it is %s", (_, wrong) => {
     expect(() => readModel(wrong)).toThrow(/^The model is (not valid: .+|too large to be one)\.$/u);
@@ -160,7 +160,7 @@ describe("a model file", () => {
     ["weights", "*".repeat(262_144)],
     ["checksum", 5],
     ["more", "members"],
-  ])("is rejected when its %s is %j", (member, value) => {
+  ])("is rejected when its member %s is %j", (member, value) => {
     const wrong = JSON.stringify({ ...JSON.parse(text), [member]: value });
     expect(() => readModel(wrong)).toThrow(/^The model is not valid: /u);
   });
@@ -172,7 +172,7 @@ describe("a model file", () => {
   });
 
   it.each(["weights", "scales"])(
-    "is rejected as damaged when its %s do not match the checksum",
+    "is rejected as damaged when its %s do not match its checksum",
     (member) => {
       const file = JSON.parse(text);
       const other = {

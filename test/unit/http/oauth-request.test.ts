@@ -36,21 +36,21 @@ async function start() {
 const usual = { path: PATH, method: "POST", type: FORM, body: "a=b" };
 
 it.each([
-  ["in the usual form", {}, 200, "b"],
-  ["with the usual character set", { type: `${FORM}; charset=UTF-8` }, 200, "b"],
-  ["of the largest size", { body: "a=".padEnd(MOST_BYTES, "c") }, 200, "c".repeat(18)],
-  ["of a larger size", { body: "a=".padEnd(MOST_BYTES + 1, "c") }, 413, undefined],
+  ["of the usual content type", {}, 200, "b"],
+  ["in UTF-8", { type: `${FORM}; charset=UTF-8` }, 200, "b"],
+  ["of the maximum size", { body: "a=".padEnd(MOST_BYTES, "c") }, 200, "c".repeat(18)],
+  ["above the maximum size", { body: "a=".padEnd(MOST_BYTES + 1, "c") }, 413, undefined],
   ["that is missing", { body: "" }, 200, ""],
-  ["in another character set", { type: `${FORM}; charset=utf-16` }, 200, "b"],
-  ["of another type", { type: "application/json" }, 415, undefined],
-  ["by another method", { method: "PUT" }, 405, undefined],
-  ["at another path", { path: `${PATH}/` }, 404, ""],
-  ["at an address with a query", { path: `${PATH}?a=c` }, 200, "b"],
+  ["with UTF-16 as its stated character set", { type: `${FORM}; charset=utf-16` }, 200, "b"],
+  ["of the content type application/json", { type: "application/json" }, 415, undefined],
+  ["sent with PUT", { method: "PUT" }, 405, undefined],
+  ["sent to another path", { path: `${PATH}/` }, 404, ""],
+  ["sent to a URL with a query", { path: `${PATH}?a=c` }, 200, "b"],
   ["of unknown length", { more: { "transfer-encoding": "chunked" } }, 200, "b"],
-  ["that is said to be encoded as it is", { more: { "content-encoding": "identity" } }, 200, "b"],
-  ["that is compressed", { more: { "content-encoding": "gzip" } }, 415, undefined],
+  ["with the content coding identity", { more: { "content-encoding": "identity" } }, 200, "b"],
+  ["with the content coding gzip", { more: { "content-encoding": "gzip" } }, 415, undefined],
 ])(
-  "a form body %s is parsed, or rejected with the right status",
+  "a form body %s is parsed or rejected as specified",
   async (_what, changes, status, expected) => {
     const { path, method, type, body, more } = { more: {}, ...usual, ...changes };
     const length = "transfer-encoding" in more ? {} : { "content-length": String(body.length) };

@@ -14,11 +14,11 @@ async function staysOpen({ timers }: StreamApp, ended: Promise<unknown>): Promis
 
 describe("an open stream", () => {
   it.each([
-    ["the credential ends", undefined],
-    ["a scope goes", reader("reader", { scopes: new Set(["alerts:write"]) })],
-    ["somebody claims the agent", reader("reader", { accountId: "acc_2" })],
-    ["nobody answers any more", reader("reader", { accountId: undefined })],
-    ["the token is another's", reader("other")],
+    ["the credential expires", undefined],
+    ["the credential loses a scope", reader("reader", { scopes: new Set(["alerts:write"]) })],
+    ["a person claims the agent", reader("reader", { accountId: "acc_2" })],
+    ["the agent has no owner any more", reader("reader", { accountId: undefined })],
+    ["the credential belongs to another caller", reader("other")],
   ])("ends at the next check when %s", async (_, changed) => {
     const app = await startStreams();
     const { ended } = await app.open("reader");
@@ -175,7 +175,7 @@ describe("the set of open streams", () => {
     ["198.51.100.1", "198.51.100.2", "203.0.113.1"],
     ["2001:db8:1::1", "2001:db8:2::1", "2001:db9::1"],
   ])(
-    "is limited to half of the total per network, whatever the addresses and credentials (%s)",
+    "is limited to half of the total per network, whatever the addresses and credentials (first address: %s)",
     async (one, another, elsewhere) => {
       const app = await startStreams();
       await openFives(app, named("a").slice(25), one);

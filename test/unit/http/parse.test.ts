@@ -55,7 +55,7 @@ describe("the error message for invalid input", () => {
     [{ symbol: "A", limit: 1, kinds: ["x"] }, "kinds.0: must be one of a, b"],
     [{ symbol: "A", limit: 1, kinds: [] }, "kinds: must have at least 1 entry"],
     [{ symbol: "A", limit: 1, at: "x" }, "at: must be an ISO 8601 instant such as"],
-  ])("for %j contains %j, in the service's own wording", (value, words) => {
+  ])("for the input %j contains %j, in the service's own wording", (value, words) => {
     const said = saidOf(Full, value);
     expect(said).toContain(words);
     expect(said).not.toMatch(/expected|received|Invalid|Unrecognized/);

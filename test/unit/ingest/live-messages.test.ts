@@ -30,7 +30,7 @@ const timesIn = (market: LiveMarket, at: number) =>
 it.each([
   ["before the first message of a month", [MONTH - 1_000]],
   ["after the first message of a month", [MONTH - 1_000, MONTH + 1_000]],
-  ["when the newest message is of an earlier month", [MONTH - 40 * DAY_MS]],
+  ["in the month after the newest message", [MONTH - 40 * DAY_MS]],
 ])(
   "a process that starts %s has the same messages as a process that was already running",
   async (_, newest) => {

@@ -17,13 +17,13 @@ it("a quarantined record is stored at its own timestamp if possible", () => {
 });
 
 it.each([
-  ["to come", START + 1],
-  ["of the year 3000", Date.UTC(3000, 0)],
-  ["of the year 1000", Date.UTC(1000, 0)],
-  ["of no time", Number.NaN],
-  ["of no end", Number.POSITIVE_INFINITY],
+  ["in the future", START + 1],
+  ["in the year 3000", Date.UTC(3000, 0)],
+  ["in the year 1000", Date.UTC(1000, 0)],
+  ["NaN", Number.NaN],
+  ["Infinity", Number.POSITIVE_INFINITY],
 ])(
-  "a quarantined record with an unusable timestamp is stored once a day, under the day it was seen: %s",
+  "a quarantined record with an unusable timestamp (%s) is stored under the day on which it was received",
   (_, at) => {
     expect(rowAt(at).at).toBe(TODAY);
   },

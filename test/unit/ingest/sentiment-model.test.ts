@@ -50,8 +50,8 @@ describe("the sentiment model", () => {
   it.each([
     ["is missing", () => join(folder, "nowhere"), "ENOENT"],
     ["is a folder", () => folder, "it is no file"],
-    ["is a device", () => "/dev/zero", "it is no file"],
-    ["is no model", () => fileOf("{}"), "The model is not valid"],
+    ["is a device file", () => "/dev/zero", "it is no file"],
+    ["is not a model", () => fileOf("{}"), "The model is not valid"],
     ["is damaged", () => fileOf(modelText(model).replace(/"A/, '"B')), "damaged"],
     ["is too large", () => fileOf("0".repeat(MAX_MODEL_BYTES + 1)), "400001 bytes"],
   ])(

@@ -19,19 +19,19 @@ describe("a label given by a user", () => {
   });
 
   it.each([
-    ["nothing", ""],
-    ["white space alone", " \n\t "],
-    ["nothing that can be read", "\u200b\u200d"],
-    ["punctuation alone", "--"],
-    ["NUL", "a\0b"],
-    ["escape", "a\u001b[2Jb"],
-    ["a C1 control", "a\u0085b"],
+    ["an empty string", ""],
+    ["only white space", " \n\t "],
+    ["only invisible characters", "\u200b\u200d"],
+    ["only punctuation", "--"],
+    ["a NUL character", "a\0b"],
+    ["an escape sequence", "a\u001b[2Jb"],
+    ["a C1 control character", "a\u0085b"],
     ["half a surrogate pair", "a\ud83db"],
-    ["a bidi override", "a\u202eb"],
-    ["a bidi isolate", "a\u2066b"],
+    ["a bidirectional override", "a\u202eb"],
+    ["a bidirectional isolate", "a\u2066b"],
     ["101 characters", "a".repeat(101)],
-    ["no text", 7],
-    ["a list", ["a"]],
+    ["a number", 7],
+    ["an array", ["a"]],
     ["null", null],
   ])("is rejected when it is or contains %s", (_what, text) => {
     expect(isLabel(text)).toBe(false);

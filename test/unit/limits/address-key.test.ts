@@ -3,14 +3,22 @@ import { addressKey, networkKeysOf } from "../../../src/limits/address-key.ts";
 
 describe("the key of an address", () => {
   it.each([
-    ["an IPv4 address", "203.0.113.7", "203.0.113.7"],
-    ["its neighbor", "203.0.113.8", "203.0.113.8"],
-    ["the same mapped into IPv6", "::ffff:203.0.113.7", "203.0.113.7"],
-    ["the same mapped, in hexadecimal", "::FFFF:cb00:7107", "203.0.113.7"],
-    ["the same mapped, in full", "0:0:0:0:0:ffff:cb00:7107", "203.0.113.7"],
-    ["an IPv6 address", "2001:db8:1:2ff:3:4:5:6", "2001:db8:1:200::/56"],
-    ["loopback", "::1", "::/56"],
-    ["a link-local address with its zone", "fe80::1%eth0", "fe80::/56"],
+    ["is the address itself for an IPv4 address", "203.0.113.7", "203.0.113.7"],
+    ["is the address itself for the next IPv4 address", "203.0.113.8", "203.0.113.8"],
+    ["is the IPv4 address for its IPv4-mapped IPv6 form", "::ffff:203.0.113.7", "203.0.113.7"],
+    [
+      "is the IPv4 address for its IPv4-mapped form in hexadecimal",
+      "::FFFF:cb00:7107",
+      "203.0.113.7",
+    ],
+    [
+      "is the IPv4 address for its IPv4-mapped form without abbreviation",
+      "0:0:0:0:0:ffff:cb00:7107",
+      "203.0.113.7",
+    ],
+    ["is the /56 network for an IPv6 address", "2001:db8:1:2ff:3:4:5:6", "2001:db8:1:200::/56"],
+    ["is the /56 network for the loopback address", "::1", "::/56"],
+    ["is the /56 network, without the zone, for a link-local address", "fe80::1%eth0", "fe80::/56"],
   ])("%s", (_, ip, key) => {
     expect(addressKey(ip)).toBe(key);
   });
@@ -38,7 +46,10 @@ describe("the networks of an address", () => {
     ["::ffff:203.0.113.7", "203.0.113.7", "203.0.113.0/24", undefined],
     ["2001:db8:1:2ff::6", "2001:db8:1:200::/56", "2001:db8:1::/48", "2001:db8::/32"],
     ["nothing", "unknown", "unknown", undefined],
-  ])("%s", (ip, address, site, provider) => {
-    expect(networkKeysOf(ip)).toEqual({ address, site, provider });
-  });
+  ])(
+    "of %s have the keys %s (address), %s (site) and %s (provider)",
+    (ip, address, site, provider) => {
+      expect(networkKeysOf(ip)).toEqual({ address, site, provider });
+    },
+  );
 });

@@ -187,11 +187,19 @@ describeEngines("a signal log with two methods", (engine) => {
   });
 
   it.each([
-    ["over other horizons than it registers", [0.02], "over 1 of the 2 horizons"],
-    ["one range wider than the other", [0.02, 0.02 * Math.sqrt(20 / 5)], "which its method cannot"],
-    ["nothing, not even that there is no forecast", undefined, "does not say what it forecasts"],
+    [
+      "one that covers fewer horizons than the method registers",
+      [0.02],
+      "over 1 of the 2 horizons",
+    ],
+    [
+      "one whose ranges do not belong together",
+      [0.02, 0.02 * Math.sqrt(20 / 5)],
+      "which its method cannot",
+    ],
+    ["none, and no statement that there is none", undefined, "does not say what it forecasts"],
   ])(
-    "fails verification when a decision contains a forecast that its method cannot make: %s",
+    "fails verification when the forecast of a decision is one that its method cannot make: %s",
     async (_what, sigmas, says) => {
       const { log } = await played(engine, 12);
       const contents = await contentsOf(log);

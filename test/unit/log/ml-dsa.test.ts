@@ -95,9 +95,9 @@ it("an ML-DSA-44 key refuses to sign text that is not a checkpoint", () => {
 });
 
 it.each([
-  ["of another length", KEY.replace(/A.{7}=$/, "")],
-  ["with another id", KEY.replace("b5df45c5", "b5df45c6")],
-  ["of another type", KEY.replace("+Bu", "+Au")],
-])("a verifier key is rejected: %s", (_, text) => {
+  ["of the wrong length", KEY.replace(/A.{7}=$/, "")],
+  ["with the wrong id", KEY.replace("b5df45c5", "b5df45c6")],
+  ["of the wrong type", KEY.replace("+Bu", "+Au")],
+])("a verifier key %s is rejected", (_, text) => {
   expect(() => parseVerifier(text)).toThrow(Error);
 });

@@ -246,10 +246,10 @@ async function doubtfulLog() {
 const forged = (note: string) => note.replace(/\n\d+\n.*\n\n/, `\n1000\n${"A".repeat(43)}=\n\n`);
 
 it.each([
-  ["nothing", () => witnessAnswer(404, "")],
-  ["what is no checkpoint", () => witnessAnswer(200, "1000 entries\n")],
-  ["what this log did not sign", (note: string) => witnessAnswer(200, forged(note))],
-  ["a checkpoint of this log before", (note: string) => witnessAnswer(200, note)],
+  ["no checkpoint", () => witnessAnswer(404, "")],
+  ["a text that is not a checkpoint", () => witnessAnswer(200, "1000 entries\n")],
+  ["a checkpoint that this log did not sign", (note: string) => witnessAnswer(200, forged(note))],
+  ["an earlier checkpoint of this log", (note: string) => witnessAnswer(200, note)],
 ])(
   "a witness that claims a larger checkpoint but shows %s cannot stop the log",
   async (_, shown) => {

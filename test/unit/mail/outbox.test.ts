@@ -53,7 +53,7 @@ describe("the email outbox", () => {
     ["subject", "Your code\u2028X: y"],
     ["subject", ""],
     ["text", "x".repeat(10_001)],
-  ])("rejects %s %j", (part, value) => {
+  ])("rejects an email whose member %s is %j", (part, value) => {
     expect(() => outbox.queueSteps({ ...mail, [part]: value })).toThrow();
   });
 });

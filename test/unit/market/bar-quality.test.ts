@@ -54,7 +54,7 @@ describe("an impossible bar", () => {
     ["the close 102 is not between 99 and 101", { close: 102 }],
     ["the volume -1 is not at least 0", { volume: -1 }],
     ["the volume NaN is not at least 0", { volume: Number.NaN }],
-  ])("is held back and reported, and later dropped: %s", (detail, wrong) => {
+  ])("is held back, reported with the reason %j, and later dropped", (detail, wrong) => {
     const one = bar(0, 100, { high: 101, low: 99, close: 100, ...wrong });
     expect(impossibilityReason(one)).toBe(detail);
     expect(outcome(one)).toMatchObject({ accepted: [[]], doubts: ["impossible held"], detail });

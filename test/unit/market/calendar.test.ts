@@ -20,26 +20,26 @@ const closesEarly = (date: string) => sessionCloseAt(date) === newYorkInstant(da
 describe("the sessions of the New York exchanges", () => {
   it.each([
     ["New Year's Day", "2014-01-01"],
-    ["New Year's Day, a Sunday", "2012-01-02"],
+    ["New Year's Day observed after a Sunday", "2012-01-02"],
     ["Martin Luther King Day", "2016-01-18"],
     ["Washington's Birthday", "2019-02-18"],
     ["Good Friday", "2009-04-10"],
     ["Good Friday", "2018-03-30"],
     ["Good Friday", "2030-04-19"],
     ["Memorial Day", "2022-05-30"],
-    ["Juneteenth, a Sunday", "2022-06-20"],
-    ["Juneteenth, a Saturday", "2027-06-18"],
+    ["Juneteenth observed after a Sunday", "2022-06-20"],
+    ["Juneteenth observed before a Saturday", "2027-06-18"],
     ["July 4th", "2024-07-04"],
-    ["July 4th, a Saturday", "2015-07-03"],
-    ["July 4th, a Sunday", "2021-07-05"],
+    ["July 4th observed before a Saturday", "2015-07-03"],
+    ["July 4th observed after a Sunday", "2021-07-05"],
     ["Labor Day", "2013-09-02"],
     ["Thanksgiving", "2029-11-22"],
-    ["Christmas, a Sunday", "2016-12-26"],
-    ["Christmas, a Saturday", "2010-12-24"],
-    ["the hurricane", "2012-10-29"],
-    ["the hurricane", "2012-10-30"],
-    ["a president's funeral", "2018-12-05"],
-    ["a president's funeral", "2025-01-09"],
+    ["Christmas observed after a Sunday", "2016-12-26"],
+    ["Christmas observed before a Saturday", "2010-12-24"],
+    ["a day of Hurricane Sandy", "2012-10-29"],
+    ["a day of Hurricane Sandy", "2012-10-30"],
+    ["the funeral of a president", "2018-12-05"],
+    ["the funeral of a president", "2025-01-09"],
     ["a Saturday", "2014-06-07"],
     ["a Sunday", "2014-06-08"],
   ])("exclude %s (%s)", (_why, date) => {
@@ -49,10 +49,10 @@ describe("the sessions of the New York exchanges", () => {
   it.each([
     ["the Friday before a New Year's Day that is a Saturday", "2010-12-31"],
     ["the Friday before a New Year's Day that is a Saturday", "2021-12-31"],
-    ["Juneteenth before it was a holiday of the exchanges", "2021-06-18"],
+    ["Juneteenth in a year before the exchanges observed it", "2021-06-18"],
     ["Columbus Day", "2023-10-09"],
     ["Veterans Day", "2024-11-11"],
-    ["the day after the hurricane", "2012-10-31"],
+    ["the day after Hurricane Sandy", "2012-10-31"],
     ["Easter Monday", "2014-04-21"],
   ])("include %s (%s)", (_which, date) => {
     expect(isTradingDay(date)).toBe(true);
@@ -67,7 +67,7 @@ describe("the sessions of the New York exchanges", () => {
     [2024, 252],
     [2025, 250],
     [2030, 251],
-  ])("in the year %i number %i", (year, count) => {
+  ])("of the year %i are %i in total", (year, count) => {
     expect(sessionsBetween(`${year}-01-01`, `${year}-12-31`)).toHaveLength(count);
   });
 
@@ -143,9 +143,9 @@ describe("the closing time of a session", () => {
 describe("the trading session of an instant", () => {
   it.each([
     ["before trading", "2014-06-09T05:00:00Z", "2014-06-09"],
-    ["in trading", "2014-06-09T15:00:00Z", "2014-06-09"],
+    ["during trading", "2014-06-09T15:00:00Z", "2014-06-09"],
     ["after trading, the next day in UTC", "2014-06-10T03:59:59Z", "2014-06-09"],
-    ["in the night", "2014-06-10T04:00:00Z", "2014-06-10"],
+    ["at night", "2014-06-10T04:00:00Z", "2014-06-10"],
     ["on a Saturday", "2014-06-07T15:00:00Z", "2014-06-09"],
     ["on a holiday before a weekend", "2014-07-04T15:00:00Z", "2014-07-07"],
     ["on New Year's Day", "2014-01-01T15:00:00Z", "2014-01-02"],

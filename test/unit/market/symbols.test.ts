@@ -59,7 +59,7 @@ describe("the resolution of a symbol", () => {
     ["BTC-EUR", ["BTC-USD"]],
     ["gartner", ["IT"]],
     ["hathaway", ["BRK-B"]],
-  ])("of %j only suggests candidates", (symbol, candidates) => {
+  ])("of %j suggests candidates without selecting one", (symbol, candidates) => {
     const resolution = resolveSymbol(instruments, symbol);
     expect([resolution.kind, candidatesOf(resolution)]).toEqual(["unknown", candidates]);
   });

@@ -81,7 +81,7 @@ describe("the statement about the members of all answers", () => {
     expect(answers.length).toBeGreaterThan(4);
   });
 
-  it.each(answers)("is true for %s", (_name, { properties, required }) => {
+  it.each(answers)("is true for answer schema %s", (_name, { properties, required }) => {
     const { items } = properties as { items?: { items: ObjectSchema } };
     expect(required).toEqual(expect.arrayContaining(OF_ALL));
     expect((items?.items.required ?? required).includes("status")).toBe(true);

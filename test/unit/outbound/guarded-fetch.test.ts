@@ -86,7 +86,7 @@ describe("a guarded fetch to a host that is not public never connects", () => {
   });
 
   it.each(["http", "https"])(
-    "when a public name resolves to a private address, by %s",
+    "when a public name resolves to a private address, over %s",
     async (scheme) => {
       const { hits, port } = await trap();
       for (const address of privateAddresses) {
@@ -99,11 +99,11 @@ describe("a guarded fetch to a host that is not public never connects", () => {
   );
 
   it.each([
-    ["first", ["127.0.0.1", FRIEND]],
-    ["last", [FRIEND, "127.0.0.1"]],
-    ["in the other family", [FRIEND, "::1"]],
-    ["among public ones", ["93.184.216.34", "127.0.0.1", "2606:4700:4700::1111"]],
-  ])("when one of several addresses is private: %s", async (_, addresses) => {
+    ["the first of two", ["127.0.0.1", FRIEND]],
+    ["the last of two", [FRIEND, "127.0.0.1"]],
+    ["in the other address family", [FRIEND, "::1"]],
+    ["between public addresses", ["93.184.216.34", "127.0.0.1", "2606:4700:4700::1111"]],
+  ])("when a host has several addresses and the private address is %s", async (_, addresses) => {
     const { hits, port } = await trap();
     const fetch = guarded({ lookup: async () => addresses });
     expect(await reasonOf(fetch(`http://a.example.com:${port}/`))).toContain("not public");
@@ -201,22 +201,22 @@ describe("a guarded fetch", () => {
   });
 
   it.each<[string, RequestListener]>([
-    ["said in advance", (_req, res) => void res.end("a".repeat(1001))],
+    ["with a Content-Length header", (_req, res) => void res.end("a".repeat(1001))],
     [
-      "not said",
+      "without a Content-Length header",
       (_req, res) => {
         res.write("a".repeat(600));
         res.end("a".repeat(600));
       },
     ],
     [
-      "compressed",
+      "compressed with gzip",
       (_req, res) => {
         res.setHeader("content-encoding", "gzip");
         res.end(gzipSync("a".repeat(100_000)));
       },
     ],
-  ])("rejects a body that exceeds the size limit: %s", async (_, listener) => {
+  ])("rejects a body that exceeds the size limit, %s", async (_, listener) => {
     const port = await friend(listener);
     const fetch = guarded({ maxBytes: 1000 });
     const reason = await reasonOf(fetch(`http://agent.example.com:${port}/`));
@@ -230,10 +230,10 @@ describe("a guarded fetch", () => {
   });
 
   it.each<[string, RequestListener]>([
-    ["headers never come", () => undefined],
+    ["the headers never arrive", () => undefined],
     ["the body never ends", (_req, res) => void res.writeHead(200).write("a")],
     [
-      "the body comes drop by drop",
+      "the body arrives byte by byte without end",
       (_req, res) => {
         const timer = setInterval(() => res.write("a"), 10);
         res.on("close", () => clearInterval(timer));

@@ -53,7 +53,7 @@ describe("an outbound URL", () => {
     ["not public", "https://127.0.0.1\\.example.com/"],
     ["not public", "https://127.0.0.1?.example.com/"],
     ["not public", "https://127.\t0.0.1/"],
-  ])("is rejected with the reason: %s in %j", (fault, url) => {
+  ])("is rejected with the reason %j: %j", (fault, url) => {
     expect(urlFault(url, {})).toContain(fault);
   });
 

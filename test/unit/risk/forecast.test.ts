@@ -35,12 +35,12 @@ describe("the volatility forecast", () => {
     expect(forecastSigma("random_walk", variances)).toBeCloseTo(Math.sqrt(month), 14);
   });
 
-  it.each(RISK_MODELS)("by the model %s does not depend on where the history begins", (model) => {
+  it.each(RISK_MODELS)("of the model %s does not depend on where the history begins", (model) => {
     const short = sessionVariances(bars.slice(-252));
     expect(forecastSigma(model, short)).toBe(forecastSigma(model, variances));
   });
 
-  it.each(RISK_MODELS)("by the model %s for a past close uses no later data", (model) => {
+  it.each(RISK_MODELS)("of the model %s for a past close uses no later data", (model) => {
     const past = sessionVariances(bars.slice(0, 401));
     expect(forecastSigma(model, variances, 400)).toBe(forecastSigma(model, past));
   });

@@ -37,11 +37,11 @@ const reportIn = (session: string, figures: readonly Fundamental[] = fundamental
 
 describe("the number of sessions until the next report", () => {
   it.each([
-    ["on the day itself", "2024-08-01", 0],
-    ["on the day before", "2024-07-31", 1],
-    ["across a weekend", "2024-07-26", 4],
-    ["across a holiday", "2024-07-03", 20],
-    ["after the day, while nothing was filed", "2024-08-05", -2],
+    ["on the day of the report", "2024-08-01", 0],
+    ["on the day before the report", "2024-07-31", 1],
+    ["before a weekend", "2024-07-26", 4],
+    ["before a holiday", "2024-07-03", 20],
+    ["after the expected day if no report was filed", "2024-08-05", -2],
   ])("%s (%s) is %i", (_when, session, sessions) => {
     expect(reportIn(session)).toBe(sessions);
   });

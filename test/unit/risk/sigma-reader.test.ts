@@ -15,7 +15,7 @@ it.each([
   ["stock", [100, 400, 401, 900]],
   ["crypto", Array.from({ length: 60 }, (_, at) => 300 + 3 * at)],
 ] as const)(
-  "the reader returns the correct sigma of a %s at every close when the bars %j are broken",
+  "the reader returns the correct sigma of the asset class %s at every close when the bars %j are faulty",
   (assetClass, bad) => {
     const days: ReadonlySet<number> = new Set(bad);
     const bars = madeBars(COUNT).map((bar, day) => (days.has(day) ? broken(bar) : bar));

@@ -178,7 +178,7 @@ it.each([
     "2014-02-04T23:00Z",
   ],
 ])(
-  "a changed %s in the middle of a market folder changes the snapshot ids from its session on, but not before",
+  "a change in the middle of a market folder changes the snapshot ids from its session on, but not before: %s",
   async (what, file, edit, known) => {
     const said = await saidOf(await folderWith(folder, file, edit));
     const from = Date.parse(known);

@@ -53,7 +53,7 @@ describe.skipIf(isMissing)("scores on real history", { timeout: TIMEOUT_MS }, as
   const originOf = (at: number) => at - 8 * DAY_MS;
   let pairs = 0;
 
-  it.each(instants)("do not depend on data after the instant %i", (at) => {
+  it.each(instants)("do not depend on data after the Unix time %i ms", (at) => {
     const scored = (records: typeof all, later?: number) =>
       scoredAt(marketOf(folder, records, originOf(at)), at, later);
     const past = all.map((one) => withoutFuture(one, at));

@@ -37,21 +37,24 @@ describe("a score at a past instant", () => {
   });
 
   it.each(instants.slice(1))(
-    "does not depend on data after %i, for 48 instruments",
+    "does not depend on data after the Unix time %i ms, for 48 instruments",
     { tags: ["full"] },
     expectNoLookahead,
   );
 
-  it.each(instants)("has a risk forecast that does not depend on data after %i", (at) => {
-    const known = risksAt(
-      all.map((one) => withoutFuture(one, at)),
-      at,
-    );
-    expect(known.outlooks.filter((one) => one !== undefined).length).toBe(40);
-    expect(differences(risksAt(all, at), known)).toEqual([]);
-    const another = all.map((one) => withAnotherFuture(one, at, DAY_MS));
-    expect(differences(risksAt(another, at), known)).toEqual([]);
-  });
+  it.each(instants)(
+    "has a risk forecast that does not depend on data after the Unix time %i ms",
+    (at) => {
+      const known = risksAt(
+        all.map((one) => withoutFuture(one, at)),
+        at,
+      );
+      expect(known.outlooks.filter((one) => one !== undefined).length).toBe(40);
+      expect(differences(risksAt(all, at), known)).toEqual([]);
+      const another = all.map((one) => withAnotherFuture(one, at, DAY_MS));
+      expect(differences(risksAt(another, at), known)).toEqual([]);
+    },
+  );
 
   it("changes when data that was known at the time is changed", () => {
     const at = START;

@@ -71,13 +71,13 @@ const SURVIVORS: readonly Change[] = [
 
 /** Changes of the source text that do not change behavior. */
 const REFACTORINGS: readonly (readonly [title: string, changes: readonly Change[]])[] = [
-  ["a function has another name", [["factors/momentum.ts", "averageZ", "meanOfScores"]]],
+  ["a function is renamed", [["factors/momentum.ts", "averageZ", "meanOfScores"]]],
   [
-    "a comment is another",
+    "a comment changes",
     [["factors/ecdf.ts", "* Minimum size of a peer group", "* Smallest size of a peer group"]],
   ],
   [
-    "an expression becomes a function",
+    "an expression is extracted into a function",
     [
       ["score/composite.ts", "score: 100 * normalCdf(z),", "score: pointsOf(z),"],
       [
@@ -87,7 +87,7 @@ const REFACTORINGS: readonly (readonly [title: string, changes: readonly Change[
       ],
     ],
   ],
-  ["a constant has another name", [["score/class-scorer.ts", "#tablesBefore", "#earlierTables"]]],
+  ["a private member is renamed", [["score/class-scorer.ts", "#tablesBefore", "#earlierTables"]]],
 ];
 
 it("every mutation and refactoring replaces text that exists in the code", () => {
@@ -108,12 +108,12 @@ describe("the hash of the method", { timeout: 60_000, tags: ["nightly"] }, () =>
     expect(lockAfter([])).toEqual(lock);
   });
 
-  it.each(FAULTS)("changes when %s has a fault: %s", (...fault) => {
+  it.each(FAULTS)("changes when %s has a fault in the expression %j", (...fault) => {
     expect(lockAfter([fault]).methodHash).not.toBe(lock.methodHash);
   });
 
   it.each(SURVIVORS)(
-    "does not change when %s has a fault that a recomputation corrects: %s",
+    "does not change when %s has a fault, which a recomputation corrects, in the expression %j",
     (...fault) => {
       expect(lockAfter([fault])).toEqual(lock);
     },

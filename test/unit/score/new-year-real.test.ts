@@ -59,7 +59,7 @@ describe.skipIf(isMissing)("signals on real history", { timeout: TIMEOUT_MS }, a
     expect(servedOf(2023, last, keeper)).toEqual(whole);
   });
 
-  it.each(YEARS)("of the year %i are the same when served before and after New Year", (year) => {
+  it.each(YEARS)("of the year %i are the same before and after the following New Year", (year) => {
     const before = servedOf(year, newYear(year + 1) - 1, keeper);
     const after = servedOf(year, newYear(year + 1) + 1, keeper);
     expect(before.size).toBeGreaterThan(50_000);

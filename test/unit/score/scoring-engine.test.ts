@@ -107,7 +107,7 @@ describe("the scoring engine", () => {
     ["at a close", closeOf(80)],
     ["after a close", closeOf(80) + 2 * HOUR_MS],
     ["overnight", closeOf(80) + 7 * HOUR_MS],
-    ["in a session", closeOf(80) + 18 * HOUR_MS],
+    ["during a session", closeOf(80) + 18 * HOUR_MS],
   ])("gives the same result %s, for any number of earlier refreshes", (_when, at) => {
     const direct = refreshed([at]);
     expect(direct.newest?.factors.social.status).toBe("ok");

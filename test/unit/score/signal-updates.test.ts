@@ -28,12 +28,17 @@ describe("notices of changed signals", () => {
 
   it.each<[what: string, before: Snapshot, after: Snapshot, isNews: boolean]>([
     ["a later instant", snapshotOf("A", 1), snapshotOf("A", 2), false],
-    ["another score", snapshotOf("A", 1), snapshotOf("A", 1, { score: 50.01 }), true],
-    ["hardly another score", snapshotOf("A", 1), snapshotOf("A", 1, { score: 50.001 }), false],
-    ["another signal", snapshotOf("A", 1), snapshotOf("A", 1, { direction: "LONG" }), true],
-    ["another status", snapshotOf("A", 1), snapshotOf("A", 1, { status: "stale" }), true],
-    ["another confidence", snapshotOf("A", 1), { ...snapshotOf("A", 1), confidence: 0.7 }, true],
-  ])("report only a change that is visible in an answer: %s", (_, before, after, isNews) => {
+    ["a changed score", snapshotOf("A", 1), snapshotOf("A", 1, { score: 50.01 }), true],
+    [
+      "a score change too small to be shown",
+      snapshotOf("A", 1),
+      snapshotOf("A", 1, { score: 50.001 }),
+      false,
+    ],
+    ["a changed signal", snapshotOf("A", 1), snapshotOf("A", 1, { direction: "LONG" }), true],
+    ["a changed status", snapshotOf("A", 1), snapshotOf("A", 1, { status: "stale" }), true],
+    ["a changed confidence", snapshotOf("A", 1), { ...snapshotOf("A", 1), confidence: 0.7 }, true],
+  ])("report a change only if it is visible in an answer: %s", (_, before, after, isNews) => {
     const { look } = listened();
     look(before);
     expect(look(after)).toEqual(isNews ? ["A"] : []);

@@ -46,9 +46,9 @@ describe("a CSV table", () => {
   ];
 
   it.each([
-    ["lines", "first,second\n1,2\n3,4"],
+    ["several lines", "first,second\n1,2\n3,4"],
     ["a line break at its end", "first,second\n1,2\n3,4\n"],
-    ["line breaks of Windows", "first,second\r\n1,2\r\n3,4\r\n"],
+    ["Windows line breaks", "first,second\r\n1,2\r\n3,4\r\n"],
     ["a byte order mark", "\uFEFFfirst,second\n1,2\n3,4\n"],
     ["quoted cells", 'first,"second"\n1,2\n"3","4"\n'],
   ])("may have %s", (_, content) => {

@@ -173,19 +173,22 @@ describe("the simulated market of one seed", () => {
     }
   });
 
-  it.each([1, 60, 86_400])("sorts records by availability when a day has %i seconds", (seconds) => {
-    const at = Date.UTC(2026, 10, 21, 12);
-    const all = recordsOf(createSandbox({ seed: 3, sessionSeconds: seconds }), at);
-    for (const each of all) {
-      for (const [name, list] of listsOf(each)) {
-        const isAscending = list.every(
-          ({ availableAt }, index) =>
-            Number.isInteger(availableAt) && availableAt >= (list[index - 1]?.availableAt ?? 0),
-        );
-        expect(isAscending, `${each.instrument.symbol} ${name}`).toBe(true);
+  it.each([1, 60, 86_400])(
+    "sorts records by availability when a session takes %i seconds",
+    (seconds) => {
+      const at = Date.UTC(2026, 10, 21, 12);
+      const all = recordsOf(createSandbox({ seed: 3, sessionSeconds: seconds }), at);
+      for (const each of all) {
+        for (const [name, list] of listsOf(each)) {
+          const isAscending = list.every(
+            ({ availableAt }, index) =>
+              Number.isInteger(availableAt) && availableAt >= (list[index - 1]?.availableAt ?? 0),
+          );
+          expect(isAscending, `${each.instrument.symbol} ${name}`).toBe(true);
+        }
       }
-    }
-  });
+    },
+  );
 });
 
 describe("simulated bars", () => {

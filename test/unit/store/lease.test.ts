@@ -213,7 +213,8 @@ describeEngines("the lease of the leader", (engine) => {
     expect(lease.isHeld()).toBe(false);
   });
 
-  const title = "is never held by two, and by one again when the store can be reached";
+  const title =
+    "is never held by two processes, and is held by one process again when the store is reachable";
   it(title, { timeout: 60_000 }, async () => {
     const event = fc.record({
       who: fc.nat({ max: 2 }),

@@ -17,11 +17,11 @@ function logOf(secrets: readonly string[] = []) {
 
 describe("the service log", () => {
   it.each([
-    ["the password in an address", "cannot reach smtp://mailer:hunter2@mail.example:25"],
-    ["a name in an address", "cannot reach https://hunter2@mail.example/"],
+    ["the password in a URL", "cannot reach smtp://mailer:hunter2@mail.example:25"],
+    ["the user name in a URL", "cannot reach https://hunter2@mail.example/"],
     ["an email address", "no mailbox hunter2@example.com"],
     ["an encoded email address", "no mailbox hunter2%40example.com"],
-    ["what follows a scheme", "sent Authorization: Bearer hunter2"],
+    ["the credentials in an Authorization header", "sent Authorization: Bearer hunter2"],
     ["an API key", "unknown key msv_test_hunter2"],
     ["a signing secret", "signed with whsec_hunter2="],
   ])("redacts %s in every position", (_what, text) => {

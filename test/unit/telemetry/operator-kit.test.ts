@@ -103,7 +103,7 @@ describe("the Prometheus alerting rules", () => {
 
 describe("the Grafana dashboard", () => {
   it.each(targets)(
-    "uses only metrics and labels that exist: %s",
+    "uses only metrics and labels that exist, in the panel %j",
     (_title, { expr, legendFormat }) => {
       const shown = [...legendFormat.matchAll(/\{\{(\w+)\}\}/g)].map(([, label = ""]) => label);
       expectKnown(expr, shown);

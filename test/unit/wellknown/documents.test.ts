@@ -17,7 +17,7 @@ const everywhere = Object.entries(sites) as readonly (readonly [string, Site])[]
 const { ordinary } = sites;
 const jsonOf = (path: string, site?: Site) => JSON.parse(textOf(path, site));
 
-describe.each(everywhere)("the documents of an instance %s", (_what, site) => {
+describe.each(everywhere)("the documents of an instance (%s)", (_what, site) => {
   it.each(documents.map(({ path }) => path))("%s contains only URLs of the instance", (path) => {
     const text = textOf(path, site);
     const addresses = Array.from(

@@ -15,9 +15,9 @@ const site: Site = {
 /** Instances with different configurations, by what is special about each. */
 export const sites = {
   ordinary: site,
-  "on this machine": { ...site, baseUrl: "http://127.0.0.1:3000" },
+  "on localhost": { ...site, baseUrl: "http://127.0.0.1:3000" },
   "at an IPv6 address": { ...site, baseUrl: "http://[::1]:3000" },
-  "with history": { ...site, market: "files" },
+  "with recorded market data": { ...site, market: "files" },
   "with a replay": { ...site, market: "replay" },
   "for people only": { ...site, anonymousScopes: [] },
 } as const satisfies Readonly<Record<string, Site>>;

@@ -145,7 +145,7 @@ describeEngines("redelivery of an unknown event", (engine) => {
   it.each([
     ["an id that contains its time", newMessageId(START), 0],
     ["an id of an earlier version", EARLIER_IDS[0], 500],
-    ["another text", "msg_x", 500],
+    ["a text that is not an event id", "msg_x", 500],
   ])("reads at most one page of events for %s", async (_, eventId, most) => {
     const store = await openStore(engine);
     const agent = await newAgent(store.records, "agent-1");

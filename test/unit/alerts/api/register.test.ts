@@ -269,15 +269,15 @@ describe("a registration with an idempotency key", () => {
   });
 });
 
-describe("an alert is deleted together with its owner:", () => {
+describe("an alert is deleted together with its owner", () => {
   const client = [remove(clients, "x"), removeGroup(clientGroup("x"))];
   const key = [remove(apiKeys, "x"), removeGroup(apiKeyGroup("x"))];
   const account = [removeGroup(accountRecordsGroup("acc_1"))];
   it.each([
     ["an agent", newAgent, client],
     ["a person", newPerson, [removeGroup(accountRecordsGroup("x"))]],
-    ["a key", newKeyHolder, key],
-    ["a key of a person", newKeyHolder, account],
+    ["an API key", newKeyHolder, key],
+    ["an API key of a removed person", newKeyHolder, account],
   ] as const)("when the owner is %s", async (_, newOwner, ends) => {
     const { service, records } = await openService();
     const owner = await newOwner(records, "x", "acc_1");

@@ -381,7 +381,7 @@ describeEngines("a worker that waits for announcements instead of polling", (eng
   });
 
   it.each(["waits", "is in a digest"])(
-    "sends an event to the new channel of its alert even if the event %s for the old channel",
+    "sends an event to the new channel of its alert even if the event already %s for the old channel",
     async (where) => {
       const scene = await sceneOf(engine, "slack", { schedule: DAILY, isUnpolled: true });
       const { store, chat } = scene;
@@ -434,7 +434,7 @@ describeEngines(
 
     it.each([
       {
-        what: "the schedule no longer lets events wait",
+        what: "the schedule changes from a digest to immediate delivery",
         schedule: DAILY,
         of: channels.name,
         before: async () => {},
@@ -454,7 +454,7 @@ describeEngines(
         before: (scene: Scene) => pauseAlert(scene, true),
         change: (scene: Scene) => pauseAlert(scene, false),
       },
-    ])("holds back no event: $what", async ({ schedule, of, before, change }) => {
+    ])("holds back no event when $what", async ({ schedule, of, before, change }) => {
       const { scene, afterRead } = await changedAfterRead(schedule);
       await before(scene);
       afterRead(of, () => change(scene));

@@ -48,7 +48,7 @@ describe("quiet hours", () => {
     ["2026-10-24T20:00:00Z", "2026-10-25T06:00:00.000Z"],
     ["2026-10-25T05:59:59Z", "2026-10-25T06:00:00.000Z"],
     ["2026-10-25T06:00:00Z", undefined],
-  ])("in Berlin from 22:00 to 07:00: at %s until %s", (now, until) => {
+  ])("in Berlin from 22:00 to 07:00, asked at %s, end at %s", (now, until) => {
     expect(iso(quietHoursEnd(nightIn("Europe/Berlin"), at(now)))).toBe(until);
   });
 
@@ -81,33 +81,38 @@ describe("quiet hours", () => {
 
 describe("a daily digest", () => {
   it.each([
-    ["at its time of day", "08:30", "2026-01-15T12:00:00Z", "2026-01-16T07:30:00.000Z"],
     [
-      "on the same day while it is ahead",
+      "at its time of day on the next day",
+      "08:30",
+      "2026-01-15T12:00:00Z",
+      "2026-01-16T07:30:00.000Z",
+    ],
+    [
+      "on the same day if its time of day is still ahead",
       "08:30",
       "2026-01-15T07:29:59Z",
       "2026-01-15T07:30:00.000Z",
     ],
     [
-      "on the next day at its very instant",
+      "on the next day if its time of day is now",
       "08:30",
       "2026-01-15T07:30:00Z",
       "2026-01-16T07:30:00.000Z",
     ],
     [
-      "an hour later where clocks skip its time",
+      "an hour later on a day whose clock change skips its time of day",
       "02:30",
       "2026-03-28T12:00:00Z",
       "2026-03-29T01:30:00.000Z",
     ],
     [
-      "at the first of two equal times",
+      "at the first occurrence on a day whose clock change repeats its time of day",
       "02:30",
       "2026-10-24T12:00:00Z",
       "2026-10-25T00:30:00.000Z",
     ],
     [
-      "not again at the second of them",
+      "only once on a day whose clock change repeats its time of day",
       "02:30",
       "2026-10-25T00:30:00Z",
       "2026-10-26T01:30:00.000Z",

@@ -10,24 +10,27 @@ const CHALLENGE = "c4Fh0qY2LtVw9sXaBzKe";
 const pending: WebhookState = { is: "pending", since: 0, challenge: CHALLENGE };
 
 it.each([
-  ["bare text", CHALLENGE],
-  ["text with a trailing newline", `${CHALLENGE}\n`],
-  ["a JSON member", JSON.stringify({ challenge: CHALLENGE, other: 1 })],
-  ["indented JSON", JSON.stringify({ challenge: CHALLENGE }, null, 2)],
-])("a challenge is answered by a response with %s", (_, response) => {
+  ["only the challenge", CHALLENGE],
+  ["the challenge and a newline", `${CHALLENGE}\n`],
+  ["JSON with the challenge as a member", JSON.stringify({ challenge: CHALLENGE, other: 1 })],
+  [
+    "indented JSON with the challenge as a member",
+    JSON.stringify({ challenge: CHALLENGE }, null, 2),
+  ],
+])("a challenge is answered by a response whose body is %s", (_, response) => {
   expect(echoesChallenge(response, CHALLENGE)).toBe(true);
 });
 
 it.each([
-  ["nothing", ""],
+  ["empty", ""],
   ["another challenge", `${CHALLENGE}x`],
-  ["text around the challenge", `ok ${CHALLENGE}`],
+  ["text that contains the challenge", `ok ${CHALLENGE}`],
   ["a JSON string", JSON.stringify(CHALLENGE)],
-  ["an echo of the delivery", challengeBody("alert_1", CHALLENGE, 0)],
+  ["the body of the delivery", challengeBody("alert_1", CHALLENGE, 0)],
   ["JSON without the member", "{}"],
   ["null", "null"],
   ["a JSON array", JSON.stringify([{ challenge: CHALLENGE }])],
-])("a challenge is not answered by a response with %s", (_, response) => {
+])("a challenge is not answered by a response whose body is %s", (_, response) => {
   expect(echoesChallenge(response, CHALLENGE)).toBe(false);
 });
 

@@ -200,7 +200,7 @@ describeEngines("the delivery worker", (engine) => {
   });
 
   it.each(["reset", 301, 302, 404] as const)(
-    "counts %s as a failure and follows no redirect",
+    "counts the answer %j as a failure and follows no redirect",
     async (behavior) => {
       const store = await openStore(engine);
       const trap = await receiver();
@@ -710,9 +710,9 @@ describeEngines("the delivery worker", (engine) => {
   });
 
   it.each([
-    ["another address", { url: "https://other.example/hook" }],
+    ["got another URL", { url: "https://other.example/hook" }],
     ["been enabled again", { state: { is: "active", since: 1 } }],
-  ] as const)("does not disable a webhook that has %s during the attempt", async (_, changed) => {
+  ] as const)("does not disable a webhook that has %s during an attempt", async (_, changed) => {
     const store = await openStore(engine);
     const alert = webhookAlert({ url: "https://inbox.example/hook" });
     await keep(store, alert);

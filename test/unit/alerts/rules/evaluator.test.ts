@@ -480,9 +480,9 @@ describe("the recipients of an event", () => {
 
   it.each<readonly [string, AlertOverrides]>([
     ["paused", { isPaused: true }],
-    ["changed to another instrument", { watched: symbolSelector("B") }],
+    ["changed to watch another instrument", { watched: symbolSelector("B") }],
     ["changed to other thresholds", { thresholds: { scoreMove: 20 } }],
-    ["changed to another kind", { kinds: ["volatility"] }],
+    ["changed to another event kind", { kinds: ["volatility"] }],
   ])("exclude an alert that was %s after the evaluation began", async (_, wanted) => {
     const { store, stage } = await begun();
     stage.close(2, { A: LONG });

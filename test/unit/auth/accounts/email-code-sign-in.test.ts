@@ -195,7 +195,7 @@ describeEngines("sign-in by email code", (engine) => {
     ["closed", "new@people.example", false],
     ["closed", "accepted@people.example", false],
     ["closed", "known@people.example", true],
-  ])("with SIGN_UP=%s lets %s sign in: %j", async (signUp, email, isWelcome) => {
+  ])("with SIGN_UP=%s permits the address %s to sign in: %j", async (signUp, email, isWelcome) => {
     const accepted = ["accepted@people.example"];
     const { signIn, accounts, letters } = await begin(engine, { signUp, accepted });
     await accounts.findOrCreateByEmail("known@people.example");

@@ -10,6 +10,6 @@ it.each<[boolean, Partial<Agent>]>([
   [true, { identityType: "identity_assertion" }],
   [true, { identityType: "anonymous", owner }],
   [true, { identityType: "identity_assertion", owner }],
-])("whether an agent's actions are recorded in the audit log is %s for %j", (is, agent) => {
+])("the audit log records the actions of an agent: %s for %j", (is, agent) => {
   expect(isAudited({ identityType: "anonymous", registeredAt: 0, ...agent })).toBe(is);
 });

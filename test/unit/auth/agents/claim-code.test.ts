@@ -24,12 +24,12 @@ describe("a claim code", () => {
   });
 
   it.each(["A0B1C2D3", "a0b1c2d3", "AOBIC2D3", "aobLc2d3", " A0B1-c2d3\n", "A 0 B 1 C 2 D 3"])(
-    "is accepted as %j",
+    "is accepted when it is entered as %j",
     (code) => expect(isIt(code)).toBe(true),
   );
 
   it.each(["", "A0B1C2D", "A0B1C2D33", "A0B1C2D4", "A0B1C2D3\0", "Ａ0B1C2D3"])(
-    "is rejected as %j",
+    "is rejected when it is entered as %j",
     (code) => expect(isIt(code)).toBe(false),
   );
 

@@ -121,7 +121,7 @@ it.each<[string, Claims, object]>([
   ["invalid_request", { scope: ["signals:read"] }, {}],
   ["invalid_signature", {}, { kid: "unknown" }],
 ])(
-  "the verifier reports %s for the claims %j and the header %j",
+  "the verifier reports %s for the changed claims %j and the changed header %j",
   async (reason, changes, header) => {
     expect(await outcome(changes, header)).toBe(reason);
   },
@@ -220,7 +220,7 @@ it.each<[string, Claims]>([
   ["login_required", { auth_time: now - HOUR - 1 }],
   ["login_required", { auth_time: now + 61 }],
 ])(
-  "the verification of an assertion at registration results in %s for the claims %j",
+  "the verification of an assertion at registration results in %s for the changed claims %j",
   async (expected, changes) => {
     const { idp, verifier } = await setting();
     const claims = { ...claimsFor(BASE, idp.issuer, START), ...changes };

@@ -46,7 +46,7 @@ it.each([
   [[{ ...acme, jwks: {} }], "entry 1"],
   [[acme, acme], "names an issuer twice"],
 ])(
-  "an invalid file of trusted issuers is rejected with the reason: %j",
+  "an invalid file of trusted issuers is rejected with the reason (file content: %j)",
   async (content, reason) => {
     const { file, text } = await fault(content);
     expect(text).toMatch(/^TRUSTED_ISSUERS: /);

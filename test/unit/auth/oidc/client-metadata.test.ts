@@ -42,7 +42,7 @@ describe("the grant types of a registration", () => {
     [{ grant_types: [] }, "grant_types"],
     [{ grant_types: "client_credentials" }, "grant_types must be an array"],
     [{ token_endpoint_auth_method: "none" }, "token_endpoint_auth_method other than none"],
-  ])("are rejected when invalid: %j", (changes, description) => {
+  ])("are rejected when the metadata are invalid: %j", (changes, description) => {
     expect(refusal(changes)).toMatchObject({
       error: "invalid_client_metadata",
       error_description: expect.stringContaining(description),
@@ -66,7 +66,7 @@ describe("the grant types of a registration", () => {
   });
 
   it.each([[["refresh_token"]], [["implicit"]], [[null]], [[["client_credentials"]]]])(
-    "are rejected when none of %j is supported",
+    "are rejected when none of them is supported: %j",
     (grant_types) => {
       expect(refusal({ grant_types })).toMatchObject({ error: "invalid_client_metadata" });
     },
@@ -158,7 +158,7 @@ describe("the redirect URIs of a registration", () => {
     [["http://[::1]/callback"], "native"],
     [["com.example.app:/callback"], "native"],
     [["cursor://anysphere.cursor-mcp/oauth/callback"], "native"],
-  ])("make a client with %j a %s client", (redirect_uris, application_type) => {
+  ])("%j make the client a %s client", (redirect_uris, application_type) => {
     expect(normalize({ redirect_uris })).toMatchObject({ application_type });
   });
 
@@ -280,24 +280,24 @@ describe("the public keys of a registration", () => {
   });
 
   it.each([
-    ["none", { jwks: { keys: [] } }],
-    ["a value that is not an array", { jwks: { keys: ec } }],
-    ["a value that is not a key set", { jwks: "https://agent.example/keys" }],
-    ["null", { jwks: null }],
-    ["an array without a key set", { jwks: [ec] }],
+    ["an empty key set", { jwks: { keys: [] } }],
+    ["keys that are not an array", { jwks: { keys: ec } }],
+    ["a string instead of a key set", { jwks: "https://agent.example/keys" }],
+    ["null instead of a key set", { jwks: null }],
+    ["an array instead of a key set", { jwks: [ec] }],
     ["more than twenty keys", withKeys(...Array.from({ length: 21 }, () => ec))],
     ["a key that is not an object", withKeys("a")],
     ["a null key", withKeys(null)],
     ["a private key", withKeys({ ...ec, d: "AA" })],
-    ["an RSA prime", withKeys({ ...rsa, p: "AA" })],
+    ["a private RSA member", withKeys({ ...rsa, p: "AA" })],
     ["a symmetric key", withKeys({ kty: "oct", k: "AA" })],
-    ["a symmetric member in a public key", withKeys({ ...ec, k: "AA" })],
+    ["a symmetric key member in a public key", withKeys({ ...ec, k: "AA" })],
     ["a key for encryption", withKeys(jwkOf("x25519"))],
     ["an unknown key type", withKeys({ kty: "XYZ" })],
     ["a point that is not on the curve", withKeys({ ...ec, x: ec.y })],
     ["a short RSA key", withKeys(jwkOf("rsa", { modulusLength: 1024 }))],
-    ["a huge exponent", withKeys({ ...rsa, e: "__________8" })],
-    ["a huge modulus", withKeys({ ...rsa, n: "x".repeat(1200) })],
+    ["a huge RSA exponent", withKeys({ ...rsa, e: "__________8" })],
+    ["a huge RSA modulus", withKeys({ ...rsa, n: "x".repeat(1200) })],
     ["a valid key and an invalid one", withKeys(ec, { kty: "oct", k: "AA" })],
   ])("are rejected with %s", (_what, changes) => {
     expect(refusal(changes)).toMatchObject({ error: "invalid_client_metadata" });

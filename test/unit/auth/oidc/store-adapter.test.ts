@@ -152,9 +152,9 @@ describeEngines("the store adapter", (engine) => {
   });
 
   it.each([
-    ["the empty text", ""],
-    ["NUL alone", "\0"],
-    ["text with NUL inside", "a\0b"],
+    ["the empty string", ""],
+    ["a NUL character", "\0"],
+    ["text with a NUL character inside", "a\0b"],
     ["513 characters", "a".repeat(513)],
     ["half a surrogate pair", "\ud800"],
   ])("finds no record when the id is %s", async (_title, id) => {

@@ -60,17 +60,17 @@ describe("the fast path for MCP requests", () => {
   });
 
   it.each<[string, Change]>([
-    ["an id that is a text", { body: { id: "x" } }],
+    ["a string as the id", { body: { id: "x" } }],
     [
-      "another spelling of the content type",
+      "a character set in the content type",
       { headers: { "content-type": "application/json; charset=UTF-8" } },
     ],
     [
-      "who the client is",
+      "client information",
       { meta: { "io.modelcontextprotocol/clientInfo": { name: "c", version: "1" } } },
     ],
     [
-      "a trace",
+      "a traceparent",
       { meta: { traceparent: "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01" } },
     ],
     ["arguments", { params: { arguments: { a: 1 } } }],
@@ -79,33 +79,33 @@ describe("the fast path for MCP requests", () => {
   });
 
   it.each<[string, string | undefined]>([
-    ["both forms by name", "text/event-stream, application/json"],
-    ["anything", "*/*"],
-    ["what it does not say", undefined],
+    ["both JSON and event streams", "text/event-stream, application/json"],
+    ["any type", "*/*"],
+    ["nothing", undefined],
   ])("handles requests of older revisions whose Accept header contains %s", (_what, accept) => {
     expect(fastPathRequestOf(changed(legacy, { headers: { accept } }), names)).toBeDefined();
   });
 
   const odd: readonly (readonly [string, Change])[] = [
     ["no id", { body: { id: undefined } }],
-    ["a fraction as id", { body: { id: 1.5 } }],
-    ["an id that is no safe number", { body: { id: 2 ** 53 } }],
-    ["null as id", { body: { id: null } }],
+    ["a fraction as the id", { body: { id: 1.5 } }],
+    ["an id above the safe integers", { body: { id: 2 ** 53 } }],
+    ["null as the id", { body: { id: null } }],
     ["another version of JSON-RPC", { body: { jsonrpc: "1.0" } }],
-    ["a member that JSON-RPC does not have", { body: { more: 1 } }],
-    ["a method with an answer that stays open", { body: { method: "subscriptions/listen" } }],
-    ["a method of the life of a session", { body: { method: "initialize" } }],
+    ["a member that JSON-RPC does not define", { body: { more: 1 } }],
+    ["a method whose answer is a stream", { body: { method: "subscriptions/listen" } }],
+    ["the method initialize", { body: { method: "initialize" } }],
     ["a notification", { body: { method: "notifications/cancelled", id: undefined } }],
-    ["a tool of others", { params: { name: "other" } }],
-    ["no name", { params: { name: undefined } }],
-    ["a wish for progress", { meta: { progressToken: 1 } }],
-    ["a wish for logs", { meta: { "io.modelcontextprotocol/logLevel": "info" } }],
-    ["a task that it belongs to", { meta: { "io.modelcontextprotocol/related-task": {} } }],
-    ["answers to questions", { params: { inputResponses: {} } }],
-    ["a state", { params: { requestState: "x" } }],
+    ["an unknown tool", { params: { name: "other" } }],
+    ["no tool name", { params: { name: undefined } }],
+    ["a progress token", { meta: { progressToken: 1 } }],
+    ["a log level", { meta: { "io.modelcontextprotocol/logLevel": "info" } }],
+    ["a related task", { meta: { "io.modelcontextprotocol/related-task": {} } }],
+    ["input responses", { params: { inputResponses: {} } }],
+    ["a request state", { params: { requestState: "x" } }],
     ["a task", { params: { task: {} } }],
-    ["parameters in a list", { body: { params: [] } }],
-    ["another content type", { headers: { "content-type": "application/json; a=b" } }],
+    ["parameters in an array", { body: { params: [] } }],
+    ["an unusual content type parameter", { headers: { "content-type": "application/json; a=b" } }],
     ["no content type", { headers: { "content-type": undefined } }],
   ];
   it.each(odd)("leaves requests with %s to the SDK's handler", (_what, change) => {
@@ -114,16 +114,16 @@ describe("the fast path for MCP requests", () => {
   });
 
   it.each<[string, Change]>([
-    ["no header for the revision", { headers: { "mcp-protocol-version": undefined } }],
+    ["no MCP-Protocol-Version header", { headers: { "mcp-protocol-version": undefined } }],
     ["another revision in the header", { headers: { "mcp-protocol-version": "2025-11-25" } }],
     ["another revision in the message", { meta: { [VERSION]: "2025-11-25" } }],
-    ["a revision that is no text", { meta: { [VERSION]: null } }],
-    ["no header for the method", { headers: { "mcp-method": undefined } }],
-    ["another method in the header", { headers: { "mcp-method": "tools/list" } }],
-    ["no header for the name", { headers: { "mcp-name": undefined } }],
-    ["another name in the header", { headers: { "mcp-name": "got" } }],
-    ["two names in the header", { headers: { "mcp-name": "get, get" } }],
-    ["an encoded name", { headers: { "mcp-name": "=?base64?Z2V0?=" } }],
+    ["a revision in the message that is not a string", { meta: { [VERSION]: null } }],
+    ["no Mcp-Method header", { headers: { "mcp-method": undefined } }],
+    ["another method in the Mcp-Method header", { headers: { "mcp-method": "tools/list" } }],
+    ["no Mcp-Name header", { headers: { "mcp-name": undefined } }],
+    ["another name in the Mcp-Name header", { headers: { "mcp-name": "got" } }],
+    ["two names in the Mcp-Name header", { headers: { "mcp-name": "get, get" } }],
+    ["an encoded name in the Mcp-Name header", { headers: { "mcp-name": "=?base64?Z2V0?=" } }],
   ])("leaves requests of the newest revision with %s to the SDK's handler", (_what, change) => {
     expect(fastPathRequestOf(changed(modern, change), names)).toBeUndefined();
   });
@@ -138,13 +138,13 @@ describe("the fast path for MCP requests", () => {
   );
 
   it.each<[string, Change]>([
-    ["a revision that is not known", { headers: { "mcp-protocol-version": "2024-01-01" } }],
+    ["an unknown revision in the header", { headers: { "mcp-protocol-version": "2024-01-01" } }],
     [
-      "the newest revision in the header alone",
+      "the newest revision in the header but not in the message",
       { headers: { "mcp-protocol-version": "2026-07-28" } },
     ],
-    ["no wish for events", { headers: { accept: "application/json" } }],
-    ["no wish for JSON", { headers: { accept: "text/event-stream" } }],
+    ["an Accept header without event streams", { headers: { accept: "application/json" } }],
+    ["an Accept header without JSON", { headers: { accept: "text/event-stream" } }],
   ])("leaves requests of older revisions with %s to the SDK's handler", (_what, change) => {
     expect(fastPathRequestOf(changed(legacy, change), names)).toBeUndefined();
   });
@@ -266,11 +266,17 @@ describe("the JSON of an MCP response", () => {
 
   it.each<[string, object]>([
     ["a tool's result", result],
-    ["a tool's result with more about it", { ...result, resultType: "complete", _meta: { a: 1 } }],
-    ["a result of another kind", { tools: [] }],
-    ["a tool's result with another text", { ...result, content: [] }],
-    ["an object that was copied", { ...result, structuredContent: { ...value, score: 2 } }],
-    ["a refusal", { isError: true, content: [{ type: "text", text: "no" }] }],
+    [
+      "a tool's result with additional members",
+      { ...result, resultType: "complete", _meta: { a: 1 } },
+    ],
+    ["a result that is not a tool's result", { tools: [] }],
+    ["a tool's result with changed text content", { ...result, content: [] }],
+    [
+      "a tool's result with changed structured content",
+      { ...result, structuredContent: { ...value, score: 2 } },
+    ],
+    ["a tool's error", { isError: true, content: [{ type: "text", text: "no" }] }],
   ])("equals the SDK's JSON for %s", (_what, given) => {
     expect(JSON.parse(resultJson(response(given)))).toEqual(response(given));
   });

@@ -53,76 +53,79 @@ async function start(era: "modern" | "legacy") {
   return { server, transport, call, begun, reported, settled };
 }
 
-describe.each(["modern", "legacy"] as const)("one %s MCP server for many callers", (era) => {
-  it("answers each call with its own id and for its own caller, in any order", async () => {
-    const { transport, call, begun, settled } = await start(era);
-    const asked = ["ann", "bob", "cid"].map((who) => transport.dispatch(call("who", 1), by(who)));
-    await settled();
-    expect(transport.pendingCount).toBe(3);
-    for (const { finish } of begun.toReversed()) finish();
-    const answers = await Promise.all(asked);
-    expect(answers).toMatchObject(
-      ["ann", "bob", "cid"].map((text) => ({ id: 1, result: { content: [{ text }] } })),
-    );
-    expect(transport.pendingCount).toBe(0);
-  });
+describe.each(["modern", "legacy"] as const)(
+  "one MCP server for many callers, in the %s era",
+  (era) => {
+    it("answers each call with its own id and for its own caller, in any order", async () => {
+      const { transport, call, begun, settled } = await start(era);
+      const asked = ["ann", "bob", "cid"].map((who) => transport.dispatch(call("who", 1), by(who)));
+      await settled();
+      expect(transport.pendingCount).toBe(3);
+      for (const { finish } of begun.toReversed()) finish();
+      const answers = await Promise.all(asked);
+      expect(answers).toMatchObject(
+        ["ann", "bob", "cid"].map((text) => ({ id: 1, result: { content: [{ text }] } })),
+      );
+      expect(transport.pendingCount).toBe(0);
+    });
 
-  it("supports ids that are strings or 0", async () => {
-    const { transport, call } = await start(era);
-    const ids = ["1", 0, ""];
-    const asked = ids.map((id) => transport.dispatch(call("broken", id), by("ann")));
-    expect((await Promise.all(asked)).map((answer) => answer?.id)).toEqual(ids);
-  });
+    it("supports ids that are strings or 0", async () => {
+      const { transport, call } = await start(era);
+      const ids = ["1", 0, ""];
+      const asked = ids.map((id) => transport.dispatch(call("broken", id), by("ann")));
+      expect((await Promise.all(asked)).map((answer) => answer?.id)).toEqual(ids);
+    });
 
-  it("answers calls whose handler throws or violates its output schema", async () => {
-    const { transport, call, reported } = await start(era);
-    const get = call("broken", 3, { method: "prompts/get" });
-    const [thrown, wrong, prompt, unknown] = await Promise.all(
-      [call("broken", 1), call("wrong", 2), get, call("unknown", 4)].map((message) =>
-        transport.dispatch(message, by("ann")),
-      ),
-    );
-    expect(thrown).toMatchObject({ id: 1, result: { isError: true } });
-    expect(wrong).toMatchObject({ id: 2, result: { isError: true } });
-    expect(JSON.stringify(wrong)).toContain("Output validation error");
-    expect(prompt).toMatchObject({ id: 3, error: { message: "broken" } });
-    expect(unknown).toMatchObject({ id: 4, error: { code: -32602 } });
-    expect(transport.pendingCount).toBe(0);
-    expect(reported).toEqual([]);
-  });
+    it("answers calls whose handler throws or violates its output schema", async () => {
+      const { transport, call, reported } = await start(era);
+      const get = call("broken", 3, { method: "prompts/get" });
+      const [thrown, wrong, prompt, unknown] = await Promise.all(
+        [call("broken", 1), call("wrong", 2), get, call("unknown", 4)].map((message) =>
+          transport.dispatch(message, by("ann")),
+        ),
+      );
+      expect(thrown).toMatchObject({ id: 1, result: { isError: true } });
+      expect(wrong).toMatchObject({ id: 2, result: { isError: true } });
+      expect(JSON.stringify(wrong)).toContain("Output validation error");
+      expect(prompt).toMatchObject({ id: 3, error: { message: "broken" } });
+      expect(unknown).toMatchObject({ id: 4, error: { code: -32602 } });
+      expect(transport.pendingCount).toBe(0);
+      expect(reported).toEqual([]);
+    });
 
-  it("leaves a call unhandled when the server rejects it before a handler runs", async () => {
-    const { transport, call } = await start(era);
-    const unknown = call("who", 1, { method: "resources/read" });
-    expect(transport.dispatch(unknown, by("ann"))).toBeUndefined();
-    expect(transport.pendingCount).toBe(0);
-  });
+    it("leaves a call unhandled when the server rejects it before a handler runs", async () => {
+      const { transport, call } = await start(era);
+      const unknown = call("who", 1, { method: "resources/read" });
+      expect(transport.dispatch(unknown, by("ann"))).toBeUndefined();
+      expect(transport.pendingCount).toBe(0);
+    });
 
-  it("rejects pending calls when it closes, and leaves later calls unhandled", async () => {
-    const { server, transport, call, begun, settled } = await start(era);
-    const asked = transport.dispatch(call("who", 1), by("ann"));
-    await settled();
-    await server.close();
-    await expect(asked).rejects.toThrow("closed");
-    expect(transport.pendingCount).toBe(0);
-    begun[0]?.finish();
-    await settled();
-    expect(transport.dispatch(call("who", 2), by("bob"))).toBeUndefined();
-    expect(transport.pendingCount).toBe(0);
-  });
+    it("rejects pending calls when it closes, and leaves later calls unhandled", async () => {
+      const { server, transport, call, begun, settled } = await start(era);
+      const asked = transport.dispatch(call("who", 1), by("ann"));
+      await settled();
+      await server.close();
+      await expect(asked).rejects.toThrow("closed");
+      expect(transport.pendingCount).toBe(0);
+      begun[0]?.finish();
+      await settled();
+      expect(transport.dispatch(call("who", 2), by("bob"))).toBeUndefined();
+      expect(transport.pendingCount).toBe(0);
+    });
 
-  it("leaves messages unhandled before a server is connected", () => {
-    const message = { jsonrpc: "2.0" as const, id: 1, method: "tools/list" };
-    expect(new MuxTransport(era).dispatch(message, by("ann"))).toBeUndefined();
-  });
+    it("leaves messages unhandled before a server is connected", () => {
+      const message = { jsonrpc: "2.0" as const, id: 1, method: "tools/list" };
+      expect(new MuxTransport(era).dispatch(message, by("ann"))).toBeUndefined();
+    });
 
-  it("ignores messages from the server that have no recipient", async () => {
-    const { transport } = await start(era);
-    await transport.send({ jsonrpc: "2.0", method: "notifications/message" });
-    await transport.send({ jsonrpc: "2.0", id: 99, result: {} });
-    expect(transport.pendingCount).toBe(0);
-  });
-});
+    it("ignores messages from the server that have no recipient", async () => {
+      const { transport } = await start(era);
+      await transport.send({ jsonrpc: "2.0", method: "notifications/message" });
+      await transport.send({ jsonrpc: "2.0", id: 99, result: {} });
+      expect(transport.pendingCount).toBe(0);
+    });
+  },
+);
 
 it("the transport leaves a message of the newest revision unhandled when its envelope is invalid", async () => {
   const { transport, call } = await start("modern");

@@ -456,7 +456,7 @@ describe("the split ratio inferred from closes", () => {
     [1 / 10, 1.31, 13.1],
     [1 / 3, 12.4, 37.2],
     [1, 50.03, 50.03],
-  ])("is %s for a close of %s that is adjusted to %s", (expected, traded, adjusted) => {
+  ])("is %s for a close of %s whose adjusted close is %s", (expected, traded, adjusted) => {
     expect(ratio(traded, adjusted)).toBeCloseTo(expected, 12);
   });
 

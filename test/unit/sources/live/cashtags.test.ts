@@ -30,21 +30,21 @@ describe("a cashtag", () => {
     ["＄ＡＡＰＬ in wide letters", ["AAPL"]],
     ["$AA\u200bPL with a gap nobody sees", ["AAPL"]],
     ["$AAPL-related", ["AAPL"]],
-  ])("identifies its instrument: %s", (text, symbols) => {
+  ])("identifies the right instruments in %j", (text, symbols) => {
     expect(symbolsIn(text)).toEqual(symbols);
   });
 
   it.each([
-    ["another exchange", "$T.TO"],
+    ["a stock on another exchange", "$T.TO"],
     ["a preferred share", "$C-N"],
     ["a future", "$C_F"],
-    ["money", "US$AAPL, A$T, $5T, $T€"],
+    ["an amount of money", "US$AAPL, A$T, $5T, $T€"],
     ["part of a word", "BO$T, $TAR€, $MSFTx, $AAPLhttp"],
-    ["masked swearing", "S%$T, S!$T, $T@"],
-    ["a word", "$Aapl, $All"],
-    ["an S", "$low, $now, $it"],
-    ["a variable", "add it to your $PATH"],
-    ["cut off", "selling $V… and $MSF…"],
+    ["a masked swear word", "S%$T, S!$T, $T@"],
+    ["an ordinary word", "$Aapl, $All"],
+    ["an S written as a dollar sign", "$low, $now, $it"],
+    ["a shell variable", "add it to your $PATH"],
+    ["truncated", "selling $V… and $MSF…"],
   ])("identifies no tracked instrument when it is %s", (_, text) => {
     expect(symbolsIn(text)).toEqual([]);
   });
@@ -95,7 +95,7 @@ describe("a ticker without a dollar sign", () => {
     ["(Nasdaq GS: STX), $STX-USD", ["STX-USD"]],
     ["(NYSE: T, NASDAQ: AAPL) (NASDAQ: MSFT, up 5%)", ["T", "AAPL", "MSFT"]],
     ["(NYSE American: KO)", ["KO"]],
-  ])("refers to a company in every spelling: %s", (text, symbols) => {
+  ])("refers to the right instruments in %j", (text, symbols) => {
     expect(symbolsIn(text)).toEqual(symbols);
   });
 

@@ -155,10 +155,10 @@ describe("the Coin Metrics provider, when records are implausible,", () => {
   const good = rest.map((day) => row(day, "1.5", "2e12"));
 
   it.each([
-    ["nothing", "0"],
-    ["less than nothing", "-1.5"],
-    ["no number", "n/a"],
-    ["no finite number", "1e999"],
+    ["a value of zero", "0"],
+    ["a negative value", "-1.5"],
+    ["a value that is not a number", "n/a"],
+    ["an infinite value", "1e999"],
   ])("quarantines a day with %s and stores the rest", (_, figure) => {
     const page = serveAlways({ data: [row("2026-06-05", figure, "2e12"), ...good] });
     const driven = drivePolling(coinMetrics, page, { ...A_DAY, until: A_DAY.now });
@@ -176,11 +176,11 @@ describe("the Coin Metrics provider, when records are implausible,", () => {
   });
 
   it.each([
-    ["numbers for text", serveAlways({ data: [row("2026-06-08", 1.5, 2e12)] })],
+    ["numbers instead of strings", serveAlways({ data: [row("2026-06-08", 1.5, 2e12)] })],
     ["a day that does not exist", serveAlways({ data: [row("2026-06-31", "1.5", "2e12")] })],
-    ["more pages without a day", serveAlways({ data: [], next_page_token: "abc" })],
-    ["no data", serveAlways({})],
-    ["a page", serveAlways("<html></html>")],
+    ["a next page after a page without data", serveAlways({ data: [], next_page_token: "abc" })],
+    ["a response without data", serveAlways({})],
+    ["an HTML page", serveAlways("<html></html>")],
   ])("classifies %s as malformed", (_, wrong) => {
     expect(faultIn(() => drivePolling(coinMetrics, wrong, A_DAY)).kind).toBe("malformed");
   });

@@ -174,9 +174,9 @@ describe("the Coinbase provider, when records are implausible,", () => {
   const next = [seconds("2026-06-10"), 95, 105, 100, 101, 7];
 
   it.each([
-    ["a price of nothing", [seconds("2026-06-09"), 0, 105, 100, 101, 7]],
-    ["a high under the low", [seconds("2026-06-09"), 105, 95, 100, 101, 7]],
-    ["less than no volume", [seconds("2026-06-09"), 95, 105, 100, 101, -7]],
+    ["a price of zero", [seconds("2026-06-09"), 0, 105, 100, 101, 7]],
+    ["a high below the low", [seconds("2026-06-09"), 105, 95, 100, 101, 7]],
+    ["a negative volume", [seconds("2026-06-09"), 95, 105, 100, 101, -7]],
   ])("passes on %s unchanged, to be checked later against the preceding bars", (_, row) => {
     const driven = drivePolling(coinbase, page(next, row, good), A_DAY);
     expect(sessionsOf(driven)).toEqual(["2026-06-08", "2026-06-09"]);
@@ -199,11 +199,11 @@ describe("the Coinbase provider, when records are implausible,", () => {
 
   it.each([
     ["an error with status 200", serveAlways({ message: "NotFound" })],
-    ["a page", serveAlways("<html><body>Maintenance</body></html>")],
-    ["a broken answer", serveAlways("[[1780876800,95,105,100,")],
+    ["an HTML page", serveAlways("<html><body>Maintenance</body></html>")],
+    ["truncated JSON", serveAlways("[[1780876800,95,105,100,")],
     ["rows with too few columns", page([seconds("2026-06-08"), 95, 105, 100, 101])],
-    ["text for numbers", page([seconds("2026-06-08"), "95", 105, 100, 101, 7])],
-    ["a time that is no date", page([1e18, 95, 105, 100, 101, 7])],
+    ["strings instead of numbers", page([seconds("2026-06-08"), "95", 105, 100, 101, 7])],
+    ["a time out of range", page([1e18, 95, 105, 100, 101, 7])],
   ])("classifies %s as malformed", (_, wrong) => {
     expect(faultIn(() => drivePolling(coinbase, wrong, A_DAY)).kind).toBe("malformed");
   });

@@ -239,7 +239,7 @@ describe("the Deribit provider, when it receives errors or odd data,", () => {
     [400, 10_041, "settlement_in_progress", "failing"],
     [400, 11_051, "system_maintenance", "failing"],
     [400, -32_602, "Invalid params", "malformed"],
-  ])("classifies status %i with error %i %s as %s", (status, code, message, kind) => {
+  ])("classifies status %i with error %i (%s) as %s", (status, code, message, kind) => {
     const fault = faultIn(() =>
       drivePolling(deribit, serveAlways(error(code, message), status), HALF_A_DAY),
     );
@@ -248,10 +248,10 @@ describe("the Deribit provider, when it receives errors or odd data,", () => {
   });
 
   it.each([
-    ["a page", serveAlways("<html></html>")],
-    ["a page with status 400", serveAlways("<html></html>", 400)],
+    ["an HTML page", serveAlways("<html></html>")],
+    ["an HTML page with status 400", serveAlways("<html></html>", 400)],
     ["status 400 without an error", serveAlways({ result: { trades: [], has_more: false } }, 400)],
-    ["an error of another shape", serveAlways({ error: "no" })],
+    ["an error of another schema", serveAlways({ error: "no" })],
     ["no result", serveAlways({ jsonrpc: "2.0" })],
   ])("classifies %s as malformed", (_, wrong) => {
     expect(faultIn(() => drivePolling(deribit, wrong, HALF_A_DAY)).kind).toBe("malformed");
@@ -270,10 +270,16 @@ describe("the Deribit provider, when it receives errors or odd data,", () => {
     only(TRADES, serveAlways({ result: { trades: all, has_more } }));
 
   it.each([
-    ["more trades, but none", trades(true)],
-    ["trades newest first", trades(true, trade({}), trade({ timestamp: NOW - 2 * HOUR_MS }))],
-    ["trades from before", trades(true, trade({ timestamp: NOW - DAY_MS }), trade({}))],
-    ["a price in text", trades(false, trade({ price: "100000" }))],
+    ["an empty page that announces more trades", trades(true)],
+    [
+      "trades in descending order of time",
+      trades(true, trade({}), trade({ timestamp: NOW - 2 * HOUR_MS })),
+    ],
+    [
+      "trades from before the requested period",
+      trades(true, trade({ timestamp: NOW - DAY_MS }), trade({})),
+    ],
+    ["a price that is a string", trades(false, trade({ price: "100000" }))],
   ])("classifies %s as malformed", (_, wrong) => {
     expect(faultIn(() => drivePolling(deribit, wrong, HALF_A_DAY)).kind).toBe("malformed");
   });
@@ -285,9 +291,9 @@ describe("the Deribit provider, when it receives errors or odd data,", () => {
   });
 
   it.each([
-    ["a price of nothing", { price: 0 }, "the price 0 is not above 0"],
-    ["an amount of nothing", { amount: 0 }, "the amount 0 is not above 0"],
-    ["a time that has not come", { timestamp: NOW + HOUR_MS }, "its time has not come"],
+    ["a price of zero", { price: 0 }, "the price 0 is not above 0"],
+    ["an amount of zero", { amount: 0 }, "the amount 0 is not above 0"],
+    ["a time in the future", { timestamp: NOW + HOUR_MS }, "its time has not come"],
   ])("quarantines a block with %s and stores the rest", (_, changes, reason) => {
     const serve = trades(false, trade(changes), trade({ trade_id: "2" }));
     const driven = drivePolling(deribit, serve, { ...HALF_A_DAY, killAfter: 2 });

@@ -255,7 +255,7 @@ describe("the SEC EDGAR provider", () => {
   it.each([
     ["limited", "<h1>Request Rate Threshold Exceeded</h1>", 600_000],
     ["refused", "<h1>Undeclared Automated Tool</h1>", undefined],
-  ])("reports the fault %s according to the text of a 403 response", (kind, body, retryAfterMs) => {
+  ])("reports the fault %j according to the text of a 403 response", (kind, body, retryAfterMs) => {
     const fault = faultIn(() => drivePolling(edgar, refusal(body), EVENING));
     expect({ kind: fault.kind, after: fault.retryAfterMs }).toEqual({ kind, after: retryAfterMs });
   });
@@ -268,11 +268,11 @@ describe("the SEC EDGAR provider", () => {
 
   it.each([
     ["an HTML page", "<html>Sorry</html>"],
-    ["figures of another company", '{"cik":8,"entityName":"X","facts":{}}'],
+    ["the figures of another company", '{"cik":8,"entityName":"X","facts":{}}'],
     ["no figures", '{"cik":1000042,"entityName":"X"}'],
-    ["words for numbers", factsText({ val: "1" })],
-    ["no dates", factsText({ end: "soon" })],
-    ["figures that break off", factsText({}).slice(0, -9)],
+    ["strings instead of numbers", factsText({ val: "1" })],
+    ["invalid dates", factsText({ end: "soon" })],
+    ["truncated JSON", factsText({}).slice(0, -9)],
   ])("reports a malformed response with status 200: %s", (_, body) => {
     const served = serve();
     const wrong: Serve = (request, now) =>

@@ -227,12 +227,16 @@ describe("a file of FINRA's daily short volume", () => {
 
   it.each([
     ["an HTML page", "<html><body>Sorry</body></html>", "header"],
-    ["nothing", "", "header"],
-    ["a header that is new", text().replace("Market", "Facility"), "header"],
-    ["a file that breaks off between lines", `${HEADER}\r\n20260601|AAPL|1|0|2|Q\r\n`, "missing"],
-    ["a file that breaks off in a line", `${HEADER}\r\n20260601|AAPL|1|0|2|Q\r\n202606`, "missing"],
-    ["a count that is too large", text("20260601|AAPL|1|0|2|Q").replace("1\r\n", "2\r\n"), ""],
-    ["a line that is short of a cell", text("20260601|AAPL|1|0|2"), "no line"],
+    ["an empty file", "", "header"],
+    ["a changed header", text().replace("Market", "Facility"), "header"],
+    ["a file that ends between lines", `${HEADER}\r\n20260601|AAPL|1|0|2|Q\r\n`, "missing"],
+    [
+      "a file that ends in the middle of a line",
+      `${HEADER}\r\n20260601|AAPL|1|0|2|Q\r\n202606`,
+      "missing",
+    ],
+    ["a row count that is too large", text("20260601|AAPL|1|0|2|Q").replace("1\r\n", "2\r\n"), ""],
+    ["a line with a missing cell", text("20260601|AAPL|1|0|2"), "no line"],
     ["the file of another day", text("20260529|AAPL|1|0|2|Q"), "no line"],
   ])("is rejected as malformed: %s", (_, content, words) => {
     const fault = faultIn(() => read(content));
@@ -242,12 +246,12 @@ describe("a file of FINRA's daily short volume", () => {
   });
 
   it.each([
-    ["more short than there are in all", "20260601|AAPL|3|0|2|Q"],
+    ["a short volume above the total volume", "20260601|AAPL|3|0|2|Q"],
     ["a negative volume", "20260601|AAPL|-1|0|2|Q"],
-    ["no volume", "20260601|AAPL||0|2|Q"],
-    ["a word for a volume", "20260601|AAPL|NaN|0|2|Q"],
-    ["a volume that is no number any more", "20260601|AAPL|1|0|1e400|Q"],
-  ])("has %s quarantined and its other rows stored", (_, line) => {
+    ["an empty volume", "20260601|AAPL||0|2|Q"],
+    ["a volume of NaN", "20260601|AAPL|NaN|0|2|Q"],
+    ["a volume that overflows", "20260601|AAPL|1|0|1e400|Q"],
+  ])("has a row with %s quarantined and its other rows stored", (_, line) => {
     const { data, rejected } = read(text(line, "20260601|BRK/B|5.25|0|7.5|Q"));
     expect(data.map(({ symbol, record }) => [symbol, (record as ShortVolume).totalShares])).toEqual(
       [["BRK-B", 7.5]],

@@ -130,8 +130,8 @@ describe("the provider for FINRA's weekly off-exchange volume", () => {
 
   it.each([
     ["a negative volume", { totalWeeklyShareQuantity: -1 }],
-    ["a week that was published before it was over", { initialPublishedDate: "2026-05-08" }],
-    ["a week that is told of before it was published", { initialPublishedDate: "9999-12-31" }],
+    ["a week that was published before it ended", { initialPublishedDate: "2026-05-08" }],
+    ["a week whose publication date is in the future", { initialPublishedDate: "9999-12-31" }],
   ])("quarantines %s and stores the rest", (_, wrong) => {
     const next = { weekStartDate: "2026-05-11" };
     const given = rows({ ...wrong }, OTC, next, { ...OTC, ...next });
@@ -160,7 +160,10 @@ describe("the provider for FINRA's weekly off-exchange volume", () => {
   it.each([
     ["comma-separated values", "issueSymbolIdentifier,weekStartDate\nAAPL,2026-05-04"],
     ["an object", '{"message":"maintenance"}'],
-    ["words for numbers", '[{"issueSymbolIdentifier":"AAPL","totalWeeklyShareQuantity":"1"}]'],
+    [
+      "strings instead of numbers",
+      '[{"issueSymbolIdentifier":"AAPL","totalWeeklyShareQuantity":"1"}]',
+    ],
   ])("rejects a malformed response: %s", (_, body) => {
     const wrong: Serve = () => ({ status: 200, body });
     expect(() => drivePolling(finraWeekly, wrong, NIGHT)).toThrow(ProviderFault);

@@ -100,13 +100,17 @@ describe("an article from GDELT", () => {
 
 describe("an invalid response of GDELT", () => {
   it.each([
-    ["a request for patience", "Please limit requests to one every 5 seconds or ...", "limited"],
-    ["a sentence", "The specified phrase is too short.", "malformed"],
-    ["HTML", "<html>", "malformed"],
-    ["a part", '{"articles":[{"url":', "malformed"],
-    ["another shape", '{"articles":[{"url":1}]}', "malformed"],
     [
-      "another date",
+      "a request to send fewer requests",
+      "Please limit requests to one every 5 seconds or ...",
+      "limited",
+    ],
+    ["an error message as text", "The specified phrase is too short.", "malformed"],
+    ["an HTML page", "<html>", "malformed"],
+    ["truncated JSON", '{"articles":[{"url":', "malformed"],
+    ["JSON of another schema", '{"articles":[{"url":1}]}', "malformed"],
+    [
+      "an article with an invalid date",
       JSON.stringify({ articles: [{ ...ARTICLE, seendate: "today" }] }),
       "malformed",
     ],

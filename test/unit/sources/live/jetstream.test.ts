@@ -95,26 +95,26 @@ describe("a post on Bluesky", () => {
   });
 
   it.each([
-    ["nothing", undefined],
-    ["a number", 7],
-    ["a text of another kind", { text: 7, createdAt: POST.at }],
-    ["no date", { text: "$AAPL", createdAt: "yesterday" }],
-    ["no day", { text: "$AAPL", createdAt: "2026-02-30T00:00:00Z" }],
+    ["no record", undefined],
+    ["a number as the record", 7],
+    ["a text that is not a string", { text: 7, createdAt: POST.at }],
+    ["an invalid time", { text: "$AAPL", createdAt: "yesterday" }],
+    ["a date that does not exist", { text: "$AAPL", createdAt: "2026-02-30T00:00:00Z" }],
     [
-      "languages of another kind",
+      "languages that are not an array",
       { text: "$AAPL", createdAt: "2026-11-20T15:00:00Z", langs: "en" },
     ],
-  ])("is skipped when its client wrote %s, and does not interrupt the stream", (_, record) => {
+  ])("is skipped without interrupting the stream when its client wrote %s", (_, record) => {
     expect(readingOf(withRecord(record))).toBeUndefined();
   });
 });
 
 describe("other events of the Bluesky stream", () => {
   it.each([
-    ["the end of a post", deletionEvent(NOW)],
-    ["news of an account", identityEvent(NOW)],
-    ["a change", changed({ operation: "update" })],
-    ["another collection", changed({ collection: "app.bsky.feed.like" })],
+    ["the deletion of a post", deletionEvent(NOW)],
+    ["a change of an account", identityEvent(NOW)],
+    ["an update of a post", changed({ operation: "update" })],
+    ["a record of another collection", changed({ collection: "app.bsky.feed.like" })],
   ])("are ignored: %s", (_, event) => {
     expect(readingOf(event)).toBeUndefined();
   });
@@ -131,10 +131,10 @@ describe("other events of the Bluesky stream", () => {
   });
 
   it.each([
-    ["HTML", "<html>busy</html>"],
-    ["a part", '{"did":"did:plc:a","time_us":1'],
-    ["another shape", '{"error":"busy"}'],
-    ["a time that is none", '{"did":"did:plc:a","time_us":"now","kind":"commit"}'],
+    ["an HTML page", "<html>busy</html>"],
+    ["truncated JSON", '{"did":"did:plc:a","time_us":1'],
+    ["JSON of another schema", '{"error":"busy"}'],
+    ["an invalid time", '{"did":"did:plc:a","time_us":"now","kind":"commit"}'],
   ])("are reported as a fault when they are not valid events: %s", (_, message) => {
     const read = jetstream.reader(OPTIONS);
     expect(() => read(message, NOW)).toThrow(ProviderFault);

@@ -139,9 +139,9 @@ describe("the Kraken provider, when records are implausible,", () => {
   const running = [day("2026-06-10"), "101", "102", "100", "101", "101", "1", 2];
 
   it.each([
-    ["a price of nothing", [day("2026-06-08"), "0.0", "105", "95", "101", "100", "7", 9]],
-    ["a price below nothing", [day("2026-06-08"), "100", "105", "-95", "101", "100", "7", 9]],
-    ["a high under the low", [day("2026-06-08"), "100", "95", "105", "101", "100", "7", 9]],
+    ["a price of zero", [day("2026-06-08"), "0.0", "105", "95", "101", "100", "7", 9]],
+    ["a negative price", [day("2026-06-08"), "100", "105", "-95", "101", "100", "7", 9]],
+    ["a high below the low", [day("2026-06-08"), "100", "95", "105", "101", "100", "7", 9]],
   ])("passes on %s unchanged, to be checked later against the preceding bars", (_, row) => {
     const driven = drivePolling(kraken, answer(row, good, running), A_DAY);
     expect(sessionsOf(driven)).toEqual(["2026-06-08", "2026-06-09"]);
@@ -155,15 +155,18 @@ describe("the Kraken provider, when records are implausible,", () => {
   });
 
   it.each([
-    ["numbers for text", answer([day("2026-06-09"), 100, 105, 95, 101, 100, 7, 9])],
+    ["numbers instead of strings", answer([day("2026-06-09"), 100, 105, 95, 101, 100, 7, 9])],
     [
-      "text that is no number",
+      "a string that is not a decimal number",
       answer([day("2026-06-09"), "1e3", "105", "95", "101", "100", "7", 9]),
     ],
-    ["two pairs", serveAlways({ error: [], result: { A: [good], B: [good], last: 1 } })],
-    ["no pair", serveAlways({ error: [], result: { last: 1 } })],
+    [
+      "the data of two pairs",
+      serveAlways({ error: [], result: { A: [good], B: [good], last: 1 } }),
+    ],
+    ["the data of no pair", serveAlways({ error: [], result: { last: 1 } })],
     ["neither error nor result", serveAlways({})],
-    ["a page", serveAlways("<!doctype html><title>Just a moment...</title>")],
+    ["an HTML page", serveAlways("<!doctype html><title>Just a moment...</title>")],
   ])("classifies %s as malformed", (_, wrong) => {
     expect(faultIn(() => drivePolling(kraken, wrong, A_DAY)).kind).toBe("malformed");
   });

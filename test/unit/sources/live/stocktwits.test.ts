@@ -94,12 +94,12 @@ describe("a message on Stocktwits", () => {
 
 describe("an invalid response of Stocktwits", () => {
   it.each([
-    ["HTML", "<html>Just a moment...</html>", "malformed"],
-    ["a part", '{"messages":[{"id":1', "malformed"],
-    ["another shape", { messages: [{ id: "one" }] }, "malformed"],
-    ["no messages", { response: { status: 200 } }, "malformed"],
-    ["a limit told with 200", { response: { status: 429 }, errors: [] }, "limited"],
-    ["a refusal told with 200", { response: { status: 403 }, errors: [] }, "refused"],
+    ["an HTML page", "<html>Just a moment...</html>", "malformed"],
+    ["truncated JSON", '{"messages":[{"id":1', "malformed"],
+    ["JSON of another schema", { messages: [{ id: "one" }] }, "malformed"],
+    ["a response without messages", { response: { status: 200 } }, "malformed"],
+    ["a rate limit with status 200", { response: { status: 429 }, errors: [] }, "limited"],
+    ["a refusal with status 200", { response: { status: 403 }, errors: [] }, "refused"],
   ])("is reported as a fault: %s", (_, body, kind) => {
     expect(() => readingOf(body)).toThrow(expect.objectContaining({ kind }));
   });

@@ -161,7 +161,7 @@ describe("dark pool prints from Unusual Whales", () => {
     [{ trade_code: "qualified_contingent_trade" }, false],
     [{ ext_hour_sold_codes: "sold_out_of_sequence" }, false],
     [{ sale_cond_codes: "a_code_of_tomorrow" }, false],
-  ])("with %o have an estimable side: %s", (change, signable) => {
+  ])("with %o have a side that can be estimated: %s", (change, signable) => {
     const [print] = printsOf(driveRows(row(change)));
     expect(print).toMatchObject({ signable, bid: 100.4, ask: 100.6, price: 100.5 });
     const codes = Object.values(change).filter((code) => !String(code).startsWith("regular"));

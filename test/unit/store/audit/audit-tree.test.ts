@@ -112,7 +112,7 @@ describeEngines("the sealer of the audit log", (engine) => {
   });
 
   const title =
-    "never loses, duplicates or forks rows, wherever a step is killed and however many run at once";
+    "never loses, duplicates or forks rows, wherever a step is killed and however many steps run concurrently";
   it(title, { timeout: 60_000 }, async () => {
     const runs = engine === model ? 300 : 12;
     const property = fc.asyncProperty(fc.array(action, { maxLength: 12 }), fc.scheduler(), inOrder);

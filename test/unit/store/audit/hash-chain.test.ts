@@ -108,7 +108,7 @@ describeEngines("an audit log that earlier versions chained by hash", (engine) =
       at(4, (row) => ({ ...row, subject: "client-9" })),
       ["Row 4 was changed: it does not fit its hash."],
     ],
-    "a row whose instant was changed": [
+    "a row with a changed timestamp": [
       at(6, (row) => ({ ...row, at: row.at - DAY_MS })),
       ["Row 6 was changed: it does not fit its hash.", "Row 6 is missing."],
     ],

@@ -196,7 +196,7 @@ describe("the backup of a store", () => {
 
 describe("a damaged backup", () => {
   it.each<[string, (text: string) => string, string]>([
-    ["an empty file", () => "", "line 1: the file is empty"],
+    ["no content", () => "", "line 1: the file is empty"],
     [
       "another format",
       (text) => text.replace("signal-backup", "signal-export"),
@@ -209,7 +209,7 @@ describe("a damaged backup", () => {
       "line 1: no backup",
     ],
     ["a line that is not JSON", (text) => text.replace('{"table"', '{table"'), "line 2"],
-    ["a row of no table", (text) => text.replace('"record"', '"rekord"'), "line 2: table"],
+    ["a row of an unknown table", (text) => text.replace('"record"', '"rekord"'), "line 2: table"],
     ["a row without a key", (text) => text.replace('"key":"plain",', ""), "line 2: key"],
     ["a value that is not JSON", (text) => text.replace('"text":"{', '"text":"{{'), "line 2: text"],
     ["a missing row", (text) => text.replace(/\n.*row 7".*/, ""), "line 1204: it counts"],
@@ -220,11 +220,11 @@ describe("a damaged backup", () => {
       "line 1205: the hash",
     ],
     [
-      "a cut at a line",
+      "a truncation at a line end",
       (text) => `${text.split("\n").slice(0, 9).join("\n")}\n`,
       "line 10: the file ends",
     ],
-    ["a line too many", (text) => `${text}{}\n`, "line 1206: a line after the last"],
+    ["an additional line", (text) => `${text}{}\n`, "line 1206: a line after the last"],
     ["two backups in one", (text) => text + text, "line 1206: a line after the last"],
   ])(
     "with %s is rejected with its path and the line, and nothing is changed",

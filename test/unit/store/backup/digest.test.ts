@@ -34,17 +34,17 @@ describe("the digest of a dump", () => {
   });
 
   it.each<[string, DumpRow]>([
-    ["a key", { ...record, key: "b" }],
-    ["a value", { ...record, text: '{"b": 1}' }],
-    ["a revision", { ...record, revision: 4 }],
+    ["the key of a record", { ...record, key: "b" }],
+    ["the value of a record", { ...record, text: '{"b": 1}' }],
+    ["the revision of a record", { ...record, revision: 4 }],
     ["the order of groups", { ...record, groups: ["h", "g"] }],
-    ["the end of its life", { ...record, expiresAt: null }],
-    ["the instant it is due", { ...record, dueAt: 3 }],
-    ["its use", { ...record, consumedAt: 4 }],
-    ["an instant", { ...history, at: 6 }],
-    ["an id", { ...history, id: "y" }],
-    ["a subject", { ...history, subject: "" }],
-    ["a body", { ...history, text: "2" }],
+    ["the expiry", { ...record, expiresAt: null }],
+    ["the due time", { ...record, dueAt: 3 }],
+    ["the time of consumption", { ...record, consumedAt: 4 }],
+    ["the timestamp of an archive row", { ...history, at: 6 }],
+    ["the id of an archive row", { ...history, id: "y" }],
+    ["the subject of an archive row", { ...history, subject: "" }],
+    ["the body of an archive row", { ...history, text: "2" }],
   ])("changes when %s changes", async (_, changed) => {
     const same = changed.table === "record" ? record : history;
     expect(await digest([changed])).not.toEqual(await digest([same]));

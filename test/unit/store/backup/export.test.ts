@@ -205,8 +205,12 @@ describe("an invalid export document", () => {
   };
 
   it.each<[string, (text: string) => string, string]>([
-    ["bad JSON", (text) => text.replace('"first"', "hello"), 'line 28, column 19: not JSON, "h"'],
-    ["a cut file", (text) => text.slice(0, -3), "the file ends too early"],
+    [
+      "invalid JSON",
+      (text) => text.replace('"first"', "hello"),
+      'line 28, column 19: not JSON, "h"',
+    ],
+    ["a truncated file", (text) => text.slice(0, -3), "the file ends too early"],
     ["another format", (text) => text.replace("-export", "-backup"), ": format: "],
     ["a later version", (text) => text.replace('"version": 1', '"version": 2'), ": version: "],
     [
@@ -220,19 +224,19 @@ describe("an invalid export document", () => {
       (text) => text.replace('"value"', '"valeu"'),
       "collections.__proto__.__proto__",
     ],
+    ["an invalid time", (text) => text.replace("12:01", "25:01"), "collections.notes.b.expiresAt"],
     [
-      "a time that is none",
-      (text) => text.replace("12:01", "25:01"),
-      "collections.notes.b.expiresAt",
+      "a key with a NUL character",
+      (text) => text.replace('"used"', '"\\u0000"'),
+      "must not contain NUL",
     ],
-    ["a key with NUL", (text) => text.replace('"used"', '"\\u0000"'), "must not contain NUL"],
     [
-      "a long key",
+      "a key that is too long",
       (text) => text.replace('"used"', `"${"k".repeat(513)}"`),
       "collections.alerts.k",
     ],
     [
-      "a list for records",
+      "an array instead of records",
       (text) => text.replace('"alerts": {', '"list": [], "alerts": {'),
       "collections.list: is no object",
     ],
@@ -241,7 +245,7 @@ describe("an invalid export document", () => {
       (text) => text.replace('"alerts"', '"outbox"'),
       "collections.outbox: is never imported",
     ],
-  ])("(%s) is rejected with its path and the position of the error", async (_, change, said) => {
+  ])("with %s is rejected with its path and the position of the error", async (_, change, said) => {
     const { store, text } = await good();
     const file = written(change(text));
     expect(readFileSync(file, "utf8")).not.toBe(text);

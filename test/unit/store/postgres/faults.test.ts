@@ -90,7 +90,7 @@ async function endListening(url: string): Promise<number> {
 
 describeOwnPostgres("a temporarily unavailable database", (server) => {
   it.each(["fast", "immediate"] as const)(
-    "loses, repeats and rejects no operation across a restart: %s",
+    "loses, repeats and rejects no operation across a restart in the shutdown mode %s",
     async (how) => {
       const store = await open({
         url: await server().createDatabase(),

@@ -151,11 +151,11 @@ describePostgres("the opening of a PostgreSQL database", (server) => {
   });
 
   it.each([
-    ["a database that is not there", (url: string) => url.replace(/test_\d+/, "nowhere")],
-    ["a server that is not there", (url: string) => url.replace("%2Fmsp-", "%2Fmsq-")],
-    ["a URL that is none", () => "postgres://postgres:sesame@[host/db"],
-    ["a port that nobody listens on", () => "postgres://postgres:sesame@127.0.0.1:1/db"],
-  ])("does not disclose the password in the URL of %s", async (_, change) => {
+    ["a database that does not exist", (url: string) => url.replace(/test_\d+/, "nowhere")],
+    ["a server that does not exist", (url: string) => url.replace("%2Fmsp-", "%2Fmsq-")],
+    ["an invalid URL", () => "postgres://postgres:sesame@[host/db"],
+    ["a closed port", () => "postgres://postgres:sesame@127.0.0.1:1/db"],
+  ])("does not disclose the password in the URL when the error is about %s", async (_, change) => {
     const url = await server().createDatabase();
     const wrong = change(url.replace("postgres@", "postgres:sesame@"));
     const error = await openPostgres({ url: wrong, mode: "sandbox", budgetMs: 100 }).catch(

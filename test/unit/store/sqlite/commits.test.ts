@@ -194,7 +194,7 @@ describe("stored record values", () => {
   it.each([
     ["undefined", undefined],
     ["a function", () => 1],
-  ])("must be JSON, so %s is rejected", async (_, value) => {
+  ])("must be JSON, so the value %s is rejected", async (_, value) => {
     const { records } = await openIn(newFolder());
     await expect(records.commit([put(pages, { key: "a", value })])).rejects.toThrow(TypeError);
   });
@@ -204,7 +204,7 @@ describe("stored record values", () => {
     ["a group with half a surrogate pair", { key: "a", groups: ["\ude00"] }],
     ["a key of more than 1,000 bytes", { key: "鍵".repeat(334) }],
     ["a group of more than 1,000 bytes", { key: "a", groups: ["鍵".repeat(334)] }],
-    ["a life that is not a number", { key: "a", ttlMs: Number.NaN }],
+    ["a lifetime that is not a number", { key: "a", ttlMs: Number.NaN }],
     ["an instant that is not a number", { key: "a", dueInMs: Number.NaN }],
   ])("must have options that can be stored, so %s is rejected", async (_, bad) => {
     const { records } = await openIn(newFolder());

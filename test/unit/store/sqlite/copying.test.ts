@@ -90,11 +90,11 @@ describe("loading another store's dump", () => {
   });
 
   it.each<[string, DumpRow]>([
-    ["a record that is there twice", ROW],
-    ["a revision that is no whole number", { ...ROW, key: "b", revision: 1.5 }],
-    ["an instant that is no number", { ...ROW, key: "b", dueAt: Number.NaN }],
-    ["a key that the disk cannot keep", { ...ROW, key: "\ud83d" }],
-    ["a text that the disk cannot keep", { ...ROW, key: "b", text: '"\ud83d"' }],
+    ["a repeated record", ROW],
+    ["a revision that is not an integer", { ...ROW, key: "b", revision: 1.5 }],
+    ["an instant that is not a number", { ...ROW, key: "b", dueAt: Number.NaN }],
+    ["a key with half a surrogate pair", { ...ROW, key: "\ud83d" }],
+    ["a value with half a surrogate pair", { ...ROW, key: "b", text: '"\ud83d"' }],
   ])("rejects %s", async (_, row) => {
     const { store, rows } = await filled();
     await expect(store.load(OTHER, batchOf(ROW, row))).rejects.toThrow(Error);

@@ -35,10 +35,10 @@ describe("the file store.sqlite", () => {
   const damages: readonly (readonly [string, (path: string) => void])[] = [
     ["with a zeroed header", (path) => overwrite(path, 0, Buffer.alloc(100))],
     ["with a zeroed page", (path) => overwrite(path, 2 * 4096, Buffer.alloc(4096))],
-    ["cut in half", (path) => truncateSync(path, statSync(path).size / 2)],
-    ["cut within a page", (path) => truncateSync(path, statSync(path).size - 100)],
-    ["that is empty", (path) => truncateSync(path, 0)],
-    ["that is something else", (path) => writeFileSync(path, "{}".repeat(9999))],
+    ["truncated to half its size", (path) => truncateSync(path, statSync(path).size / 2)],
+    ["truncated within a page", (path) => truncateSync(path, statSync(path).size - 100)],
+    ["without content", (path) => truncateSync(path, 0)],
+    ["with the content of another file", (path) => writeFileSync(path, "{}".repeat(9999))],
   ];
 
   it.each(damages)("%s is rejected with its path, and nothing is changed", async (_, damage) => {

@@ -145,13 +145,13 @@ describe("the market mode of a store", () => {
  */
 const crashes: readonly (readonly [string, "before" | "after", (folder: string) => void])[] = [
   [
-    "when nothing but an empty file was there",
+    "when only an empty new file exists",
     "before",
     (folder) => writeFileSync(pathsIn(folder).unfinished, ""),
   ],
-  ["while it was written", "before", (folder) => void stage(folder)],
+  ["while the new file is being written", "before", (folder) => void stage(folder)],
   [
-    "when it was whole but did not count yet",
+    "when the new file is complete but not yet committed",
     "before",
     (folder) => {
       const paths = pathsIn(folder);
@@ -159,9 +159,9 @@ const crashes: readonly (readonly [string, "before" | "after", (folder: string) 
       renameSync(paths.next, paths.unfinished);
     },
   ],
-  ["when it counted", "after", (folder) => stage(folder).finish()],
+  ["when the new file is committed", "after", (folder) => stage(folder).finish()],
   [
-    "when it was in its place",
+    "when the new file has replaced the old file",
     "after",
     (folder) => {
       const paths = pathsIn(folder);
@@ -184,7 +184,7 @@ function stage(folder: string) {
 }
 
 describe("a crash while a store is created", () => {
-  it.each(crashes)("leaves a complete store or none: %s", async (_, point, crash) => {
+  it.each(crashes)("leaves a complete store or no store: %s", async (_, point, crash) => {
     const folder = newFolder();
     crash(folder);
     const crashed = copyOf(folder);

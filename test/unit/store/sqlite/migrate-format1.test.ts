@@ -95,12 +95,12 @@ describe("an embedded store in format 1", () => {
   });
 
   it.each<[string, string, (path: string) => void]>([
-    ["records.sqlite", "cut in half", (path) => truncateSync(path, 8192)],
-    ["archive.sqlite", "cut in half", (path) => truncateSync(path, 8192)],
-    ["records.sqlite", "changed in a text", (path) => edit(path, '"ключ', '"плюч')],
+    ["records.sqlite", "that is truncated", (path) => truncateSync(path, 8192)],
+    ["archive.sqlite", "that is truncated", (path) => truncateSync(path, 8192)],
+    ["records.sqlite", "with a changed value", (path) => edit(path, '"ключ', '"плюч')],
     ["archive.sqlite", "that is empty", (path) => truncateSync(path, 0)],
   ])(
-    "with a %s %s is rejected with the path of the file, and nothing is changed",
+    "with a file %s %s is rejected with the path of the file, and nothing is changed",
     async (name, _, damage) => {
       const folder = format1Folder();
       damage(join(folder, name));
@@ -124,13 +124,13 @@ describe("an embedded store in format 1", () => {
   });
 
   const crashes: readonly (readonly [string, (folder: string, done: string) => void])[] = [
-    ["while the new file was written", (folder) => void writeFileSync(next(folder), "half")],
+    ["while the new file is being written", (folder) => void writeFileSync(next(folder), "half")],
     [
-      "before the files of format 1 were moved away",
+      "before the files of format 1 are moved away",
       (folder, done) => copyFileSync(join(done, "store.sqlite"), join(folder, "store.sqlite.new")),
     ],
     [
-      "while they were moved away",
+      "while the files of format 1 are being moved away",
       (folder, done) => {
         copyFileSync(join(done, "store.sqlite"), join(folder, "store.sqlite.new"));
         mkdirSync(join(folder, "backup-of-format-1"));

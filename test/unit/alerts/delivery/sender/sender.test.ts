@@ -179,7 +179,7 @@ describe("a webhook without a valid response", () => {
     ["name servers fail", "SERVFAIL"],
     ["the URL is invalid", "not a URL"],
     ["its address is not public", "not public"],
-  ])("is reported as one failure with a generic message: %s", async (what, reason) => {
+  ])("is reported as one failure with a generic message when %s", async (what, reason) => {
     const port = await closedPort();
     const lookups: Record<string, () => Promise<readonly string[]>> = {
       "the name has no address": async () => [],
@@ -204,7 +204,7 @@ describe("a webhook without a valid response", () => {
     ["sends an endless header", (socket) => flood(socket, `x: ${"y".repeat(9000)}\r\n`)],
     ["sends informational responses forever", (socket) => flood(socket, INTERIM.repeat(100), "")],
     [
-      "closes the connection within the header",
+      "closes the connection in the middle of the header",
       (socket) => void socket.end("HTTP/1.1 200 OK\r\nx: "),
     ],
   ])("is reported as one failure with a generic message when it %s", async (_, onConnection) => {

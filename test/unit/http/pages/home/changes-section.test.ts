@@ -34,7 +34,7 @@ it.each([
   ["coverage fell below 60 %", { coverage: 0.55 }],
   ["confidence fell below 25 %", { confidence: 0.2 }],
   ["trading stopped", { status: "stale", coverage: 0.4, confidence: 0.1 }],
-] as const)("the end of a signal is shown with its reason: %s", (reason, last) => {
+] as const)("the end of a signal is shown with the reason %j", (reason, last) => {
   expect(shown(last)).toContain(`<span class="unit">${reason}</span>`);
 });
 

@@ -114,7 +114,7 @@ describe("the displayed shell commands", () => {
   });
 
   it.each(["factor:read", "darkpool:read"] as const)(
-    "request data that %s alone permits",
+    "request data for which the scope %s alone is sufficient",
     async (scope) => {
       const { base: baseUrl } = await startTestService({ ANONYMOUS_SCOPES: scope });
       const { code } = client("curl", clientSetups({ baseUrl, anonymousScopes: [scope] }));
